@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: report report-full site gallery test test-all lint docs dependencies check-dependencies check-vulnerabilities bench faults fuzz mutation gpu clean reproduced
+.PHONY: report report-full site gallery test test-all lint docs dependencies check-dependencies check-vulnerabilities bench faults fuzz mutation gpu clean practice reproduced
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -37,15 +37,18 @@ lint: $(STAMP)
 	@mkdir -p $(VENV)/src && ln -sfn $(CURDIR) $(VENV)/src/fedco  # mypy does not follow an editable install whose root is the package
 	MYPYPATH=$(VENV)/src $(BIN)/mypy $(addprefix -p fedco.,bounds algorithms synthetic validation cli)
 
-docs: $(STAMP)  ## run every check of the audit and compute every constant of the problems, and keep both; regenerate docs/audit.md and docs/refutations
+docs: $(STAMP)  ## run every check of the audit and compute every constant of the problems, and keep both; regenerate docs/audit.md and the papers' refutations
 	$(BIN)/python -m fedco.bounds.audit.make_audit_cache
 	$(BIN)/python -m fedco.validation.runs.problem_list
 	$(BIN)/python -m fedco.validation.report.pages docs
-	$(BIN)/python -m fedco.validation.runs.refutations docs/refutations
+	$(BIN)/python -m fedco.validation.runs.refutations
 
 reproduced: $(STAMP)  ## run the papers' experiments (a quarter of an hour of one core; goes on where it stopped) and keep them in docs/reproduced
 	$(BIN)/fedco reproduce --all --out reproduced
 	$(BIN)/python -m fedco.validation.experiments.keeping reproduced docs/reproduced
+
+practice: $(STAMP)  ## compare theory's step sizes with a grid on the problems of docs/practice.md (a few minutes), and write the page
+	$(BIN)/python -m fedco.validation.practice.gallery docs
 
 dependencies: $(STAMP)  ## write hashes.txt and docs/dependencies.md: the hash and the licence of everything that an installation brings in
 	$(BIN)/python .ci/dependencies.py write

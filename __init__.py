@@ -9,6 +9,7 @@
 Importing the package imports neither sympy nor torch; each name below is loaded when first used.
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:  # what the names below are, for type checkers and editors
     from .bounds.optimum.tuning import Tuned
     from .bounds.region.admissible import Admissible
     from .bounds.registry import all_theorems as theorems
-    from .bounds.registry import get_theorem as theorem
+    from .bounds.registry import theorem
     from .errors import InputError
     from .synthetic import problem, problems
     from .validation.experiments.estimates import estimate
@@ -65,7 +66,7 @@ _HOMES = {
     "estimate": ("validation.experiments.estimates", "estimate"),
     "replay": ("validation.runs.refutations", "replay"),
     "run": ("validation.experiments.run", "run"),
-    "theorem": ("bounds.registry", "get_theorem"),
+    "theorem": ("bounds.registry", "theorem"),
     "theorems": ("bounds.registry", "all_theorems"),
     "validate": ("validation.runs.validate", "validate"),
 }
@@ -113,3 +114,12 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext fedco`: names complete inside `fedco.theorem("…`. A running IPython needs no such line."""
+    import_module(".ipython_names", __name__).load_ipython_extension(shell)
+
+
+if "IPython" in sys.modules and (_shell := sys.modules["IPython"].get_ipython()) is not None:
+    load_ipython_extension(_shell)

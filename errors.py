@@ -1,4 +1,4 @@
-"""The error that every room raises for what a user typed."""
+"""The error that every package raises for what a user typed."""
 
 
 class InputError(ValueError):

@@ -2,7 +2,7 @@
 
 Matplotlib is imported when a figure is drawn, without pyplot and its global state; `fedco.mplstyle` is its style sheet. Colours are
 the Okabe-Ito palette, which colour-blind readers can tell apart; each curve also has its own marker and dash, so that the
-figure survives a grey printer. Imports nothing of fedco but `storage`: every room may use it.
+figure survives a grey printer. Imports nothing of fedco but `storage`: every package may use it.
 """
 
 from __future__ import annotations
@@ -301,7 +301,7 @@ def _label_ticks(axes: Any) -> None:
     for axis, (low, high) in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
         if axis.get_scale() != "log":
             continue
-        few = math.log10(high / low) < _FEW_DECADES
+        few = math.log10(high) - math.log10(low) < _FEW_DECADES
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,)))
         axis.set_major_formatter("{x:g}" if few else LogFormatterSciNotation())
         axis.set_minor_formatter(NullFormatter())

@@ -4,7 +4,7 @@ A kept JSON file is one object with its `format` and the `sha256` of the rest; w
 what it was `made_from`. Arrays are a NumPy archive whose comment is the sha256 of the file up to it. Nothing that is read
 is executed, and nothing is parsed as arrays before its checksum agrees.
 
-Imports nothing of fedco: every room may use it.
+Imports nothing of fedco: every package may use it.
 """
 
 from __future__ import annotations

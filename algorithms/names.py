@@ -20,6 +20,7 @@ from .engine.method import (
 )
 from .engine.parallel import drive_in_processes
 from .engine.result import Result
+from .engine.schedule import Schedule
 from .methods import *  # noqa: F403
 
 METHODS: dict[str, type[Method]] = {
@@ -34,6 +35,7 @@ __all__ = [
     "NotApplicable",
     "Result",
     "Scalar",
+    "Schedule",
     "Start",
     "State",
     "average",

@@ -1,6 +1,6 @@
 """Theory as symbols: theorems with printed, composed and corrected statements, and what follows from them.
 
-Importing the room imports nothing: each name below is loaded when first used, and the vocabulary (`language/quantities.py`)
+Importing the package imports nothing: each name below is loaded when first used, and the vocabulary (`language/quantities.py`)
 can be read without sympy.
 """
 
@@ -26,14 +26,16 @@ _HOMES = {
     "rates": "cost.orders",
     "elasticities": "cost.sensitivity",
     "prove": "proof.locks",
+    "sharpen": "proof.sharpen",
     "settle": "settings",
+    "statement_html": "language.rendering",
     "theorem_dict": "language.rendering",
     "theorem_html": "language.rendering",
     "theorem_latex": "language.rendering",
     "theorem_markdown": "language.rendering",
 }
-"""Where the names of the room are. Those from `bound` on are the verbs, functions of a statement, and the forms in which a
-theorem is shown: methods of `Theorem`, which so needs to know no room that stands on it."""
+"""Where the names of the package are. Those from `bound` on are the verbs, functions of a statement, and the forms in which a
+theorem is shown: methods of `Theorem`, which so needs to know no package that stands on it."""
 
 __all__ = [
     "InputError",
@@ -54,6 +56,8 @@ __all__ = [
     "prove",
     "rates",
     "settle",
+    "sharpen",
+    "statement_html",
     "theorem_dict",
     "theorem_html",
     "theorem_latex",

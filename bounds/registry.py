@@ -5,10 +5,13 @@ A paper is imported when its key is first asked for, so that a command about one
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from typing import Any
 
+from ..notebook import ShownAsTable
 from ..suggestion import instead, nearest
 from ..user_files import all_that_load, installed, load_installed
 from . import papers as built_in
@@ -79,9 +82,22 @@ def paper_theorems(key: str) -> Mapping[str, Theorem]:
     return get_paper(key).theorems
 
 
-def all_theorems() -> dict[str, Theorem]:
+class Theorems(ShownAsTable, dict[str, Theorem]):
+    """Theorems, lemmas and claims by id."""
+
+    @property
+    def title(self) -> str:
+        papers = Counter(name.partition(".")[0] for name in self)
+        return f"{len(self)} theorems, lemmas and claims: " + ", ".join(f"{key} {n}" for key, n in papers.items())
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
+        found = [(name, item.kind, item.title, ", ".join(item.labels)) for name, item in self.items()]
+        return ("id", "kind", "title", "statements"), found
+
+
+def all_theorems() -> Theorems:
     """Every theorem, by id."""
-    return {name: item for paper in all_papers() for name, item in paper.theorems.items()}
+    return Theorems({name: item for paper in all_papers() for name, item in paper.theorems.items()})
 
 
 def paper_of(theorem: Theorem) -> Paper | None:
@@ -104,6 +120,30 @@ def get_theorem(name: str | Theorem) -> Theorem:
     if not isinstance(name, str) or not is_paper(name.partition(".")[0]):
         raise InputError(f"{str(name)[:60]!r}: not a theorem; {_meant(str(name))}")
     return get_paper(name.partition(".")[0]).theorem(name)
+
+
+class _Lookup:
+    """`theorem("PAPER.NAME")` and `theorem["PAPER.NAME"]`: the theorem with this id; of a file, `theorem("FILE.toml")`. Ids complete in
+    IPython, in either form.
+
+    Raises:
+        InputError: no such theorem; the message lists those of the paper.
+    """
+
+    def __call__(self, name: str | Theorem) -> Theorem:
+        return get_theorem(name)
+
+    def __getitem__(self, name: str) -> Theorem:
+        return get_theorem(name)
+
+    def __repr__(self) -> str:
+        return f"theorem: {all_theorems().title}"
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(all_theorems())
+
+
+theorem = _Lookup()
 
 
 def _meant(name: str) -> str:

@@ -37,6 +37,8 @@ _SAME = (
     ("confidence", "probability"),
     ("epochs", "steps", "iterations", "horizon"),
     ("period", "interval"),
+    ("declines", "decay", "decaying", "decreasing", "diminishing", "schedule"),
+    ("distance", "far", "away"),
     ("minibatch", "batch"),
     ("condition", "curvature", "convexity", "smoothness"),
     ("smooth", "smoothness"),

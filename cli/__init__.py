@@ -20,7 +20,7 @@ from . import startup
 startup.prepare()  # before anything imports sympy
 
 from ..storage import DamagedWarning  # noqa: E402
-from . import estimate, experiments, explore, falsify, inverse, practice, run, theory, verify, vocabulary  # noqa: E402
+from . import estimate, experiments, explore, falsify, inverse, practice, run, sharpen, theory, verify, vocabulary  # noqa: E402
 
 app = typer.Typer(
     name="fedco",
@@ -37,6 +37,7 @@ explore.register(app)
 falsify.register(app)
 run.register(app)
 practice.register(app)
+sharpen.register(app)
 estimate.register(app)
 verify.register(app)
 vocabulary.register(app)

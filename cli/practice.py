@@ -33,11 +33,25 @@ def practice(
     below: Annotated[int, typer.Option("--below", min=0, help="Step sizes below theory's.")] = 1,
     above: Annotated[int, typer.Option("--above", min=0, help="Step sizes above theory's.")] = 6,
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Number of seeds, the same at every step size.")] = 8,
+    budget: Annotated[
+        int | None,
+        typer.Option(
+            "--budget",
+            min=1,
+            help="Runs (one seed at one step size) for the grid; as many as the whole grid has without it.",
+        ),
+    ] = None,
     root_seed: Annotated[int, typer.Option("--root-seed", help="The key of all noise.")] = 0,
     max_hours: MaxHours = 24.0,
     statement: StatementOption = None,
     figure: Annotated[
         Path | None, typer.Option("--figure", metavar="FILE", help="Also write a figure (.png, .svg, .pdf).")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="DIR", help="Also write practice.png, practice.svg, table.csv and practice.json."
+        ),
     ] = None,
     latex: Latex = False,
     markdown: Markdown = False,
@@ -72,12 +86,15 @@ def practice(
         below=below,
         above=above,
         seeds=seeds,
+        budget=budget,
         root_seed=root_seed,
         hours=max_hours,
         progress=lambda label: progress.to_stream(label=label),
     )
     if figure is not None:
         found.plot().save(figure)
+    if out is not None:
+        found.write(out)
     if not emit_sheets(lambda: [found.sheet()], as_json, latex, markdown):
         emit(found.to_dict(), found, as_json)
 

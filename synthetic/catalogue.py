@@ -29,6 +29,7 @@ from .families.federated import FederatedHuber, FederatedQuadratic, FederatedSin
 from .families.federated_bowl import FederatedBowl
 from .families.local_composite import LocalComposite
 from .families.meta import Meta
+from .families.minimax import Saddle
 from .families.shared_composite import SharedComposite
 from .kinds import AbstractProblem
 from .models.build import from_description
@@ -246,6 +247,17 @@ PRESETS: dict[str, Preset] = {
         "sinewave regression by MAML with a tanh network of 1 unit, 3 tasks; constants estimated, not proved",
         {"tasks": 3, "hidden": 1, "samples": 4, "budget": Budget(lanes=4, steps=10, farthest=3.0)},
         certified=False,
+    ),
+    "minimax_homogeneous": Preset(Saddle, "6 equal clients, little noise", {"sigma": 0.1, "sigma_y": 0.1}),
+    "minimax_heterogeneous": Preset(
+        Saddle,
+        "6 clients whose gradients in x and y differ as much as they turn",
+        {"sigma": 0.1, "sigma_y": 0.1, "Delta": 0.5, "Delta_y": 0.5},
+    ),
+    "minimax_noisy": Preset(
+        Saddle,
+        "12 equal clients with noise nearly as large as the signal in x and in y",
+        {"clients": 12, "sigma": 0.8, "sigma_y": 0.8, "kurtosis": 3},
     ),
 }
 

@@ -15,7 +15,9 @@ import pytest
 
 ROOT = Path(fedco.__file__).parent
 ROOMS = ("bounds", "algorithms", "synthetic", "validation", "cli")
-BLOCKS = re.findall(r"^```diff\n# (\S+)\n(.*?)^```$", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE | re.DOTALL)
+PAGE = (ROOT / "CONTRIBUTING.md").read_text()
+BLOCKS = re.findall(r"^```diff\n# (\S+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+COMMANDS = re.findall(r"^\$ fedco (.*)$", PAGE, re.MULTILINE)
 ID = "baselines.local_sgd_simple"
 VALUES = {"L": 1, "G": 1, "sigma": "1/2", "F_gap": 1, "N": 4, "b": 2}
 FREE = {"eta": "1/10", "p": 2, "T": 1000}
@@ -124,6 +126,12 @@ def test_it_is_validated_and_attacked(copy, tmp_path):
     assert verdicts and {verdict["outcome"] for verdict in verdicts} <= {"SUPPORTED", "INCONCLUSIVE"}
     attacked = answer(copy, "falsify", ID, "--seconds", 5, "--out", tmp_path / "falsified")
     assert attacked["outcome"] == "SURVIVED" and attacked["evaluations"] > 0
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_page(copy):
+    shown, validated, falsified = (run(copy, *command.split()) for command in COMMANDS)
+    assert "lower orders" in shown and "SUPPORTED" in validated and "SURVIVED" in falsified
 
 
 def test_in_python(copy):

@@ -10,6 +10,8 @@ import fedco
 import pytest
 import torch
 from fedco.algorithms import Draws, Start, drive, metrics
+from fedco.bounds.proof.derivations import derivation
+from fedco.bounds.proof.kernel import ProofError
 from fedco.errors import InputError
 from fedco.synthetic import problem
 from fedco.synthetic.conformance.suite import check_problem
@@ -77,6 +79,35 @@ PAGE = EXAMPLES.parent / "docs" / "howto" / "your-own-theorem.md"
 def test_the_page_shows_the_example():
     page = PAGE.read_text(encoding="utf-8")
     assert "```toml\n# pr_sgd.toml\n" + (EXAMPLES / "pr_sgd.toml").read_text(encoding="utf-8") + "```" in page
+
+
+FROM_NOTHING = EXAMPLES.parent / "docs" / "howto" / "from-nothing-to-proved.md"
+
+
+def test_the_page_from_nothing_to_proved_shows_its_three_files():
+    page = FROM_NOTHING.read_text(encoding="utf-8")
+    assert FROM_NOTHING.name == "from-nothing-to-proved.md"
+    blocks = re.findall(r"^```(?:toml|python)\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    files = [(EXAMPLES / name).read_text(encoding="utf-8") for name in ("near.toml", "near_method.py", "near_proof.py")]
+    assert blocks == ["# near.toml\n" + files[0], *files[1:]]
+    assert f"The theorem, {len(files[0].splitlines())} lines" in page
+
+
+def test_a_false_claim_of_the_page_is_refused(tmp_path: Path):
+    """The same proof of a statement with half of the noise, with all that the page says else."""
+    for name in ("near.toml", "near_method.py", "near_proof.py"):
+        text = (EXAMPLES / name).read_text(encoding="utf-8")
+        (tmp_path / name).write_text(text.replace("eta*sigma**2/(mu*N*b)", "eta*sigma**2/(2*mu*N*b)"), encoding="utf-8")
+    with pytest.raises(ProofError, match="the statement: "):
+        derivation(fedco.load(tmp_path / "near.toml", trust=True))
+    assert derivation(fedco.load(EXAMPLES / "near.toml", trust=True)) is not None
+
+
+def test_without_trust_a_line_says_what_would_have_been_run():
+    said = re.search(r"`(near_proof\.py: not run: .*?)`\.\n", FROM_NOTHING.read_text(encoding="utf-8"))
+    with pytest.raises(InputError) as raised:
+        derivation(fedco.load(EXAMPLES / "near.toml"))
+    assert said is not None and str(raised.value).endswith(f"/{said[1]}")
 
 
 @pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.toml")), ids=lambda file: file.name)

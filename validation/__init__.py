@@ -1,4 +1,4 @@
-"""Experiments, statistics, verdicts, figures and the report: the only room that knows the other three."""
+"""Experiments, statistics, verdicts, figures and the report: the only package that knows the other three."""
 
 from __future__ import annotations
 

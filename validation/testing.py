@@ -30,6 +30,7 @@ from .runs.campaign import MINIMUM_SEEDS
 from .runs.experiments import cap_of, measure
 from .runs.fit import misfit
 from .runs.instance import Instance
+from .runs.measures import judged
 from .runs.method_of import Given
 from .runs.registry import recipe_for
 from .runs.values import evaluate_at
@@ -231,15 +232,17 @@ class _Claim:
         level = read_level("alpha", alpha)
         number = seeds or self.planned(ratio, level, wants_support)
         _spend(ledger, f"{'holds' if wants_support else 'refuted'}/{self.name}/{self.where}", level, number)
+        metric, statistic = self.theorem.metric, self.statistic(number, root_seed)
+        claim = judged(metric, self.bound.numbers, statistic, self.total, self.cap)
         return judge(
-            self.statistic(number, root_seed),
-            self.total,
+            claim.values,
+            claim.bound,
             alpha=level,
-            cap=self.cap,
+            cap=claim.cap,
             certificates_kind=self.kind,
             claim=self.name,
             instance=self.where,
-            terms=self.bound.terms if self.divisor == 1 else None,
+            terms=self.bound.terms if self.divisor == 1 and not metric.failure else None,
         )
 
     def planned(self, ratio: float, alpha: Fraction, wants_support: bool) -> int:

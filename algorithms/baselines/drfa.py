@@ -16,6 +16,7 @@ from torch import Tensor
 from ..engine.draws import Draws
 from ..engine.method import Messages, Method, Scalar, Start, State, average, broadcast, client_mean, descend, is_due
 from ..engine.oracles import VALUE_ORACLES
+from ..engine.schedule import Schedule, at
 from .plain import plain_gradient, plain_value
 
 
@@ -70,7 +71,7 @@ class DRFA(Method):
     needs_on: ClassVar[Mapping[str, tuple[str, ...]]] = VALUE_ORACLES
     quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period", "m": "sampled_clients"}
 
-    eta: Scalar
+    eta: Scalar | Schedule
     gamma: Scalar
     tau: int
     b: int = 1
@@ -88,7 +89,7 @@ class DRFA(Method):
             state = replace(
                 state, weights=weights, active=drawn(weights, uniform), moment=draws.integers("moment", self.tau)[:, 0]
             )
-        x = descend(state.x, self.eta, plain_gradient(problem, state.x, draws, self.b))
+        x = descend(state.x, at(self.eta, t), plain_gradient(problem, state.x, draws, self.b))
         is_moment = (state.moment == t % self.tau).view(-1, 1, 1)
         return replace(state, x=x, snapshot=torch.where(is_moment, x, state.snapshot))
 

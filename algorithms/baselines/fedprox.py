@@ -16,6 +16,7 @@ from ..engine.draws import Draws
 from ..engine.method import Messages, Method, Scalar, Start, State, average, descend, is_due
 from ..engine.oracles import PLAIN_ORACLES
 from ..engine.participation import at_round_start, fraction, participants
+from ..engine.schedule import Schedule, at
 from .plain import plain_gradient
 
 
@@ -51,7 +52,7 @@ class FedProx(Method):
     }
     quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period", "m": "sampled_clients"}
 
-    eta: Scalar
+    eta: Scalar | Schedule
     mu: Scalar
     tau: int
     b: int = 1
@@ -64,7 +65,7 @@ class FedProx(Method):
     def local_step(self, problem: Any, state: FedProxState, draws: Draws, t: int) -> FedProxState:
         state = at_round_start(state, draws, t, self.tau, self.m)
         direction = plain_gradient(problem, state.x, draws, self.b) + self.mu * (state.x - state.origin)
-        return replace(state, x=descend(state.x, self.eta, direction))
+        return replace(state, x=descend(state.x, at(self.eta, t), direction))
 
     def communicate(self, problem: Any, state: FedProxState, t: int) -> FedProxState:
         if not is_due(t, self.tau):

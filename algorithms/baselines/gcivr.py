@@ -17,6 +17,7 @@ from torch import Tensor
 from ..engine.draws import Draws
 from ..engine.method import Messages, Method, Scalar, Start, State, average, descend
 from ..engine.oracles import SHARED_ORACLES
+from ..engine.schedule import Schedule, at
 
 
 def jacobian(problem: Any, x: Tensor, sample: Any) -> Tensor:
@@ -55,7 +56,7 @@ class GCIVR(Method):
     needs: ClassVar[tuple[str, ...]] = SHARED_ORACLES
     quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period"}
 
-    eta: Scalar
+    eta: Scalar | Schedule
     tau: int
     b: int = 1
     B: int | None = None
@@ -76,7 +77,7 @@ class GCIVR(Method):
             u = None if state.u is None else state.u + (now[2] - before[2])
         v = problem.outer_gradient(average(y))
         gradient = (z * v.unsqueeze(-1)).transpose(2, 3).contiguous().sum(-1)
-        x = descend(state.x, self.eta, gradient if u is None else u + gradient)
+        x = descend(state.x, at(self.eta, t), gradient if u is None else u + gradient)
         return GCIVRState(x=x, previous=state.x, y=y, z=z, u=u)
 
     def _oracles(self, problem: Any, x: Tensor, sample: Any) -> tuple[Any, Any, Any]:

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from ..engine.method import Method, Scalar
 from ..engine.oracles import CONDITIONAL_ORACLES, LOCAL_ORACLES
+from ..engine.schedule import Schedule
 from ..engine.special_case import SpecialCase
 from ..methods.comfedl import ComFedL
 from ..methods.fcsg import FCSG
@@ -37,7 +38,7 @@ class LocalBSGD(SpecialCase):
     }
     quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period"}
 
-    eta: Scalar
+    eta: Scalar | Schedule
     tau: int
     m: int = 1
     b: int = 1

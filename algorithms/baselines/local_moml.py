@@ -15,6 +15,7 @@ from torch import Tensor
 from ..engine.draws import Draws
 from ..engine.method import Messages, Method, Scalar, Start, State, average, blend, choice, descend, is_due
 from ..engine.participation import at_round_start, fraction, participants
+from ..engine.schedule import Schedule, at
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +54,7 @@ class LocalMOML(Method):
         "m": "sampled_clients",
     }
 
-    eta: Scalar
+    eta: Scalar | Schedule
     beta: Scalar
     tau: int
     b: int = 1
@@ -76,7 +77,7 @@ class LocalMOML(Method):
         d = problem.local_gradient(u, query)
         if self.variant == "exact":
             d = d - problem.alpha * problem.local_hvp(x, d, hessian)
-        return replace(state, x=descend(x, self.eta, d), u=u)
+        return replace(state, x=descend(x, at(self.eta, t), d), u=u)
 
     def _fine_tuned(self, problem: Any, x: Tensor, batch: Any) -> Tensor:
         return x - problem.alpha * problem.local_gradient(x, batch)

@@ -15,6 +15,7 @@ from torch import Tensor
 from ..engine.draws import Draws
 from ..engine.method import Messages, Method, Scalar, Start, State, average, blend, choice, descend, is_due
 from ..engine.oracles import LOCAL_ORACLES
+from ..engine.schedule import Schedule, at
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +48,8 @@ class LocalSCGD(Method):
     needs: ClassVar[tuple[str, ...]] = LOCAL_ORACLES
     quantities: ClassVar[Mapping[str, str]] = {"gamma": "momentum", "p": "communication_period"}
 
-    eta: Scalar
-    gamma: Scalar
+    eta: Scalar | Schedule
+    gamma: Scalar | Schedule
     p: int
     b: int = 1
     inner_value: str = choice("new", "old")
@@ -63,10 +64,10 @@ class LocalSCGD(Method):
         zeta = xi if self.outer_sample == "same" else problem.sample(draws, self.b, purpose="outer")
         g = problem.inner(state.x, xi)
         old = state.u if t > 0 else g
-        new = blend(old, g, self.gamma)
+        new = blend(old, g, at(self.gamma, t))
         u = new if self.inner_value == "new" else old
         z = problem.inner_vjp(state.x, problem.outer_gradient(u, zeta), xi)
-        return LocalSCGDState(x=descend(state.x, self.eta, z), u=new)
+        return LocalSCGDState(x=descend(state.x, at(self.eta, t), z), u=new)
 
     def communicate(self, problem: Any, state: LocalSCGDState, t: int) -> LocalSCGDState:
         return LocalSCGDState(x=average(state.x), u=average(state.u)) if is_due(t, self.p) else state

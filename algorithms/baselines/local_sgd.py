@@ -15,6 +15,7 @@ from ..engine.draws import Draws
 from ..engine.method import Messages, Method, Scalar, Start, State, average, descend, is_due
 from ..engine.oracles import PLAIN_ORACLES
 from ..engine.participation import at_round_start, fraction, participants
+from ..engine.schedule import Schedule, at, largest
 from .plain import plain_gradient
 
 
@@ -43,21 +44,21 @@ class LocalSGD(Method):
     }
     quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period", "m": "sampled_clients"}
 
-    eta: Scalar
+    eta: Scalar | Schedule
     tau: int
     b: int = 1
     m: int | None = None
 
     @property
     def gradient_step(self) -> Scalar:
-        return self.eta
+        return largest(self.eta)
 
     def init(self, problem: Any, start: Start, draws: Draws) -> State:
         return State(x=start.models(problem, draws), active=participants(draws, self.m))
 
     def local_step(self, problem: Any, state: State, draws: Draws, t: int) -> State:
         state = at_round_start(state, draws, t, self.tau, self.m)
-        return replace(state, x=descend(state.x, self.eta, plain_gradient(problem, state.x, draws, self.b)))
+        return replace(state, x=descend(state.x, at(self.eta, t), plain_gradient(problem, state.x, draws, self.b)))
 
     def communicate(self, problem: Any, state: State, t: int) -> State:
         return replace(state, x=average(state.x, state.active)) if is_due(t, self.tau) else state

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from ..engine.method import Method, Scalar
 from ..engine.oracles import CONDITIONAL_ORACLES, LOCAL_ORACLES, LOSS_ORACLES, META_ORACLES, SHARED_ORACLES
+from ..engine.schedule import Schedule, largest
 from ..engine.special_case import SpecialCase
 from ..methods.comfedl import ComFedL
 from ..methods.fcsg import FCSG
@@ -46,13 +47,13 @@ class MinibatchSGD(SpecialCase):
     }
     costs: ClassVar[Mapping[str, str]] = {"iterations": "T", "rounds": "T", "samples": "b*T", "model_messages": "T"}
 
-    eta: Scalar
+    eta: Scalar | Schedule
     b: int = 1
     m: int = 1
 
     @property
     def gradient_step(self) -> Scalar:
-        return self.eta
+        return largest(self.eta)
 
     def general(self, kind: str) -> Method:
         methods: dict[str, Any] = {

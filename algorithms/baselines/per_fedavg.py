@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from ..engine.method import Batches, Method, Scalar, choice
 from ..engine.oracles import META_ORACLES
+from ..engine.schedule import Schedule
 from ..engine.special_case import SpecialCase
 from ..methods.meta_fl import MetaFL
 
@@ -32,7 +33,7 @@ class PerFedAvg(SpecialCase):
     needs: ClassVar[tuple[str, ...]] = META_ORACLES
     quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period", "m": "sampled_clients"}
 
-    beta: Scalar
+    beta: Scalar | Schedule
     tau: int
     D: Batches = 1
     D_H: Batches | None = None

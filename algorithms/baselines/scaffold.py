@@ -16,6 +16,7 @@ from ..engine.draws import Draws
 from ..engine.method import Messages, Method, Scalar, Start, State, broadcast, choice, client_mean, descend, is_due
 from ..engine.oracles import PLAIN_ORACLES
 from ..engine.participation import at_round_start, fraction, participants
+from ..engine.schedule import Schedule, at
 from .plain import plain_gradient
 
 
@@ -54,7 +55,7 @@ class Scaffold(Method):
     }
     quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period", "m": "sampled_clients"}
 
-    eta: Scalar
+    eta: Scalar | Schedule
     tau: int
     eta_g: Scalar = 1.0
     b: int = 1
@@ -69,7 +70,7 @@ class Scaffold(Method):
     def local_step(self, problem: Any, state: ScaffoldState, draws: Draws, t: int) -> ScaffoldState:
         state = at_round_start(state, draws, t, self.tau, self.m)
         gradient = plain_gradient(problem, state.x, draws, self.b)
-        x = descend(state.x, self.eta, gradient - state.control + state.shared_control)
+        x = descend(state.x, at(self.eta, t), gradient - state.control + state.shared_control)
         return replace(state, x=x, gathered=self._gathered(problem, state, gradient, draws, t))
 
     def _gathered(self, problem: Any, state: ScaffoldState, gradient: Tensor, draws: Draws, t: int) -> Tensor:

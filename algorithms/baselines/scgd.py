@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from ..engine.method import Method, Scalar, choice
 from ..engine.oracles import LOCAL_ORACLES
+from ..engine.schedule import Schedule
 from ..engine.special_case import SpecialCase
 from .local_scgd import LocalSCGD
 
@@ -29,8 +30,8 @@ class SCGD(SpecialCase):
     needs: ClassVar[tuple[str, ...]] = LOCAL_ORACLES
     quantities: ClassVar[Mapping[str, str]] = {"gamma": "momentum"}
 
-    eta: Scalar
-    gamma: Scalar
+    eta: Scalar | Schedule
+    gamma: Scalar | Schedule
     b: int = 1
     inner_value: str = choice("new", "old")
     outer_sample: str = choice("independent", "same")

@@ -7,7 +7,6 @@ client) gets the same bits whatever else is in the batch.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields, replace
@@ -19,8 +18,9 @@ from torch import Tensor
 
 from ...ranges import AT_MOST, AtMost
 from .draws import Draws
+from .schedule import Scalar as Scalar
+from .schedule import Schedule, is_scalar, largest
 
-Scalar = float | Tensor  # one number, or a 1-d float64 tensor with one number per grid point
 Batches = int | tuple[int, ...]  # one batch size, or one for each step of a fixed number of steps
 
 
@@ -144,7 +144,8 @@ class Method(ABC):
     """A federated method. Subclasses are frozen dataclasses whose fields are the paper's hyperparameters.
 
     A field typed ``Scalar`` takes a number or a 1-d float64 tensor with one value per grid point; the grid points of a
-    run share its random numbers. Step sizes outside a theorem's region are allowed: whether a bound then says anything
+    run share its random numbers. One typed ``Scalar | Schedule`` takes a schedule in t too, and its method asks for
+    ``at(eta, t)``. Step sizes outside a theorem's region are allowed: whether a bound then says anything
     is not for a method to decide. What no run of it can have is refused: a weight above 1 when it is made, more clients
     in a round than there are by ``check``, a period longer than the run by ``check_steps`` (`fedco/ranges.py`).
     """
@@ -176,13 +177,13 @@ class Method(ABC):
 
     @property
     def gradient_step(self) -> Scalar | None:
-        """The step size of a method whose models are means of models that step along gradients of samples; None for others."""
+        """The largest step size of a method whose models are means of models that step along gradients of samples; None for others."""
         return None
 
     def __post_init__(self) -> None:
         for declared in fields(self):
-            if isinstance(getattr(self, declared.name), list):
-                object.__setattr__(self, declared.name, tuple(getattr(self, declared.name)))
+            if isinstance(getattr(self, declared.name), list | tuple):
+                object.__setattr__(self, declared.name, _frozen(getattr(self, declared.name)))
             self._check_field(declared, getattr(self, declared.name))
         if len(self._grid_sizes()) > 1:
             raise ValueError(f"{self.name}: tensors over grid points differ in length: {sorted(self._grid_sizes())}")
@@ -193,7 +194,7 @@ class Method(ABC):
         for name, limit in self._limits(over):
             per = next((h for h, quantity in self.quantities.items() if quantity == limit.per), "")
             value = getattr(self, name)
-            if value is not None and not _at_most(value * (getattr(self, per) if per else 1), size):
+            if value is not None and not _at_most(largest(value) * (largest(getattr(self, per)) if per else 1), size):
                 shown = f"{name} {per}".strip()
                 wanted = f"at most {size}" + (f", the {limit.over.replace('_', ' ')}" if limit.over else "")
                 raise ValueError(f"{self.name}: {shown} must be {wanted} ({limit.why}); got {value!r}")
@@ -205,8 +206,11 @@ class Method(ABC):
     def _check_field(self, declared: Field[Any], value: Any) -> None:
         annotation, options = annotation_of(declared), declared.metadata.get("options", ())
         is_unset_option = value is None and "None" in annotation
-        if annotation.startswith("Scalar") and not (is_unset_option or _is_scalar(value)):
-            self._refuse(declared, "a finite number >= 0, or a 1-d float64 tensor of such", value)
+        if annotation.startswith("Scalar") and not (is_unset_option or is_scalar(value)):
+            takes_schedules = "Schedule" in annotation
+            if not (takes_schedules and isinstance(value, Schedule)):
+                or_schedule = ", or a Schedule" if takes_schedules else ""
+                self._refuse(declared, f"a finite number >= 0, or a 1-d float64 tensor of such{or_schedule}", value)
         if annotation.startswith("int") and not (is_unset_option or _is_count(value)):
             self._refuse(declared, "an integer >= 1", value)
         if annotation.startswith("Batches") and not (is_unset_option or _are_counts(value)):
@@ -219,7 +223,7 @@ class Method(ABC):
 
     def _grid_sizes(self) -> set[int]:
         values = (getattr(self, declared.name) for declared in fields(self))
-        return {value.shape[0] for value in values if isinstance(value, Tensor)}
+        return {tensor.shape[0] for value in values for tensor in _tensors_of(value)}
 
     @property
     def grid(self) -> int:
@@ -228,14 +232,14 @@ class Method(ABC):
 
     def over(self, seeds: int, device: torch.device | str = "cpu") -> Self:
         """The same method with each grid tensor laid out over the runs, (grid * seeds, 1, 1), ready to multiply."""
+
+        def lay_out(v: Tensor) -> Tensor:
+            return v.to(device).repeat_interleave(seeds).view(-1, 1, 1)
+
         values = {declared.name: getattr(self, declared.name) for declared in fields(self)}
+        over_grid = {name: v for name, v in values.items() if _tensors_of(v)}
         return replace(
-            self,
-            **{
-                name: v.to(device).repeat_interleave(seeds).view(-1, 1, 1)
-                for name, v in values.items()
-                if isinstance(v, Tensor)
-            },
+            self, **{name: v.over(lay_out) if isinstance(v, Schedule) else lay_out(v) for name, v in over_grid.items()}
         )
 
     def check(self, problem: Any) -> None:
@@ -256,8 +260,13 @@ class Method(ABC):
         """Raise ValueError unless a run of this many steps has at least one round."""
         self._check_range("iterations", steps)
 
+    @property
+    def is_scheduled(self) -> bool:
+        """Whether a hyperparameter depends on t, so that no step or round is like another."""
+        return any(isinstance(getattr(self, declared.name), Schedule) for declared in fields(self))
+
     def hyperparameters(self) -> dict[str, Any]:
-        """Names and values as JSON can hold them; a grid tensor becomes a list."""
+        """Names and values as JSON can hold them; a grid tensor becomes a list, a schedule its formula."""
         values = {declared.name: getattr(self, declared.name) for declared in fields(self)}
         return {name: _plain(v) for name, v in values.items()}
 
@@ -273,7 +282,19 @@ def annotation_of(declared: Field[Any]) -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, Tensor):
         return value.flatten().tolist()
-    return list(value) if isinstance(value, tuple) else value
+    if isinstance(value, Schedule):
+        return value.plain()
+    return [_plain(each) for each in value] if isinstance(value, tuple) else value
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
+
+
+def _tensors_of(value: Any) -> tuple[Tensor, ...]:
+    if isinstance(value, Schedule):
+        return value.tensors
+    return (value,) if isinstance(value, Tensor) else ()
 
 
 def _is_count(value: Any) -> bool:
@@ -282,14 +303,6 @@ def _is_count(value: Any) -> bool:
 
 def _are_counts(value: Any) -> bool:
     return _is_count(value) or (isinstance(value, tuple) and len(value) > 0 and all(map(_is_count, value)))
-
-
-def _is_scalar(value: Any) -> bool:
-    if isinstance(value, Tensor):
-        is_grid = value.dtype == torch.float64 and value.dim() in (1, 3) and value.numel() > 0
-        return is_grid and bool(torch.isfinite(value).all() and (value >= 0).all())
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_number and math.isfinite(value) and value >= 0
 
 
 def _at_most(value: Scalar, limit: int) -> bool:

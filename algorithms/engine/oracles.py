@@ -10,6 +10,7 @@ CONDITIONAL_ORACLES = ("sample_outer", "sample_inner", "sample_gradient")
 META_ORACLES = ("sample", "local_gradient", "local_hvp", "alpha", "nu")
 LOSS_ORACLES = ("sample", "local_gradient")
 """Of clients' losses that are no compositions, the meta kind's among them."""
+MINIMAX_ORACLES = ("sample", "descent_gradient", "ascent_gradient", "projected", "initial_dual")
 
 PLAIN_ORACLES: Mapping[str, tuple[str, ...]] = {
     "shared_composite": SHARED_ORACLES,

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
+from ...figures import Axis, Curve, Panel, Plot, panel_plot
+from ...notebook import ShownAsTable
 from . import store
 from .method import Messages, State
 
 
-@dataclass(frozen=True, eq=False)
-class Result:
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(ShownAsTable):
     """What a run recorded. Runs are laid out as grid * seeds, the grid slow.
 
     Attributes:
@@ -47,6 +49,39 @@ class Result:
     messages: Messages
     seconds: float
     models: Tensor | None = None
+
+    @property
+    def title(self) -> str:
+        return (
+            f"{self.method} on {self.problem}: {self.steps} steps, {self.grid} grid points, {len(self.seeds)} seeds; "
+            f"recorded {', '.join(self.values) or 'nothing'}"
+        )
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
+        """A row for each recorded time and run."""
+        seeds = len(self.seeds)
+        found = [
+            (time, run // seeds, self.seeds[run % seeds], *(float(v[k, run]) for v in self.values.values()))
+            for k, time in enumerate(self.times.tolist())
+            for run in range(self.grid * seeds)
+        ]
+        return ("t", "grid point", "seed", *self.values), found
+
+    def plot(self) -> Plot:
+        """Every recorded metric over the steps, the mean over the seeds of each grid point.
+
+        Raises:
+            ValueError: nothing was recorded.
+        """
+        times = [float(time) for time in self.times.tolist()]
+        panels = []
+        for name, value in self.values.items():
+            means = value.view(len(times), self.grid, -1).mean(-1).T.tolist()
+            curves = [Curve(f"grid point {k}", times, mean) for k, mean in enumerate(means)]
+            panels.append(Panel(curves, Axis("step", "1"), Axis(name, "of the metric"), title=name))
+        if not panels:
+            raise ValueError("plot: nothing was recorded; wanted a metric in `record`")
+        return panel_plot(panels, title=f"{self.method} on {self.problem}, mean over {len(self.seeds)} seeds")
 
     def final(self, metric: str) -> Tensor:
         """The metric at time T, (grid, seeds)."""

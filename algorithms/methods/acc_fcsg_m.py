@@ -14,6 +14,7 @@ from torch import Tensor
 from ..engine.draws import Draws
 from ..engine.method import Messages, Method, Scalar, Start, State, average, descend, is_due
 from ..engine.oracles import CONDITIONAL_ORACLES
+from ..engine.schedule import Schedule, at
 from .fcsg import ConditionalBatch
 
 
@@ -44,7 +45,7 @@ class AccFCSGM(Method):
     needs: ClassVar[tuple[str, ...]] = CONDITIONAL_ORACLES
     quantities: ClassVar[Mapping[str, str]] = {"beta": "momentum", "q": "communication_period"}
 
-    alpha: Scalar
+    alpha: Scalar | Schedule
     beta: Scalar
     q: int
     m: int
@@ -60,7 +61,7 @@ class AccFCSGM(Method):
         u = batch.gradient(problem, state.x)
         if t > 0:
             u = u + (1 - self.beta) * (state.u - batch.gradient(problem, state.previous))
-        return AccFCSGMState(x=descend(state.x, self.alpha, u), previous=state.x, u=u)
+        return AccFCSGMState(x=descend(state.x, at(self.alpha, t), u), previous=state.x, u=u)
 
     def communicate(self, problem: Any, state: AccFCSGMState, t: int) -> AccFCSGMState:
         return replace(state, x=average(state.x), u=average(state.u)) if is_due(t, self.q) else state

@@ -16,6 +16,7 @@ from ..engine.draws import Draws
 from ..engine.method import Messages, Method, Scalar, Start, State, average, choice, descend, is_due
 from ..engine.oracles import LOCAL_ORACLES
 from ..engine.participation import at_round_start, fraction, participants
+from ..engine.schedule import Schedule, at
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +42,7 @@ class ComFedL(Method):
     needs: ClassVar[tuple[str, ...]] = LOCAL_ORACLES
     quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period", "m": "sampled_clients"}
 
-    eta: Scalar
+    eta: Scalar | Schedule
     tau: int
     b: int = 1
     b_1: int = 1
@@ -53,7 +54,7 @@ class ComFedL(Method):
 
     def local_step(self, problem: Any, state: State, draws: Draws, t: int) -> State:
         state = at_round_start(state, draws, t, self.tau, self.m)
-        return replace(state, x=descend(state.x, self.eta, self._gradient(problem, state.x, draws)))
+        return replace(state, x=descend(state.x, at(self.eta, t), self._gradient(problem, state.x, draws)))
 
     def _gradient(self, problem: Any, x: Tensor, draws: Draws) -> Tensor:
         inner_sample = problem.sample(draws, self.b, purpose="inner")

@@ -14,6 +14,7 @@ from torch import Tensor
 from ..engine.draws import Draws
 from ..engine.method import Messages, Method, Scalar, Start, State, average, descend, is_due
 from ..engine.oracles import CONDITIONAL_ORACLES
+from ..engine.schedule import Schedule, at
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class FCSG(Method):
     needs: ClassVar[tuple[str, ...]] = CONDITIONAL_ORACLES
     quantities: ClassVar[Mapping[str, str]] = {"q": "communication_period"}
 
-    alpha: Scalar
+    alpha: Scalar | Schedule
     q: int
     m: int
     b: int = 1
@@ -67,7 +68,7 @@ class FCSG(Method):
 
     def local_step(self, problem: Any, state: State, draws: Draws, t: int) -> State:
         batch = ConditionalBatch.draw(problem, draws, (self.B or self.b) if t == 0 else self.b, self.m)
-        return replace(state, x=descend(state.x, self.alpha, batch.gradient(problem, state.x)))
+        return replace(state, x=descend(state.x, at(self.alpha, t), batch.gradient(problem, state.x)))
 
     def communicate(self, problem: Any, state: State, t: int) -> State:
         return replace(state, x=average(state.x)) if is_due(t, self.q) else state

@@ -14,6 +14,7 @@ from torch import Tensor
 from ..engine.draws import Draws
 from ..engine.method import Messages, Method, Scalar, Start, State, average, blend, descend, is_due
 from ..engine.oracles import CONDITIONAL_ORACLES
+from ..engine.schedule import Schedule, at
 from .fcsg import ConditionalBatch
 
 
@@ -43,7 +44,7 @@ class FCSGM(Method):
     needs: ClassVar[tuple[str, ...]] = CONDITIONAL_ORACLES
     quantities: ClassVar[Mapping[str, str]] = {"beta": "momentum", "q": "communication_period"}
 
-    alpha: Scalar
+    alpha: Scalar | Schedule
     beta: Scalar
     q: int
     m: int
@@ -60,7 +61,7 @@ class FCSGM(Method):
         else:
             estimate = ConditionalBatch.draw(problem, draws, self.b, self.m).gradient(problem, state.x)
             u = blend(state.u, estimate, self.beta)
-        return FCSGMState(x=descend(state.x, self.alpha, u), u=u)
+        return FCSGMState(x=descend(state.x, at(self.alpha, t), u), u=u)
 
     def communicate(self, problem: Any, state: FCSGMState, t: int) -> FCSGMState:
         return FCSGMState(x=average(state.x), u=average(state.u)) if is_due(t, self.q) else state

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ..engine.draws import Draws
 from ..engine.method import Messages, Method, Scalar, Start, State, average, choice, descend, is_due
+from ..engine.schedule import Schedule, at
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +56,7 @@ class FedAvg(Method):
     needs: ClassVar[tuple[str, ...]] = ("inner", "inner_vjp", "outer_gradient", "extra_gradient")
     quantities: ClassVar[Mapping[str, str]] = {"I": "communication_period"}
 
-    eta: Scalar
+    eta: Scalar | Schedule
     I: int
     case: str = choice("I", "II")
     after_average: str = choice("recompute", "keep")
@@ -68,7 +69,7 @@ class FedAvg(Method):
         return FedAvgState(x=x, y=y)
 
     def local_step(self, problem: Any, state: FedAvgState, draws: Draws, t: int) -> FedAvgState:
-        x = descend(state.x, self.eta, compositional_gradient(problem, state.x, state.y))
+        x = descend(state.x, at(self.eta, t), compositional_gradient(problem, state.x, state.y))
         return FedAvgState(x=x, y=problem.inner(x))
 
     def communicate(self, problem: Any, state: FedAvgState, t: int) -> FedAvgState:

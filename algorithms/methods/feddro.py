@@ -14,6 +14,7 @@ from torch import Tensor
 from ..engine.draws import Draws
 from ..engine.method import Messages, Method, Scalar, Start, State, average, choice, descend, is_due
 from ..engine.oracles import SHARED_ORACLES
+from ..engine.schedule import Schedule, at
 from .fedavg import compositional_gradient
 
 
@@ -48,8 +49,8 @@ class FedDRO(Method):
     needs: ClassVar[tuple[str, ...]] = SHARED_ORACLES
     quantities: ClassVar[Mapping[str, str]] = {"beta": "momentum", "I": "communication_period"}
 
-    eta: Scalar
-    beta: Scalar
+    eta: Scalar | Schedule
+    beta: Scalar | Schedule
     I: int
     b: int = 1
     first_update: str = choice("keep", "update")
@@ -64,8 +65,8 @@ class FedDRO(Method):
         y = state.y
         if t > 0 or self.first_update == "update":
             before, now = problem.inner(state.previous, sample), problem.inner(state.x, sample)
-            y = average((1 - self.beta) * (state.y - before) + now)
-        x = descend(state.x, self.eta, compositional_gradient(problem, state.x, y, sample))
+            y = average((1 - at(self.beta, t)) * (state.y - before) + now)
+        x = descend(state.x, at(self.eta, t), compositional_gradient(problem, state.x, y, sample))
         return FedDROState(x=x, previous=state.x, y=y)
 
     def communicate(self, problem: Any, state: FedDROState, t: int) -> FedDROState:

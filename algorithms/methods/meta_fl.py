@@ -16,6 +16,7 @@ from ..engine.draws import Draws
 from ..engine.method import Batches, Messages, Method, Scalar, Start, State, average, choice, descend, is_due
 from ..engine.oracles import META_ORACLES
 from ..engine.participation import at_round_start, fraction, participants
+from ..engine.schedule import Schedule, at
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +43,7 @@ class MetaFL(Method):
     needs: ClassVar[tuple[str, ...]] = META_ORACLES
     quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period", "m": "sampled_clients"}
 
-    beta: Scalar
+    beta: Scalar | Schedule
     tau: int
     D: Batches = 1
     D_H: Batches | None = None
@@ -60,7 +61,7 @@ class MetaFL(Method):
 
     def local_step(self, problem: Any, state: State, draws: Draws, t: int) -> State:
         state = at_round_start(state, draws, t, self.tau, self.m, "agents")
-        return replace(state, x=descend(state.x, self.beta, self.meta_gradient(problem, state.x, draws)))
+        return replace(state, x=descend(state.x, at(self.beta, t), self.meta_gradient(problem, state.x, draws)))
 
     def meta_gradient(self, problem: Any, w: Tensor, draws: Draws) -> Tensor:
         """The estimate (11), (31) or (35) of grad F_i at w_i, (runs, clients, dim)."""

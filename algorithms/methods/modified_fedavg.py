@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from ..engine.draws import Draws
 from ..engine.method import Messages, Method, Scalar, Start, average, descend, is_due
+from ..engine.schedule import Schedule, at
 from .fedavg import FedAvgState, compositional_gradient
 
 
@@ -31,7 +32,7 @@ class ModifiedFedAvg(Method):
     needs: ClassVar[tuple[str, ...]] = ("inner", "inner_vjp", "outer_gradient", "extra_gradient")
     quantities: ClassVar[Mapping[str, str]] = {"I": "communication_period"}
 
-    eta: Scalar
+    eta: Scalar | Schedule
     I: int
 
     def init(self, problem: Any, start: Start, draws: Draws) -> FedAvgState:
@@ -40,7 +41,7 @@ class ModifiedFedAvg(Method):
 
     def local_step(self, problem: Any, state: FedAvgState, draws: Draws, t: int) -> FedAvgState:
         y = average(problem.inner(state.x))
-        return FedAvgState(x=descend(state.x, self.eta, compositional_gradient(problem, state.x, y)), y=y)
+        return FedAvgState(x=descend(state.x, at(self.eta, t), compositional_gradient(problem, state.x, y)), y=y)
 
     def communicate(self, problem: Any, state: FedAvgState, t: int) -> FedAvgState:
         return FedAvgState(x=average(state.x), y=state.y) if is_due(t, self.I) else state

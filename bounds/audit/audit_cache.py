@@ -61,20 +61,23 @@ def folder_of(key: str) -> Path | None:
     return Path(next(iter(found.submodule_search_locations))) if found and found.submodule_search_locations else None
 
 
+DECLARED = ("*.py", "*.toml", "refutations/*.json")
+"""What a paper declares, in its folder."""
+
+
 @cache
 def fingerprint(folder: Path) -> str:
-    """The sha256 of what an audit depends on: a paper's sources, those of the papers beside it that it imports, and the room's own.
+    """The sha256 of what an audit depends on: a paper's sources, those of the papers beside it that it imports, and the package's own.
 
     The last are all modules of `bounds/` outside `papers/`: how formulas are compared and findings checked, and the kernel; and what
     the second lock rests on: its own modules, and the code of the methods with what stands beside it.
     """
-    room = Path(__file__).parents[1]
-    own = {
-        file for each in _with_imported(folder, set()) for pattern in ("*.py", "*.toml") for file in each.glob(pattern)
-    }
-    mechanism = {file for file in room.rglob("*.py") if "papers" not in file.relative_to(room).parts}
+    package = Path(__file__).parents[1]
+    folders = _with_imported(folder, set())
+    own = {file for each in folders for pattern in DECLARED for file in each.glob(pattern)}
+    mechanism = {file for file in package.rglob("*.py") if "papers" not in file.relative_to(package).parts}
     for pattern in SECOND_LOCK:
-        mechanism |= set(room.parent.glob(pattern))
+        mechanism |= set(package.parent.glob(pattern))
     total = sha256()
     for file in (*sorted(own), *sorted(mechanism)):
         total.update(f"{file.parent.name}/{file.name}\n".encode() + file.read_bytes() + b"\n")

@@ -39,8 +39,8 @@ class RecheckError(AssertionError):
     """A finding does not survive its own check: a bug of ours, not of the paper."""
 
 
-@dataclass(frozen=True)
-class Finding:
+@dataclass(frozen=True, repr=False)
+class Finding(AbstractResult):
     """One discrepancy.
 
     Args:
@@ -99,6 +99,12 @@ class Finding:
         from .refuted import bundles_of
 
         return tuple(f"refutations/{name}.json" for name in bundles_of(self.id))
+
+    def __str__(self) -> str:
+        return describe(self.to_dict())
+
+    def sheet(self) -> Sheet:
+        return findings_sheet([self.to_dict()])
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready; `bundle` is the first of `bundles`, or None."""

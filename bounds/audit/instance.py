@@ -291,11 +291,13 @@ class Clients:
     def objective(self) -> Curve:
         """mean_k f_k(g_k(x)) + mean_k h_k(x) of the mean functions; the g_k are straight lines.
 
-        With one outer function for all clients it is f(mean_k g_k(x)) + mean_k h_k(x).
+        With one outer function for all clients it is f(mean_k g_k(x)) + mean_k h_k(x); of a plain problem it is mean_i f_i(x).
 
         Raises:
             ValueError: an inner map is curved in the mean.
         """
+        if self.local:
+            return _mean([law.mean for law in self.local])
         inner = [law.mean.line for law in self.inner]
         if any(line is None for line in inner):
             raise ValueError("the objective is known for inner maps that are straight lines in the mean")

@@ -76,8 +76,11 @@ def proved(key: str) -> Iterator[str]:
     from ..registry import get_paper
 
     paper = get_paper(key)
-    for name in paper.derivations:
-        proof = prove(paper.theorems[name], note=lambda text: print(text, file=sys.stderr))
+    for name, label in [
+        *((name, "") for name in paper.derivations),
+        *((name, "sharpened") for name in paper.sharpened),
+    ]:
+        proof = prove(paper.theorems[name], label, note=lambda text: print(text, file=sys.stderr))
         if proof.checked:
             yield f"{proof.verdict.theorem} {proof.verdict.statement}"
 

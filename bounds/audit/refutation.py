@@ -88,6 +88,7 @@ class Refutation:
             `fedco show` prints in the paper's words; empty where it does.
         slip: what was meant, where a letter, a sign, a power or a factor is all that is wrong.
         alternatives: another reading of an ambiguous line or assumption -> one of `VERDICTS` under it.
+        data: the bundle that it is read from, with its numbers; None for one that a function builds.
 
     Raises:
         RefutationError: an unknown verdict, or a claim that another reading saves and that names no reading.
@@ -102,6 +103,7 @@ class Refutation:
     reading: str = ""
     slip: str = ""
     alternatives: Mapping[str, str] = field(default_factory=dict)
+    data: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         verdicts = set(self.alternatives.values())
@@ -116,6 +118,20 @@ class Refutation:
         if self.reading:
             return "reading"
         return "slip" if self.slip and self.alternatives.get(self.slip) != "refuted" else "refuted"
+
+    @property
+    def order(self) -> int:
+        """Refutations with a smaller number stand first in every list; those with the same in the order of their claims."""
+        return int(self._notes.get("order", 0))
+
+    @property
+    def is_evidence(self) -> bool:
+        """Whether it stands behind a finding only, and in no list of refutations."""
+        return bool(self._notes.get("evidence", False))
+
+    @property
+    def _notes(self) -> Mapping[str, Any]:
+        return {} if self.data is None else self.data["notes"]
 
     @property
     def weight(self) -> int:
@@ -158,6 +174,8 @@ class Refutation:
         try:
             return check(theorem.assumptions, theorem.statement(self.statement), case.clients, given)
         except NotChecked as error:
+            if self.grade != "refuted":
+                return ()
             raise RefutationError(f"{self.name}: {error}") from None
 
     def case(self) -> Case:

@@ -4,25 +4,67 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..language.theorem import Statement
 from ..registry import all_papers, paper_of
 
 if TYPE_CHECKING:
-    from .refutation import Refutation
+    from ..language.paper import Paper
+    from .refutation import Case, Ends, Refutation
+
+
+class Kept(NamedTuple):
+    """An exact instance, with enclosures of both sides."""
+
+    case: Case
+    left: Ends
+    right: Ends
 
 
 @cache
 def refutations() -> dict[str, Refutation]:
     """Every declared refutation by name, in the order of the papers."""
-    return {name: item for paper in all_papers() for name, item in paper.counterexamples.items()}
+    return {name: item for paper in all_papers() for name, item in of_paper(paper).items()}
+
+
+@cache
+def of_paper(paper: Paper) -> dict[str, Refutation]:
+    """The refutations of a paper by name: the bundles in its folder, and those that its code builds."""
+    claims, found = list(paper.theorems), [item for item in _bundles(paper) if not item.is_evidence]
+    found.sort(key=lambda item: (item.order, claims.index(item.claim), item.weight))
+    return {item.name: item for item in (*found, *paper.counterexamples.values())}
+
+
+@cache
+def evidence() -> dict[str, Refutation]:
+    """Bundles by name that stand behind a finding only: what they refute is refuted by others, and no list has them."""
+    return {item.name: item for paper in all_papers() for item in _bundles(paper) if item.is_evidence}
+
+
+@cache
+def _bundles(paper: Paper) -> tuple[Refutation, ...]:
+    """Its bundles, read when they are asked for, as its code is: what evaluates a statement also says whether it is refuted."""
+    reader = import_module(f"{__package__}.bundled")
+    return () if paper.file is None else tuple(reader.bundles_in(paper.file.folder / reader.FOLDER))
+
+
+def kept(name: str) -> Kept:
+    """A refutation with both sides: the left one as the last replay found it, the right one evaluated now.
+
+    Raises:
+        InadmissibleError: a printed condition does not hold.
+    """
+    item = {**refutations(), **evidence()}[name]
+    case = item.case()
+    return Kept(case, *item.sides(case))
 
 
 def refuted_by(statement: Statement) -> tuple[str, ...]:
     """Names of the refutations that the statement's own paper declares for it."""
     paper = paper_of(statement.theorem)
-    known = () if paper is None else paper.counterexamples.values()
+    known = () if paper is None else of_paper(paper).values()
     about = statement.theorem.id, statement.label
     return tuple(item.name for item in known if (item.claim, item.statement) == about)
 

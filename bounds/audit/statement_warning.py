@@ -61,6 +61,8 @@ def computed(statement: Statement, proved: bool) -> StatementWarning:
     if label == "composed":
         text = "composed from the paper's lemmas as printed: it inherits their faults and is no promise"
         return StatementWarning("composed", text + instead)
+    if label == "sharpened" and has_derivation(statement):
+        return StatementWarning("derived")
     return StatementWarning("derived", _unchecked(statement)) if label == "corrected" else StatementWarning("open")
 
 
@@ -90,7 +92,7 @@ def _kept(statement: Statement) -> audit_cache.AuditCache | None:
 def has_derivation(statement: Statement) -> bool:
     """Whether the paper declares a derivation of the statement as data, which `fedco prove` checks; nothing is checked here."""
     theorem, paper = statement.theorem, paper_of(statement.theorem)
-    return paper is not None and statement.label == theorem.default and theorem.id in paper.derivations
+    return paper is not None and paper.derivation_of(theorem, statement.label) is not None
 
 
 def rests_on(statement: Statement) -> tuple[str, ...]:
@@ -105,7 +107,8 @@ def standing(statement: Statement) -> str:
     if known.bundles:
         return f"{known.status} by {', '.join(known.bundles)}"
     if has_derivation(statement) and not rests_on(statement):
-        return f"has a derivation that a kernel checks: fedco prove {statement.theorem.id}"
+        which = "" if statement.label == statement.theorem.default else f" --statement {statement.label}"
+        return f"has a derivation that a kernel checks: fedco prove {statement.theorem.id}{which}"
     if has_derivation(statement):
         return f"{known.text}: fedco prove {statement.theorem.id}"
     return known.text or known.status if known.status == "derived" else known.status

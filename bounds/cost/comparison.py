@@ -179,7 +179,8 @@ def compare(
 
     Args:
         given: theorems, by id or file or the theorems themselves, then `eps` and `quantities`, where these are not named.
-        theorems: more of them; the main theorems of all papers where none is given.
+        theorems: more of them; the main theorems of all papers that bound a squared gradient where none is given. Their metrics
+            must have one unit.
         quantities: quantity name -> value; what is not given (and not implied) counts as 1, clients as 10.
         kind: only theorems about this kind of problem.
         statement: a label; the corrected statement of a theorem, the printed one where there is none, without it or where a theorem
@@ -205,7 +206,7 @@ def compare(
         labels = (statement,) if statement else ("printed", "corrected")
         return orders(kind, labels, [get_theorem(item) for item in theorems])
     asked = dict(quantities or {})
-    chosen = [get_theorem(item) for item in theorems] or _main_theorems()
+    chosen = _of_one_unit([get_theorem(item) for item in theorems])
     known = known_quantities(chosen)
     for name, value in asked.items():
         if name not in known:
@@ -314,7 +315,7 @@ def orders(
     Raises:
         InputError: an unknown kind.
     """
-    chosen = list(theorems) or _main_theorems()
+    chosen = _of_one_unit(theorems)
     _check_kind(kind, chosen)
     rows = []
     for item in chosen:
@@ -335,6 +336,23 @@ def _check_kind(kind: str | None, theorems: Sequence[Theorem]) -> None:
 
 def _main_theorems() -> list[Theorem]:
     return [theorem for paper in all_papers() for theorem in paper.main_theorems]
+
+
+def _of_one_unit(theorems: Sequence[Theorem]) -> list[Theorem]:
+    """The theorems whose metrics can be compared; of the main ones, where none is given, those that bound a squared gradient.
+
+    Raises:
+        InputError: two of them bound metrics of different units.
+    """
+    if not theorems:
+        return [theorem for theorem in _main_theorems() if theorem.metric.is_squared_gradient]
+    bounded = {theorem.metric.dimension: theorem for theorem in reversed(theorems)}
+    if len(bounded) > 1:
+        said = "; ".join(f"{t.id} bounds {t.metric.name} [{unit}]" for unit, t in reversed(bounded.items()))
+        raise InputError(
+            f"{said}: wanted theorems whose metrics have one unit, as a target for one is none for the other"
+        )
+    return list(theorems)
 
 
 def known_quantities(theorems: Sequence[Theorem] = ()) -> set[str]:

@@ -55,7 +55,10 @@ def _declared(call: MethodCall) -> tuple[Mapping[str, str], Mapping[str, int]]:
         known = {each.name: each for each in own.hyperparameters}
         named = " ".join(own.costs.values())
         given = (*call.values, *call.options)
-        uncounted = [name for name in given if known[name].annotation != "Scalar" and name not in named]
+        may_change = [
+            name for name in given if not known[name].required and not known[name].annotation.startswith("Scalar")
+        ]
+        uncounted = [name for name in may_change if name not in named]
         defaults = {name: each.default for name, each in known.items() if type(each.default) is int}
         return ({} if uncounted else own.costs), defaults
     if is_python_file(call.name):

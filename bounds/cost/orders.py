@@ -19,6 +19,7 @@ import sympy as sp
 
 from ..language.notation import latex_of, slack_symbol
 from ..language.power import Power
+from ..language.power_sum import PowerSum
 from ..language.reading import InputError
 from ..language.rendering import letter, lines_about, notes_about, status_of, titled
 from ..language.result import AbstractResult, Math, Sheet, Table, relative
@@ -207,12 +208,24 @@ def _growing(made: Model) -> tuple[Model, tuple[_Decay, ...]]:
 
 def _slow(expr: sp.Expr) -> sp.Expr:
     """With one variable in the place of every logarithm of what grows, and what is rounded in the place of whole numbers."""
+    if any(power.exp.is_negative and power.base.has(PowerSum) for power in expr.atoms(sp.Pow)):
+        raise InputError(
+            "no exponents, a sum over t stands in a denominator; with a lower bound in its place there are"
+        )
+    expr = expr.xreplace({item: _above(*item.args) for item in expr.atoms(PowerSum)})
     below = [power for power in expr.atoms(sp.Pow) if isinstance(power.base, sp.ceiling) and power.exp.is_negative]
     expr = expr.xreplace({power: power.base.args[0] ** power.exp for power in below})
     rounded = {item: item.args[0] for item in expr.atoms(sp.floor) if item.free_symbols}
     rounded |= {item: item.args[0] + 1 for item in expr.atoms(sp.ceiling) if item.free_symbols}
     expr = expr.xreplace(rounded)
     return expr.xreplace({item: _LOG for item in expr.atoms(sp.log) if item.free_symbols})
+
+
+def _above(first: sp.Expr, count: sp.Expr, power: sp.Expr) -> sp.Expr:
+    """A bound of a sum of powers, of its order: by the integral."""
+    if power == -1:
+        return 1 / first + sp.log(1 + count)
+    return first**power + (first**power * first if power < -1 else (first + count) ** (power + 1)) / sp.Abs(power + 1)
 
 
 def _split(made: Model, term: sp.Expr) -> tuple[sp.Expr, sp.Expr | None]:
@@ -281,7 +294,10 @@ def _branches(made: Model) -> list[tuple[str, ...]]:
         for term in made.terms.values():
             converter.convert(term)
     except NotPosynomialError as reason:
-        raise InputError(f"{made.statement.name}: no exponents, {reason}") from None
+        instead = (
+            "; with one of its parts in its place the bound is larger, and there are" if "sum" in str(reason) else ""
+        )
+        raise InputError(f"{made.statement.name}: no exponents, {reason}{instead}") from None
     excess = {name for names in converter.replacements.values() for name in names if name in made.whole}
     return [(), *((name,) for name in sorted(excess))]
 

@@ -15,6 +15,7 @@ from typing import Any
 import sympy as sp
 
 from ..language.power import Power
+from ..language.power_sum import PowerSum
 from ..language.theorem import Statement
 from .evaluate import complete
 
@@ -199,6 +200,8 @@ class _Evaluator:
             for ball in balls[1:]:
                 result = result.max(ball) if isinstance(expr, sp.Max) else result.min(ball)
             return result
+        if isinstance(expr, PowerSum):
+            return self._power_sum(*balls)
         constants = {sp.pi: arb.pi, sp.E: arb.const_e}
         if expr in constants:
             return constants[expr]()
@@ -209,6 +212,17 @@ class _Evaluator:
         if isinstance(at_point, expr.func) or at_point.free_symbols:
             raise EnclosureError(f"no ball arithmetic for {expr.func.__name__}")
         return self.ball(at_point)
+
+    @staticmethod
+    def _power_sum(first: Any, count: Any, power: Any) -> Any:
+        """By the Hurwitz zeta function, of which the terms of the sum are the differences."""
+        from flint import arb
+
+        if not first > 0:
+            raise EnclosureError(f"a sum of powers: wanted positive numbers under the powers, got {first}")
+        if power == -1:
+            return (first + count).digamma() - first.digamma()
+        return (arb(0) - power).zeta(first) - (arb(0) - power).zeta(first + count)
 
 
 class _Ordered:

@@ -22,6 +22,7 @@ START = "distance of the first estimate from the value"
 SHARE = "share of the clients"
 STRONG_CONVEXITY = "strong convexity constant"
 WEAK_CONVEXITY = "weak convexity constant"
+STRONG_CONCAVITY = "strong concavity constant"
 POLYAK_LOJASIEWICZ = "Polyak-Lojasiewicz constant"
 DISTANCE = "distance of the start from a minimiser"
 AT_START = "bound of the norm at the start"
@@ -57,6 +58,10 @@ FUNCTIONS: Mapping[str, str] = {
     "meta_gradient": "grad F_i",
     "estimate_error": "estimate of grad F_i - grad F_i",
     "fine_tuned_model": "model after the fine-tuning steps",
+    "dual_loss": "f_i",
+    "ascent_gradient": "grad_y f_i",
+    "gradient_along_dual": "grad_x f_i(x, .)",
+    "maximiser": "y_*",
     "random_set": "a uniform random set",
     "drawn_client": "the client that holds a place of the sample",
     "compressor": "C",
@@ -72,11 +77,15 @@ _SPACES: Mapping[str, tuple[Dimension, Dimension]] = {
     "local_hessian": (OBJECTIVE / VARIABLE**2, VARIABLE),
     "objective": (OBJECTIVE, VARIABLE),
     "fine_tuned_model": (VARIABLE, VARIABLE),
+    "dual_loss": (OBJECTIVE, INNER),
+    "ascent_gradient": (OBJECTIVE / INNER, INNER),
+    "gradient_along_dual": (OBJECTIVE / VARIABLE, INNER),
+    "maximiser": (INNER, VARIABLE),
     "random_set": (ONE, ONE),
     "drawn_client": (ONE, ONE),
     "minimiser": (VARIABLE, VARIABLE),
 }
-MORE_IS_STRONGER = (STRONG_CONVEXITY, POLYAK_LOJASIEWICZ)
+MORE_IS_STRONGER = (STRONG_CONVEXITY, STRONG_CONCAVITY, POLYAK_LOJASIEWICZ)
 """Kinds whose bound says more the larger its number is; of all others a smaller number says more."""
 _PURE = (GROWTH, RELATIVE_VARIANCE, RELATIVE_ERROR, CONTRACTION, GAP_TO_ONE, DELAY)
 """Kinds whose number has no dimension."""
@@ -120,7 +129,7 @@ class Form:
         if self.kind in _PURE:
             return ONE
         value, argument = _SPACES.get(self.function, (OBJECTIVE / VARIABLE, VARIABLE))
-        if self.kind in (STRONG_CONVEXITY, WEAK_CONVEXITY, POLYAK_LOJASIEWICZ):
+        if self.kind in (STRONG_CONVEXITY, WEAK_CONVEXITY, STRONG_CONCAVITY, POLYAK_LOJASIEWICZ):
             return value / argument**2
         return {LIPSCHITZ: value / argument, DISTANCE: argument}.get(self.kind, value)
 
@@ -148,6 +157,8 @@ class Form:
                 return f"||{what} - its mean over the clients|| <= {number}{norm}{across}"
             case "strong convexity constant":
                 return f"{what}(y) >= {what}(x) + <grad {what}(x), y - x> + {number}/2 ||y - x||^2"
+            case "strong concavity constant":
+                return f"{what}(x, z) <= {what}(x, y) + <grad_y {what}(x, y), z - y> - {number}/2 ||z - y||^2"
             case "weak convexity constant":
                 return f"{what} + {number}/2 ||x||^2 is convex"
             case "Polyak-Lojasiewicz constant":
@@ -179,6 +190,7 @@ _READ_BY_THE_KERNEL = (LIPSCHITZ, SIZE, NOISE, UNLIKE, GAP, START, SHARE)
 _OF_A_CLASS = (
     STRONG_CONVEXITY,
     WEAK_CONVEXITY,
+    STRONG_CONCAVITY,
     POLYAK_LOJASIEWICZ,
     DISTANCE,
     AT_START,

@@ -18,15 +18,16 @@ from sympy.printing.str import StrPrinter
 from ...errors import InputError
 from ...suggestion import nearest
 from ...user_files import CodeName, installed, is_python_file, is_trusting
-from .bounding import OF_PROPERTIES, Form, read_form
+from .bounding import OF_PROPERTIES, SAYINGS, Form, read_form
 from .change import with_statement
 from .dimension import Dimension, read_dimension
 from .formula import FUNCTIONS, FormulaError, read_formula, read_relation
-from .metrics import METRICS
-from .notation import Binding, Notation, derived_symbol, latex_of
+from .metrics import METRICS, with_probability
+from .notation import STEP, Binding, Notation, derived_symbol, latex_of
 from .power import Power
 from .properties import PROPERTIES
 from .quantities import DOMAINS, POSITIVE, QUANTITIES, Quantity
+from .schedule import SCHEDULES, read_schedule
 from .theorem import (
     AVERAGES,
     RESOURCES,
@@ -35,6 +36,7 @@ from .theorem import (
     DeclarationError,
     Derived,
     MethodCall,
+    Metric,
     Source,
     Statement,
     Term,
@@ -47,12 +49,28 @@ _TYPES: Mapping[str, Any] = {_TEXT: str, _LIST: (list, tuple), _TABLE: Mapping}
 KEYS: Mapping[str, str] = {
     **dict.fromkeys(("id", "title", "source", "problem", "metric", "average", "proof"), _TEXT),
     **dict.fromkeys(("assume", "units"), _LIST),
-    **dict.fromkeys(("quantities", "symbols", "derived", "terms", "conditions", "schedule", "costs", "method"), _TABLE),
+    **dict.fromkeys(
+        (
+            "quantities",
+            "symbols",
+            "derived",
+            "terms",
+            "conditions",
+            "schedule",
+            "costs",
+            "method",
+            "assumptions",
+            "probability",
+        ),
+        _TABLE,
+    ),
 }
 """The keys of a definition; all but id, symbols and terms are optional."""
 REQUIRED = ("id", "symbols", "terms")
 QUANTITY_KEYS = ("meaning", "dimension", "domain", "role", "bounds")
 """The keys of an entry of `quantities`; only the meaning is required."""
+ASSUMPTION_KEYS = ("text", "bounds", "says")
+"""The keys of an entry of `assumptions`; only the text is required."""
 QUANTITY_ROLES = ("constant", "hyperparameter")
 MAX_ENTRIES = 200
 """Entries of one table, characters of one text."""
@@ -101,9 +119,9 @@ def keys_of(theorem: Theorem, label: str, more: Iterable[Condition] = ()) -> dic
     used = {
         str(symbol) for formula in (call.values.values() if call else ()) for symbol in sp.sympify(formula).free_symbols
     }
-    symbols |= {name: theorem.notation[name].quantity.name for name in sorted(used - symbols.keys())}
-    metric = next((key for key, known in METRICS.items() if known.name == theorem.metric.name), None)
-    if metric is None:
+    symbols |= {name: theorem.notation[name].quantity.name for name in sorted(used - symbols.keys() - {STEP.name})}
+    metric = f"{theorem.metric.over}_{theorem.metric.of}"
+    if _stated(theorem) != theorem.metric.name:
         raise InputError(f"{theorem.id}: bounds {theorem.metric.name}, which a definition has no word for")
     used_quantities = {quantity: theorem.notation[name].quantity for name, quantity in symbols.items()}
     own = {name: quantity for name, quantity in used_quantities.items() if name not in QUANTITIES}
@@ -114,6 +132,7 @@ def keys_of(theorem: Theorem, label: str, more: Iterable[Condition] = ()) -> dic
         "problem": theorem.problem,
         "metric": metric,
         "average": theorem.average,
+        "probability": {"failure": theorem.metric.failure} if theorem.metric.failure else {},
         "quantities": {name: _written(quantity) for name, quantity in own.items()},
         "symbols": symbols,
         **statement_keys(theorem, label, more),
@@ -138,6 +157,14 @@ def keys_of(theorem: Theorem, label: str, more: Iterable[Condition] = ()) -> dic
     if changed:
         raise InputError(f"{theorem.id}: cannot be written as a definition that says the same {', '.join(changed)}")
     return keys
+
+
+def _stated(theorem: Theorem) -> str:
+    """The name of the metric of a definition that has the word and the probability of a theorem's."""
+    metric, failure = METRICS.get(f"{theorem.metric.over}_{theorem.metric.of}"), theorem.metric.failure
+    if metric is None:
+        return ""
+    return (with_probability(metric, failure, "") if failure else metric).name
 
 
 def statement_keys(theorem: Theorem, label: str, more: Iterable[Condition] = ()) -> dict[str, Any]:
@@ -221,6 +248,10 @@ def define(*, follows_from: Theorem | None = None, **keys: Any) -> Theorem:
             not admissible.
         problem: kind of problem, "federated" by default. assume: named properties of the problem.
         metric: what is bounded, "mean_gradient_sq" by default. average: "before" (t = 0..T-1) or "after" (t = 1..T).
+        assumptions: name -> table with a `text`, and optionally `bounds` (symbols whose formal bounds it states) and `says` (of
+            `bounding.SAYINGS`): what a proof may read off it. Constants that none of them bounds are assumptions by themselves.
+        probability: `failure`, the symbol for the probability with which the bound may fail along a run; it is then no longer one
+            of an expectation.
         units: quantities whose unit the statement sets to 1, such as the step size of `eta = 1/sqrt(T)`.
         method: `name` and the method's own hyperparameters as formulas, for what runs it.
         title, source: for people. proof: FILE.py:NAME, a function that gives the derivation of the statement.
@@ -462,7 +493,10 @@ class Definition:
         if not isinstance(name, str) or not name.strip():
             self.refuse("method", "name is missing; for instance local_sgd, or my_methods.py:MyMethod")
         options = {key: given.pop(key) for key in self._options(name, folder, given)}
-        values = {self.name("method", key): self.formula(f"method, {key}", value) for key, value in given.items()}
+        values = {self.name("method", key): self._hyperparameter(key, value) for key, value in given.items()}
+        for key, formula in values.items():
+            if STEP in formula.free_symbols:
+                self._takes_schedule(name, key)
         values = {**self._left_to_symbols(name, {*values, *options}), **values}
         return MethodCall(name, values, folder, options, self.trusts)
 
@@ -493,6 +527,27 @@ class Definition:
                 self.refuse("method", f"{method} needs {name}: write {name} = FORMULA under [method]")
             found[name] = self.formula(f"method, {name}", name if name in self.names else DEFAULTS[name])
         return found
+
+    def _hyperparameter(self, key: str, value: Any) -> sp.Expr:
+        """The formula of a hyperparameter of the method; it may have the step t in it, unless t is a symbol of the theorem."""
+        place, outside = f"method, {key}", self.names
+        self.names = {STEP.name: STEP, **outside}
+        try:
+            found = self.formula(place, value)
+        finally:
+            self.names = outside
+        if STEP in found.free_symbols and read_schedule(found) is None:
+            self.refuse(place, f"wanted {' or '.join(SCHEDULES)} where it depends on the step t, got {_shown(value)}")
+        return found
+
+    def _takes_schedule(self, method: str, key: str) -> None:
+        from ...algorithms.declared import declared  # reads the source of every method
+
+        if method in declared():
+            takes = [each.name for each in declared()[method].hyperparameters if "Schedule" in each.annotation]
+            if key not in takes:
+                able = f"; of {method}, {' and '.join(takes)} may" if takes else ""
+                self.refuse(f"method, {key}", f"{method} takes one {key} for all steps t{able}")
 
     def _kind(self) -> str:
         """The kind of problem: one that a method runs on, or that a package brings."""
@@ -528,10 +583,30 @@ class Definition:
         return tuple(self.known("assume", "a property", name, PROPERTIES) for name in self.keys.get("assume", ()))
 
     def _assumptions(self) -> tuple[Assumption, ...]:
-        """What the constants say about a problem, then the named properties."""
-        constants = [b for b in self.notation if b.quantity.role == "constant"]
+        """What the file lists, then what the other constants say about a problem, then the named properties."""
+        own = [self._assumed(name, entry) for name, entry in self.table("assumptions").items()]
+        said = {symbol for each in own for symbol in each.bounds}
+        constants = [b for b in self.notation if b.quantity.role == "constant" and b.name not in said]
         named = [Assumption(n, PROPERTIES[n], says=OF_PROPERTIES.get(n, ())) for n in self._properties()]
-        return (*(Assumption(b.name, b.meaning, _bounded(b)) for b in constants), *named)
+        return (*own, *(Assumption(b.name, b.meaning, _bounded(b)) for b in constants), *named)
+
+    def _assumed(self, name: Any, entry: Any) -> Assumption:
+        """An entry of the list of assumptions: words, and what a proof may read off it."""
+        place = f"assumptions, {self.name('assumptions', name)}"
+        if not isinstance(entry, Mapping) or not isinstance(entry.get("text"), str):
+            self.refuse(place, f'wanted a table such as {{ text = "…", says = ["…"] }}, got {_shown(entry)}')
+        for key, value in entry.items():
+            self.known(place, "a key of an assumption", key, ASSUMPTION_KEYS)
+            if key != "text" and not isinstance(value, (list, tuple)):
+                self.refuse(f"{place}, {key}", f"wanted {_LIST}, got {_shown(value)}")
+        formal = {binding.name for binding in self.notation if binding.quantity.bounds}
+        bounds = [
+            self.known(f"{place}, bounds", "a symbol with a formal bound", s, formal) for s in entry.get("bounds", ())
+        ]
+        says = [self.known(f"{place}, says", "something that a proof reads", s, SAYINGS) for s in entry.get("says", ())]
+        if name in {*PROPERTIES, *(b.name for b in self.notation)} and name not in bounds:
+            self.refuse(place, "a symbol or a property has this name; wanted another one")
+        return Assumption(name, entry["text"], tuple(bounds), tuple(says))
 
     # --- the theorem -------------------------------------------------------------------------------------------------
 
@@ -544,8 +619,9 @@ class Definition:
         statement = Statement("printed", terms, (*prescribed, *conditions), derived, schedule)
         self._check_rounding(statement)
         costs, method = self._costs(), self._method(folder)
+        metric = METRICS[self.known("metric", "a metric", self.keys.get("metric", "mean_gradient_sq"), METRICS)]
+        metric = self._with_probability(metric)
         self._check_use({constant.name for constant in derived})
-        metric = self.known("metric", "a metric", self.keys.get("metric", "mean_gradient_sq"), METRICS)
         try:
             found = Theorem(
                 self.keys["id"],
@@ -553,7 +629,7 @@ class Definition:
                 self.keys.get("title", self.keys["id"]),
                 Source(paper, self.keys.get("source", where)),
                 self.notation,
-                METRICS[metric],
+                metric,
                 {"printed": statement},
                 self._assumptions(),
                 self._units(),
@@ -569,6 +645,21 @@ class Definition:
             self.refuse("", str(error))
         self._check_dimensions(found)
         return found
+
+    def _with_probability(self, metric: Metric) -> Metric:
+        """The metric, or the same along a run where the bound may fail with a probability."""
+        table = self.table("probability")
+        if not table:
+            return metric
+        for key in table:
+            self.known("probability", "a key here", key, ("failure",))
+        able = {b.name: b for b in self.notation if b.quantity.name == "failure_probability"}
+        name = table.get("failure")
+        if name not in able:
+            self.refuse("probability, failure", f"wanted a symbol for failure_probability, got {_shown(name)}")
+        if METRICS.get(f"{metric.over}_{metric.of}") != metric:
+            self.refuse("probability", f"wanted one of the metrics {', '.join(METRICS)}, got {metric.name}")
+        return with_probability(metric, name, able[name].latex)
 
     def _check_rounding(self, statement: Statement) -> None:
         for where, expr in statement.expressions():

@@ -3,7 +3,8 @@
     formula  = product {("+" | "-") product}
     product  = factor {("*" | "/") factor}
     factor   = ("+" | "-") factor | atom ["**" factor]
-    atom     = number | name | function "(" formula {"," formula} ")" | "(" formula ")"
+    atom     = number | name | function "(" formula {"," formula} ")" | "(" formula ")" | sum
+    sum      = "sum" "(" name "," formula "," formula "," formula ")"      from one end to the other, and what is summed
     relation = formula ("<" | "<=" | ">=" | ">" | "==") formula
 
 Numbers are exact (0.1 is 1/10), names are those that the caller declares, functions are those of `FUNCTIONS`. A power whose exponent
@@ -22,6 +23,7 @@ import sympy as sp
 
 from ...suggestion import nearest
 from .power import MAX_POWER, Power
+from .power_sum import NoSumError, sum_over
 from .reading import InputError, read_number
 
 MAX_FORMULA = 2000
@@ -31,7 +33,7 @@ MAX_DEPTH = 40
 MAX_BITS = 4096
 """Size of a number that a part of a formula evaluates to."""
 RELATIONS = ("<", "<=", ">=", ">", "==")
-FUNCTIONS = ("sqrt", "min", "max", "log", "exp", "floor", "ceil")
+FUNCTIONS = ("sqrt", "min", "max", "log", "exp", "floor", "ceil", "sum")
 
 _TOKEN = re.compile(
     r"(?P<space>[ \t\r\n]+)"
@@ -220,7 +222,32 @@ class _Reader:
             _refuse(token.column, f"wanted '(' after {token.text}")
         _refuse(token.column, f"{token.text[:30]!r} is not a declared name; {nearest(token.text, self.names)}")
 
+    def _sum(self, token: _Token, opened: _Token) -> sp.Expr:
+        """A sum over an index that is a name of its own, from one whole number to another."""
+        index = self.here
+        if index.kind != "name" or index.text in (*self.names, *FUNCTIONS):
+            _refuse(index.column, f"wanted a new name for what the sum is over, such as t, got {self._shown()}")
+        self.position += 1
+        self.expect(",", opened)
+        low = self.formula()
+        self.expect(",", opened)
+        high = self.formula()
+        self.expect(",", opened)
+        counter = sp.Dummy(index.text, integer=True, **{"positive" if low.is_positive else "nonnegative": True})
+        outside, self.names = self.names, {**self.names, index.text: counter}
+        try:
+            summand = self.formula()
+        finally:
+            self.names = outside
+        self.expect(")", opened)
+        try:
+            return _sane(sum_over(counter, low, high, summand), token.column)
+        except NoSumError as error:
+            _refuse(token.column, f"sum: {error}")
+
     def _call(self, token: _Token, opened: _Token) -> sp.Expr:
+        if token.text == "sum":
+            return self._sum(token, opened)
         arguments = [self.formula()]
         while self.accept(","):
             arguments.append(self.formula())

@@ -60,17 +60,27 @@ OVER: Mapping[str, Over] = {
 }
 
 
-def _metric(of: str, over: str) -> Metric:
+def _metric(of: str, over: str, failure: str = "", letter: str = "") -> Metric:
     measure, where = MEASURES[of], OVER[over]
+    text, latex = measure.text.format(x=where.x), measure.latex.format(x=where.latex_x)
+    if failure:
+        text, latex = text.removeprefix("E"), latex.removeprefix(r"\mathbb{E}")
+    said, what = where.text.format(inner=text), where.meaning.format(what=measure.meaning)
     return Metric(
-        where.text.format(inner=measure.text.format(x=where.x)),
-        where.latex.format(inner=measure.latex.format(x=where.latex_x)),
+        f"with probability 1 - {failure}, {said}" if failure else said,
+        rf"\text{{with probability }}1-{letter}\text{{, }}" * bool(failure) + where.latex.format(inner=latex),
         measure.dimension,
-        "expected " + where.meaning.format(what=measure.meaning),
+        f"{what}, but for a probability of {failure}" if failure else f"expected {what}",
         MEAN_MODEL,
         of=of,
         over=over,
+        failure=failure,
     )
+
+
+def with_probability(metric: Metric, failure: str, letter: str) -> Metric:
+    """The same along a run, in the place of its expectation: its bound fails with the probability that a symbol stands for."""
+    return _metric(metric.of, metric.over, failure, letter)
 
 
 METRICS: Mapping[str, Metric] = {f"{over}_{of}": _metric(of, over) for over in OVER for of in MEASURES}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
+from typing import Any
 
 import sympy as sp
 
+from ...notebook import ShownAsTable
 from .quantities import DOMAINS, NONNEGATIVE, Quantity, quantity, refuse_contradictions
 
 
@@ -28,6 +30,30 @@ class Binding:
     def meaning(self) -> str:
         """What the symbol is: the meaning of its quantity, and how this paper uses the letter."""
         return f"{self.quantity.meaning}; {self.note}" if self.note else self.quantity.meaning
+
+
+class Symbols(ShownAsTable, dict[str, Binding]):
+    """The symbols of a statement by name, as keys and as attributes: `symbols.eta` is `symbols["eta"]`; both complete."""
+
+    @property
+    def title(self) -> str:
+        roles: dict[str, list[str]] = {}
+        for name, binding in self.items():
+            roles.setdefault(binding.quantity.role, []).append(name)
+        return "; ".join(f"{role}s {' '.join(names)}" for role, names in roles.items())
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
+        heads = ("symbol", "quantity", "meaning", "unit", "domain")
+        found = [(n, b.quantity.name, b.meaning, b.quantity.unit, b.quantity.domain) for n, b in self.items()]
+        return heads, found
+
+    def __getattr__(self, name: str) -> Binding:
+        if name not in self:
+            raise AttributeError(f"{name[:40]}: not a symbol of this statement; wanted one of {' '.join(self)}")
+        return self[name]
+
+    def __dir__(self) -> list[str]:
+        return list(self)
 
 
 @dataclass(frozen=True)
@@ -98,6 +124,10 @@ def _symbol(name: str, domain: str) -> sp.Symbol:
 def derived_symbol(name: str) -> sp.Symbol:
     """The symbol of a derived constant such as L_Phi (nonnegative, since noise may vanish)."""
     return _symbol(name, NONNEGATIVE)
+
+
+STEP = sp.Symbol("t", integer=True, nonnegative=True)
+"""The step t = 0, 1, ... in the hyperparameters of a method; never part of a statement."""
 
 
 def slack_symbol(name: str) -> sp.Symbol:

@@ -25,6 +25,7 @@ PARTS = {
     "second_reading": ("findings", "SECOND_READING"),
     "counterexamples": ("counterexamples", "REFUTATIONS"),
     "derivations": ("derivations", "DERIVATIONS"),
+    "sharpened": ("derivations", "SHARPENED"),
     "holds": ("findings", "HOLDS"),
 }
 """The parts of a paper that are code: the file of its folder, and the name in it that holds the declarations."""
@@ -102,6 +103,17 @@ class Paper:
     def derivations(self) -> dict[str, Callable[[Reader], Plan]]:
         """Id of a theorem -> the derivation of its corrected statement, as a function of the symbols."""
         return {f"{self.key}.{name}": build for name, build, *_ in self.load("derivations")}
+
+    @cached_property
+    def sharpened(self) -> dict[str, Callable[[Reader], Plan]]:
+        """Id of a theorem -> the derivation of its `sharpened` statement."""
+        return {f"{self.key}.{name}": build for name, build in self.load("sharpened")}
+
+    def derivation_of(self, theorem: Theorem, label: str) -> Callable[[Reader], Plan] | None:
+        """The derivation of a statement, where there is one: of the default one, or of the sharpened."""
+        if label == "sharpened":
+            return self.sharpened.get(theorem.id)
+        return self.derivations.get(theorem.id) if label == theorem.default else None
 
     @cached_property
     def lemmas(self) -> dict[str, tuple[str, ...]]:

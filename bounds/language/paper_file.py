@@ -18,6 +18,7 @@
     multiples                 NAME = "T is a multiple of tau", or NAME = "r*n is a whole number"
     compared_where            conditions where the audit compares printed with composed
     symbols                   its own symbols in the place of those of the paper
+    probability               { failure }: the symbol for the probability with which the bound may fail along a run
     follows_from              the theorem of a corollary, which is that at its printed schedule; or { theorem, at = formulas }
 [theorems.NAME.printed]       a statement: terms, conditions, derived, schedule, note, assume; likewise `composed` and `corrected`.
                               An entry of schedule may name the condition that it is kept to: { formula, condition, note }.
@@ -82,7 +83,7 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     "assumptions": ("name", "text", "bounds", "says", "only"),
     "theorems": (
         *(*_TEXTS, "metric", "assumptions", "also_assumes", "assume", "units", "costs", "absent", "method"),
-        *("multiples", "compared_where", "symbols", "follows_from", *LABELS),
+        *("multiples", "compared_where", "symbols", "follows_from", "probability", *LABELS),
     ),
     "statement": ("terms", "conditions", "derived", "schedule", "note", "assume"),
     "code": ("by", "of"),
@@ -403,7 +404,7 @@ class _OneTheorem(_Part):
                 keys.get("title", self.ending),
                 Source(key, keys.get("source", self.ending), keys.get("equation", "")),
                 self.notation,
-                self.paper.metric(place, keys.get("metric")),
+                self._with_probability(self.paper.metric(place, keys.get("metric"))),
                 statements,
                 self.paper.assumptions(
                     place, (*keys.get("assumptions", ()), *keys.get("also_assumes", ())), self.notation
@@ -483,5 +484,5 @@ class _OneTheorem(_Part):
         name, options = given.pop("name", None), given.pop("options", {})
         if not isinstance(name, str):
             self.refuse("method", "name is missing")
-        values = {self.name("method", key): self.formula(f"method, {key}", value) for key, value in given.items()}
+        values = {self.name("method", key): self._hyperparameter(key, value) for key, value in given.items()}
         return MethodCall(name, values, options=options)

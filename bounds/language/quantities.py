@@ -31,6 +31,7 @@ from .bounding import (
     SAMPLE,
     SHARE,
     START,
+    STRONG_CONCAVITY,
     STRONG_CONVEXITY,
     WEAK_CONVEXITY,
     Form,
@@ -386,6 +387,43 @@ _noise(
     _GRADIENT,
     bounds=Form(AT_MINIMISER, "local_gradient"),
 )
+# --- max_y (1/N) sum_i f_i(x, y): the smoothness in x at every y is `local_smoothness`, and so is what else has a name above
+_constant(
+    "dual_smoothness",
+    "largest Lipschitz constant of the gradient of f_i(x, y) in y",
+    _F / _Y**2,
+    bounds=lipschitz("ascent_gradient"),
+)
+_constant(
+    "coupling",
+    "Lipschitz constant of the gradient of f_i(x, y) in x along y, and in y along x",
+    _F / (_X * _Y),
+    bounds=lipschitz("gradient_along_dual"),
+)
+_constant(
+    "strong_concavity",
+    "strong concavity of every f_i(x, y) in y",
+    _F / _Y**2,
+    bounds=Form(STRONG_CONCAVITY, "dual_loss"),
+)
+_noise(
+    "dual_gradient_noise",
+    "standard-deviation bound of the stochastic gradient of f_i(x, y) in y",
+    _F / _Y,
+    bounds=noise("ascent_gradient"),
+)
+_noise(
+    "dual_heterogeneity",
+    "root of a bound of the mean over i of ||gradient of f_i in y - that of the mean||^2",
+    _F / _Y,
+    bounds=unlike("ascent_gradient", over=AVERAGE),
+)
+_noise(
+    "initial_dual_error",
+    "distance of y_0 from the maximiser of the mean of the f_i(x_0, y)",
+    _Y,
+    bounds=Form(START, "maximiser"),
+)
 # --- what a method is built on: no problem certifies these
 _noise(
     "compression_variance",
@@ -417,6 +455,9 @@ _constant(
 _noise("delay", "largest delay (staleness) of a gradient, in steps", ONE, bounds=Form(DELAY, "schedule"))
 # --- hyperparameters
 _hyper("step_size", "step size", _X**2 / _F)
+_hyper("step_numerator", "numerator a of a step size that declines in the step t, such as a/(t + t0)", _X**2 / _F)
+_hyper("step_offset", "offset t0 of a step size that declines in the step t, such as a/(t + t0)")
+_hyper("dual_step_size", "step size of the ascent in y", _Y**2 / _F)
 _hyper("momentum", "weight of the new value in an estimator with momentum")
 _hyper("heavy_ball_momentum", "weight of the last step in a heavy-ball (momentum) method", domain=BELOW_ONE)
 _hyper("server_step_size", "step size of the server, a factor of the mean change of the clients' models")

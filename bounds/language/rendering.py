@@ -125,8 +125,14 @@ def theorem_sheet(theorem: Theorem) -> Sheet:
         "assumptions", ("assumption", "text"), tuple((item.name, item.text) for item in theorem.assumptions)
     )
     meaning = f" ({metric.meaning})" if metric.meaning else ""
-    notes = (f"It bounds {metric.name}, of dimension {metric.dimension}{meaning}.",)
+    notes: tuple[str, ...] = (f"It bounds {metric.name}, of dimension {metric.dimension}{meaning}.",)
+    notes += tuple(f"At step t, {name} = {formula}." for name, formula in _step_sizes(theorem).items())
     return Sheet(f"{theorem.id}: {theorem.title} ({theorem.source})", None, (assumed,) if assumed.rows else (), notes)
+
+
+def _step_sizes(theorem: Theorem) -> dict[str, str]:
+    """The hyperparameters of the method that depend on the step t, as formulas."""
+    return {name: sp.sstr(each) for name, each in theorem.method.schedules.items()} if theorem.method else {}
 
 
 def sheets_of(theorem: Theorem, labels: Sequence[str] = ()) -> list[Sheet]:
@@ -151,6 +157,7 @@ def to_text(theorem: Theorem, labels: Sequence[str] = ()) -> str:
     for item in theorem.assumptions:
         lines += [f"  assumption {item.name}: {item.text}"]
         lines += [f"    formally: {text}" for text in theorem.formally(item)]
+    lines += [f"  at step t, {name} = {formula}" for name, formula in _step_sizes(theorem).items()]
     for label in labels or theorem.labels:
         lines += ["", *_statement_text(theorem, theorem.statement(label))]
     return "\n".join(lines)
@@ -178,6 +185,11 @@ def _necessary(statement: Statement, part: str) -> str:
 
     known = needed(statement).get(part)
     return f"  [{known}]" if known and known.bundle else ""
+
+
+def statement_html(statement: Statement) -> str:
+    """A statement as a part of a page, for notebooks."""
+    return to_html(statement_sheet(statement))
 
 
 def theorem_html(theorem: Theorem) -> str:
@@ -243,6 +255,7 @@ def theorem_dict(theorem: Theorem, labels: Sequence[str] = ()) -> dict[str, Any]
             {"name": item.name, "text": item.text, "formal": list(theorem.formally(item))}
             for item in theorem.assumptions
         ],
+        "step_sizes": _step_sizes(theorem),
         "statements": {label: _statement_dict(theorem, theorem.statement(label)) for label in labels or theorem.labels},
     }
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, overload
@@ -24,7 +25,7 @@ from .bounding import SAYINGS, Form, about, implied
 from .dimension import Dimension, modulo
 from .formula import nearest
 from .homogeneity import InhomogeneousError, dimension_of, fits_somehow, is_homogeneous
-from .notation import Binding, Notation, derived_symbol
+from .notation import STEP, Notation, Symbols, derived_symbol
 from .power import logarithms
 from .properties import PROPERTIES
 from .reading import InputError, is_array
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
+    from pandas import DataFrame
 
     from ..cost.complexity import Complexity
     from ..cost.orders import Rates
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from ..evaluation.evaluate import Bound
     from ..optimum.tuning import Tuned
     from ..proof.locks import Proof
+    from ..proof.sharpen import Sharpened
     from ..region.admissible import Admissible
     from ..settings import Settled
 
@@ -55,7 +58,7 @@ if TYPE_CHECKING:
 Costs = Mapping[str, sp.Expr]
 """Resource -> formula in the symbols of a theorem."""
 
-LABELS = ("printed", "composed", "corrected")
+LABELS = ("printed", "composed", "corrected", "sharpened")
 SPELLINGS = {"proved": "composed"}
 """Other accepted spellings of a label."""
 RANGE = "method_range_"
@@ -105,7 +108,8 @@ class Metric:
     """What the terms of a statement bound.
 
     `at`: of `bounding.POINTS`, where it is the expectation of one of `metrics.MEASURES` along a run. `of`: that measure. `over`: of
-    `metrics.OVER`, which iterates it speaks of. `bounds`: where it is the square of what a constant would bound.
+    `metrics.OVER`, which iterates it speaks of. `bounds`: where it is the square of what a constant would bound. `failure`: the symbol
+    for the probability with which the bound may fail, where it is one of the number itself along a run and not of its expectation.
     """
 
     name: str
@@ -116,6 +120,7 @@ class Metric:
     bounds: tuple[Form, ...] = ()
     of: str = "gradient_sq"
     over: str = "mean"
+    failure: str = ""
 
     @property
     def is_squared_gradient(self) -> bool:
@@ -217,7 +222,7 @@ class Derived:
         return derived_symbol(self.name)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Statement:
     """Named conditions, derived constants and terms; `schedule` gives hyperparameters that the user may leave out.
 
@@ -246,6 +251,20 @@ class Statement:
             raise DeclarationError(f"statement {self.label}: belongs to no theorem")
         return self.owner
 
+    def __repr__(self) -> str:
+        """What it has, by name; a statement of no theorem yet has its label alone."""
+        known = self.label if self.owner is None else self.name
+        parts = {
+            "terms": [term.name for term in self.terms],
+            "conditions": [condition.name for condition in self.conditions],
+            "derived": [constant.name for constant in self.derived],
+        }
+        said = (f"{what} {', '.join(names)}" for what, names in parts.items() if names)
+        return f"{known}: {'; '.join(said)}"
+
+    def _repr_html_(self) -> str:
+        return bounds.statement_html(self)
+
     def of(self, theorem: Theorem) -> Statement:
         """The same statement as one of a theorem's."""
         made = copy(self)
@@ -261,9 +280,9 @@ class Statement:
         return f"{self.theorem.id} ({self.label})"
 
     @cached_property
-    def symbols(self) -> dict[str, Binding]:
+    def symbols(self) -> Symbols:
         """The bindings that it uses, by name, in the order of the notation."""
-        return {binding.name: binding for binding in self.theorem.notation if binding.symbol in self.free_symbols}
+        return Symbols({b.name: b for b in self.theorem.notation if b.symbol in self.free_symbols})
 
     @cached_property
     def method_range(self) -> tuple[Condition, ...]:
@@ -480,6 +499,11 @@ class MethodCall:
     trusted: bool = True
 
     @property
+    def schedules(self) -> dict[str, sp.Expr]:
+        """The hyperparameters that depend on the step t."""
+        return {name: formula for name, formula in self.values.items() if STEP in sp.sympify(formula).free_symbols}
+
+    @property
     def code(self) -> CodeName:
         """The code that the name stands for, where it is FILE.py:NAME."""
         return CodeName(self.name, self.folder, self.trusted)
@@ -568,8 +592,8 @@ class Theorem:
             raise DeclarationError(f"{self.id}, {label}: symbols {unknown} are not in the notation of the paper")
         self._check_assumed(statement.assume)
         self._check_use(statement)
-        if label == "corrected" and (misfits := self.inhomogeneities(statement)):
-            raise DeclarationError(f"{self.id}: the corrected statement is not homogeneous: {misfits[0]}")
+        if label in ("corrected", "sharpened") and (misfits := self.inhomogeneities(statement)):
+            raise DeclarationError(f"{self.id}: the {label} statement is not homogeneous: {misfits[0]}")
         self._cache[label] = statement.of(self)
 
     def _check_assumed(self, names: tuple[str, ...]) -> None:
@@ -642,7 +666,7 @@ class Theorem:
         reason = f" (not composed: {self.not_composed})" if label == "composed" and self.not_composed else ""
         return ", ".join(self.labels) + reason
 
-    def symbols(self, label: str = "") -> dict[str, Binding]:
+    def symbols(self, label: str = "") -> Symbols:
         """The bindings that a statement uses, in the order of the vocabulary."""
         return self.statement(label).symbols
 
@@ -716,6 +740,10 @@ class Theorem:
 
     def _repr_html_(self) -> str:
         return bounds.theorem_html(self)
+
+    def to_frame(self) -> DataFrame:
+        """The symbols of its default statement with what they mean, as a pandas data frame."""
+        return self.symbols().to_frame()
 
     def to_dict(self) -> dict[str, Any]:
         """What `fedco show --json` prints."""
@@ -818,6 +846,13 @@ class Theorem:
         """What the rules of the kernel and exact instances say of its derivation; see `fedco.bounds.proof.locks.prove`."""
         return bounds.prove(self, statement, rules_only=rules_only)
 
+    def sharpen(
+        self, *, constants: Constants | None = None, assume: str | Sequence[str] = (), **values: Number
+    ) -> Sharpened:
+        """The least bound that the premises of its proof give at numbers; see `fedco.bounds.proof.sharpen.sharpen`."""
+        given = self._settled("", values, constants, assume)
+        return bounds.sharpen(given.statement, given.values)
+
     def complexity(
         self,
         statement: str = "",
@@ -847,6 +882,44 @@ class Theorem:
         """Percent change of the bound per percent change of each symbol; see `fedco.bounds.cost.sensitivity.elasticities`."""
         given = self._settled(statement, values, constants, assume)
         return bounds.elasticities(given.statement, given.values)
+
+
+class _Verb:
+    """A verb as a method whose signature, for editors that ask for it, has the symbols of the theorem as keywords."""
+
+    def __init__(self, function: Callable[..., Any]):
+        self.function, self.__doc__ = function, function.__doc__
+
+    def __get__(self, theorem: Theorem | None, owner: type) -> Any:
+        return self.function if theorem is None else _BoundVerb(self.function, theorem)
+
+
+class _BoundVerb:
+    def __init__(self, function: Callable[..., Any], theorem: Theorem):
+        self.__func__, self.__self__, self.__doc__, self.__name__ = (
+            function,
+            theorem,
+            function.__doc__,
+            function.__name__,
+        )
+
+    def __call__(self, *arguments: Any, **values: Any) -> Any:
+        return self.__func__(self.__self__, *arguments, **values)
+
+    def __repr__(self) -> str:
+        return f"<{self.__name__} of {self.__self__.id}>"
+
+    @property
+    def __signature__(self) -> Signature:
+        _, *known = signature(self.__func__).parameters.values()
+        *before, last = known
+        named = [Parameter(name, Parameter.KEYWORD_ONLY) for name in self.__self__.symbols()]
+        taken = {parameter.name for parameter in before}
+        return Signature([*before, *(each for each in named if each.name not in taken), last])
+
+
+for _name in ("bound", "admissible", "tune", "complexity", "elasticities"):
+    setattr(Theorem, _name, _Verb(getattr(Theorem, _name)))
 
 
 def _first_consistent(expr: sp.Expr, known: Mapping[sp.Symbol, Dimension]) -> Dimension:

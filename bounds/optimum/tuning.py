@@ -40,6 +40,8 @@ NUMERICAL = "differential evolution"
 EVALUATED = "evaluated"
 _NEAR = 0.01
 """A certified gap up to which an optimum is called global."""
+_FAR = 0.1
+"""A gap from which the point of the geometric program is compared with that of a numerical search."""
 _VISIBLE = 5e-5
 """Prices below this are not worth a sentence."""
 _PLATEAU = 1e9
@@ -297,7 +299,24 @@ def _search(task: Task) -> tuple[Found, Task, str]:
     found = minimise(task.make, box, whole)
     if found.value == inf:
         raise InputError(_infeasible(task))
-    return (polish(task, found) if found.gap > GAP else found), task, ""
+    note = ""
+    if found.gap > _FAR:
+        found, note = _searched(task, found)
+    return (polish(task, found) if found.gap > GAP else found), task, note
+
+
+def _searched(task: Task, found: Found) -> tuple[Found, str]:
+    """The better of a point and what a numerical search finds, with what is to be said of it; the proved lower bound stays."""
+    from .numerical import differential_evolution
+
+    try:
+        point = differential_evolution(task)
+    except InputError:  # it found no admissible point, and the one at hand is admissible
+        return found, ""
+    value = objective_at(task, rounded(task, point))
+    if value >= found.value:
+        return found, ""
+    return replace(found, point=point, value=value), "the point was found by differential evolution"
 
 
 def _plateau(task: Task, root: Solution, least: float) -> tuple[Found, Task, str] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 import sympy as sp
@@ -27,6 +27,10 @@ def rounded(task: Task, point: Mapping[str, float]) -> dict[str, Fraction]:
 
 _LEVELS = ((1e-9, 10), (1e-7, 8), (1e-5, 7), (0.0, 15))
 """Room that the reals leave, and their digits."""
+_DIGITS = ((0.0, 10), (0.0, 7), (0.0, 4))
+"""The same for a point that stays as it is."""
+_WORSE = 0.99
+"""What the program chooses is left where the point itself is better by so much: there it bounds a factor from above."""
 
 
 def _exact(task: Task, point: Mapping[str, float]) -> dict[str, Fraction]:
@@ -65,11 +69,19 @@ def _multiples(task: Task, whole: Mapping[str, Fraction]) -> Iterator[dict[str, 
 
 
 def _finished(task: Task, whole: dict[str, Fraction], point: Mapping[str, float]) -> dict[str, Fraction] | None:
-    for room, digits in _LEVELS:
-        chosen = _with_reals(task, whole, point, room, digits)
-        if chosen is not None and accepts(task, chosen):
-            return chosen
-    return None
+    """What the program chooses at these whole numbers, or the point itself where the program only knows worse ones."""
+    chosen = _first_accepted(task, whole, point, _LEVELS)
+    itself = _with_reals(task, whole, point, *_DIGITS[0])
+    if chosen is None or itself is None or objective_at(task, itself) >= _WORSE * objective_at(task, chosen):
+        return chosen
+    return _first_accepted(task, whole, point, _DIGITS) or chosen
+
+
+def _first_accepted(
+    task: Task, whole: dict[str, Fraction], point: Mapping[str, float], levels: Sequence[tuple[float, int]]
+) -> dict[str, Fraction] | None:
+    tried = (_with_reals(task, whole, point, room, digits) for room, digits in levels)
+    return next((chosen for chosen in tried if chosen is not None and accepts(task, chosen)), None)
 
 
 def _on_schedule(task: Task, chosen: dict[str, Fraction]) -> dict[str, Fraction]:

@@ -70,6 +70,8 @@ from .kernel import (
     Triangle,
     Var,
     Variable,
+    Weighted,
+    clock,
     dot,
     quantity,
     scalar,
@@ -121,7 +123,13 @@ class Proof:
     objectives: list[Objective] = field(default_factory=list)
     quantities: list[Quantity] = field(default_factory=list)
     axioms: dict[str, Declared] = field(default_factory=dict)
+    offset: Signomial | None = None
     steps: list[Step] = field(default_factory=list)
+
+    def clock(self, offset: Signomial) -> Signomial:
+        """t + offset at step t: by it step sizes a/(t + t0) decline, and weights of claims grow."""
+        self.offset = offset
+        return clock()
 
     # --- declarations ---------------------------------------------------------------------------------------------------
 
@@ -338,6 +346,10 @@ class Proof:
         """Q_T <= factor^T Q_0 + rest from Q_{t+1} <= factor Q_t + c."""
         return self.step(name or f"{step}, all steps", Geometric(of, step, factor, rest), why)
 
+    def weighted(self, step: str, weights: Mapping[str, Signomial], name: str = "", why: str = "") -> str:
+        """w(T) Q_T <= w(0) Q_0 + T c from w(t + 1) Q_{t+1} <= w(t) Q_t + c, for polynomials w in the clock, of one or more quantities Q."""
+        return self.step(name or f"{step}, all steps", Weighted(tuple(weights.items()), step), why)
+
     def at_start(self, step: str) -> str:
         return self.step(f"{step}, at 0", AtStart(step))
 
@@ -365,6 +377,7 @@ class Proof:
             self.time,
             lemmas,
             either,
+            self.offset,
         )
 
     @property

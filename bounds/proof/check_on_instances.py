@@ -170,6 +170,10 @@ def of_the_statement(progress: Progress, run: Run) -> Iterator[Comparison]:
     values = {param.name: value for param, value in run.point.items() if param.name in statement.symbols}
     bound = rational(enclose_bound(statement, values)["total"].upper)
     found = metric_at(progress, run)
+    if (
+        failure := progress.theorem.metric.failure
+    ):  # of the expectation, from which the bound follows by Markov's inequality
+        bound = bound * rational(values[failure])
     yield Comparison(STATEMENT, None, found <= bound, found, bound)
 
 

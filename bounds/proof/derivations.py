@@ -13,6 +13,7 @@ from ..language.theorem import Theorem
 from ..registry import all_papers, get_paper, is_paper
 from .kernel import (
     Alternatives,
+    AtNumbers,
     Derivation,
     Loop,
     Plan,
@@ -28,20 +29,21 @@ from .solve import solved
 
 
 def derivation(theorem: Theorem, label: str = "") -> Plan | None:
-    """The derivation of a statement as data, or None where there is none; it is always that of the default statement.
+    """The derivation of a statement as data, or None where there is none: it is that of the default statement, or of the sharpened.
 
     Raises:
         InputError: the code that a file of data names for it is not trusted, or fails.
         ProofError: a claim in it does not follow.
     """
-    if label not in ("", theorem.default):
-        return None
+    label = label or theorem.default
     if theorem.proof is None:
-        build = _of_its_paper(theorem)
-        found = build(Reader(theorem, theorem.statement())) if build else None
+        build = _of_its_paper(theorem, label)
+        found = build(Reader(theorem, theorem.statement(label))) if build else None
+    elif label != theorem.default:
+        return None
     else:
         found = _built(theorem.proof.load() if isinstance(theorem.proof, CodeName) else theorem.proof, theorem)
-    return found and solved(found, theorem, theorem.default)
+    return found and solved(found, theorem, label)
 
 
 def _built(own: Callable[[Reader], Any], theorem: Theorem) -> Plan:
@@ -61,9 +63,9 @@ def _built(own: Callable[[Reader], Any], theorem: Theorem) -> Plan:
     return found
 
 
-def _of_its_paper(theorem: Theorem) -> Callable[[Reader], Plan] | None:
+def _of_its_paper(theorem: Theorem, label: str) -> Callable[[Reader], Plan] | None:
     key = theorem.id.partition(".")[0]
-    return get_paper(key).derivations.get(theorem.id) if is_paper(key) else None
+    return get_paper(key).derivation_of(theorem, label) if is_paper(key) else None
 
 
 def prove(theorem: Theorem, label: str = "") -> Verdict:
@@ -91,15 +93,17 @@ def _checked(theorem: Theorem, label: str) -> Verdict | None:
     return None if found is None else verdict(found, theorem, label)
 
 
-def verdict(found: Plan, theorem: Theorem, label: str = "") -> Verdict:
-    """What the kernel says of a derivation; for a corollary, with that of its theorem."""
+def verdict(found: Plan, theorem: Theorem, label: str = "", numbers: AtNumbers | None = None) -> Verdict:
+    """What the kernel says of a derivation, or with `numbers` of one of the statement there; for a corollary, with that of its theorem."""
     label = label or theorem.default
     if isinstance(found, Derivation):
-        return _with_lemmas(found, theorem, check(found, theorem, label))
+        return _with_lemmas(found, theorem, check(found, theorem, label, numbers))
+    if numbers is not None and not isinstance(found, Alternatives):
+        raise ProofError("only a derivation that ends in the statement itself is checked at numbers")
     if isinstance(found, Loop):
         return run_through(found, theorem, label)
     if isinstance(found, Alternatives):
-        return check_each(found, theorem, label)
+        return check_each(found, theorem, label, numbers)
     return follow(found, theorem, label, _premise(found.theorem, found.label))
 
 

@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from .kernel import POSITION, Act, App, Given, Known, Mean, Pair, ProofError, Setting, Signomial, Sum, Term, Var
+from .kernel import CLOCK, POSITION, Act, App, Given, Known, Mean, Pair, ProofError, Setting, Signomial, Sum, Term, Var
 from .kernel.known import Averaged, When
 from .kernel.scalars import At, Atom, Inner, Named, One, Scalar, Total, Value
 from .kernel.signomial import Param
@@ -174,10 +174,12 @@ class Run:
         """The value of a number; one that depends on the step has its value at step t."""
         found = self._numbers.get((value, t))
         if found is None:
-            if t and not self.moving and POSITION not in value.params:
+            if t and not self.moving and not {POSITION, CLOCK} & value.params:
                 found = self.number(value)
             else:
-                here = self.moving[t] if 0 <= t < len(self.moving) else {}
+                here = dict(self.moving[t]) if 0 <= t < len(self.moving) else {}
+                if CLOCK in self.point:
+                    here[CLOCK] = self.point[CLOCK] + t
                 found = evaluated(value, {**self.point, **here, POSITION: Fraction(t % self.period)})
             self._numbers[value, t] = found
         return found
@@ -266,7 +268,7 @@ class Run:
         match term:
             case Sum(parts):
                 zero = np.full([1] * len(self.axes), fmpq(0), dtype=object)
-                rows = [tuple(scaled(self.number(c), x) for x in self(inner, t)) for c, inner in parts]
+                rows = [tuple(scaled(self._factor(c, t), x) for x in self(inner, t)) for c, inner in parts]
                 return reduce(plus, rows) if rows else (zero, zero)
             case Var(name, shift):
                 return self.variable(name, t + shift)
@@ -284,6 +286,10 @@ class Run:
                 gone = frozenset(self.axes) - index
                 return tuple(self._mean(self.expected(x, known, t), gone) for x in self(inner, t))
         raise TypeError(f"{term!r} is no term")
+
+    def _factor(self, c: Signomial, t: int) -> fmpq:
+        """A coefficient in a term, which may depend on the step by the clock only."""
+        return self.number(c, t if CLOCK in c.params else 0)
 
     def _called(self, app: App, t: int) -> tuple[Vector, tuple[Component | int, ...]]:
         """The point and the samples of a function; a label counts as its first sample."""

@@ -6,15 +6,20 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...user_files import is_trusting
 from ..language.reading import InputError
+from ..language.result import AbstractResult, Sheet, Table
 from ..language.theorem import Theorem
 from .derivations import prove as by_rules
 from .kernel import Verdict
+
+if TYPE_CHECKING:
+    from ...figures import Plot
 
 FORMAT = "fedco-instances/1"
 
@@ -58,8 +63,8 @@ class Instances:
         return "\n".join([*rows, f"instances: {self.tried} comparisons on {len(self.families)} families"])
 
 
-@dataclass(frozen=True)
-class Proof:
+@dataclass(frozen=True, repr=False)
+class Proof(AbstractResult):
     """What both locks say of a statement; `instances` is None where only the rules were asked."""
 
     verdict: Verdict
@@ -81,6 +86,22 @@ class Proof:
         said = "checked" if self.checked else "NOT CHECKED"
         also = "every claim holds on the instances" if self.instances.hold else "the instances do not confirm it"
         return "\n".join([*rows, str(self.instances), f"{said}: by the rules: {rules}; {also}"])
+
+    def sheet(self) -> Sheet:
+        """The steps; `fedco prove --markdown` writes the proof as a referee reads it."""
+        steps = tuple((line.name, line.claim, line.rule, ", ".join(line.uses)) for line in self.verdict.lines)
+        title = f"{self.verdict.theorem} ({self.verdict.statement}): {str(self).splitlines()[-1]}"
+        return Sheet(title, None, (Table("steps", ("step", "claim", "rule", "from"), steps),))
+
+    def plot(self) -> Plot:
+        """How many steps each rule makes."""
+        from ...figures import Axis, bar_plot
+
+        count = Counter(line.rule for line in self.verdict.lines)
+        title = f"{self.verdict.theorem} ({self.verdict.statement}): steps of the proof"
+        return bar_plot(
+            {"steps": {name: float(n) for name, n in count.most_common()}}, title=title, axis=Axis("steps", "1")
+        )
 
 
 def _say(text: str) -> None:

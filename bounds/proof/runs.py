@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -32,9 +32,7 @@ from .instances import (
     is_outer,
 )
 from .kernel import (
-    ONE as SINGLE,
-)
-from .kernel import (
+    CLOCK,
     App,
     Bounded,
     Index,
@@ -53,6 +51,9 @@ from .kernel import (
     Term,
     Var,
     sq,
+)
+from .kernel import (
+    ONE as SINGLE,
 )
 from .kernel.derivation import Progress, reading
 from .kernel.problem import measured, metric_points
@@ -128,6 +129,7 @@ class Style:
             "fine_tuning_step_size": self.tuning,
             "difference_step": Fraction(1) if self.mixed else Fraction(2, TENT) if self.tent else Fraction(1, 64),
             "rounds": Fraction(self.horizon, self.period),
+            "failure_probability": Fraction(1, 4),
             "participation": Fraction(self.clients - self.left_out, self.clients),
         }
 
@@ -521,8 +523,11 @@ def _adapted(style: Style, progress: Progress) -> Style:
     Where labels are drawn, all places draw or none, and there are two of them for two steps: the outcomes are too many else.
     """
     conditions = progress.state.region.conditions.values()
+    period = progress.state.period
+    if not period.params:
+        style = replace(style, period=int(period.at({})))
     rooted = any(
-        p == _period(progress) and Fraction(e).denominator > 1 for c in conditions for m, _ in c.terms for p, e in m
+        p in period.params and Fraction(e).denominator > 1 for c in conditions for m, _ in c.terms for p, e in m
     )
     if rooted and style.period == 2:
         style = replace(style, period=4)
@@ -567,10 +572,6 @@ def _bits(style: Style, setting: Setting) -> int:
     client = client_index(setting)
     sizes = {index.name: style.loud if index.name == client else max(style.b, style.m) for index in setting.indices}
     return sum(style.horizon * prod(sizes[name] for name in source.index) for source in setting.sources)
-
-
-def _period(progress: Progress) -> Param:
-    return name_of(progress.state.period)
 
 
 def _by_name(maker: _Maker) -> dict[str, Shape]:
@@ -701,14 +702,30 @@ def _admissible(style: Style, reader: Reader, progress: Progress, point) -> dict
     names = {b.name: b.quantity.name for b in progress.theorem.notation}
     weights = [reader.params[n] for n, q in names.items() if q in WEIGHTS]
     steps = [reader.params[n] for n, q in names.items() if q == "step_size"]
+    declining = [[reader.params[n] for n in statement.symbols if names[n] == each] for each in DECLINING]
     for _ in range(20):
         chosen = dict(point) | {param: Fraction(1, 2 ** rng.randint(0, 3)) for param in weights}
-        for k in range(-style.longest, 80):
-            found = _derived(chosen | {param: Fraction(2) ** -k for param in steps}, progress)
+        for k, *scales in _sizes(style.longest, any(declining)):
+            sized = dict.fromkeys(steps, Fraction(2) ** -k)
+            for params, scale in zip(declining, scales, strict=False):
+                sized |= dict.fromkeys(params, Fraction(2) ** scale)
+            found = _derived(chosen | sized, progress)
             found |= {reader.params[c.left.name]: reader.read(c.right).at(found) for c in chosen_by}
             if all(slack.at(found) >= 0 for slack in progress.state.region.conditions.values()):
                 return found
     raise InputError(f"{progress.theorem.id}: no admissible step size for the style {style.name}")
+
+
+DECLINING = ("step_numerator", "step_offset")
+"""The quantities of a step size a/(t + t0)."""
+
+
+def _sizes(longest: int, declining: bool) -> Iterator[tuple[int, ...]]:
+    """Minus the exponent of a constant step size, the largest one first; or the exponents of a and t0, the smallest ones first."""
+    if not declining:
+        yield from ((k,) for k in range(-longest, 80))
+        return
+    yield from ((0, a, total - a) for total in range(-4, 60) for a in range(-4, total + 5))
 
 
 def sequence_values(
@@ -786,7 +803,7 @@ def unmeasured(progress: Progress, run: Run) -> dict[str, str]:
     maker = _Maker(STYLES[0], 0, arranged(progress), free=True)
     statement = progress.theorem.statement(progress.label)
     fixed = {str(condition.left) for condition in statement.conditions if condition.relation == "=="}
-    known = {*maker.style.sizes, *WEIGHTS, "step_size"}
+    known = {*maker.style.sizes, *WEIGHTS, *DECLINING, "step_size"}
     plan = progress.derivation
     if not isinstance(plan, Loop) and objective_at_start(progress, run) is not None:
         known |= {"objective_gap"}
@@ -810,4 +827,6 @@ def _derived(point: Mapping[Param, Fraction], progress: Progress) -> dict[Param,
         found[param] = above.at(found) / below.at(found) if above.at(found) else Fraction(0)
     for param, (base, exponent) in region.exponentials.items():
         found[param] = whole_power(param.name, base.at(found), exponent.at(found))
+    if progress.state.offset is not None:
+        found[CLOCK] = progress.state.offset.at(found)
     return found

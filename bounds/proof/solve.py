@@ -6,19 +6,21 @@ without sign is an equation for the multipliers; a nonnegative one is tight wher
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from .candidates import Candidate, Parts, Written, deviations, meanings, pairings, premises, squares
 from .claims import Claim, Conclusion, Unsolved, Vanishes
-from .kernel import Alternatives, Assumed, Combine, Derivation, Linear, Plan, Reader, Step
+from .kernel import Alternatives, Assumed, Combine, Derivation, Linear, Loop, Plan, Reader, Step
 from .kernel.derivation import begin, checked_line, reading
 from .kernel.facts import Fact, State
-from .kernel.problem import left_side
+from .kernel.loop import BEFORE, settled
+from .kernel.problem import left_side, right_side
 from .kernel.region import Region
-from .kernel.scalars import Atom, Inner, One, Scalar
+from .kernel.scalars import Atom, Inner, One
 from .kernel.signomial import ONE, ZERO, ProofError, Signomial
 from .linear import Column, NotSolved, Point, Profile, profile, solution
 
@@ -31,7 +33,18 @@ def solved(plan: Plan, theorem: Any, label: str) -> Plan:
     """
     if isinstance(plan, Alternatives):
         return replace(plan, cases=tuple((name, _solved(case, theorem, label)) for name, case in plan.cases))
+    if isinstance(plan, Loop):
+        return _loop(plan, theorem, theorem.statement(label))
     return _solved(plan, theorem, label) if isinstance(plan, Derivation) else plan
+
+
+def _loop(plan: Loop, theorem: Any, statement: Any, before: str = "") -> Loop:
+    if plan.before is not None:
+        plan = replace(plan, before=_loop(plan.before, theorem, statement, BEFORE + before))
+    if not any(isinstance(step.rule, Unsolved) for step in plan.steps):
+        return plan
+    begun = settled(replace(plan, steps=()), theorem, statement, Reader(theorem, statement))
+    return replace(plan, steps=Solver(begun).all(plan.steps, before))
 
 
 def _solved(plan: Derivation, theorem: Any, label: str) -> Derivation:
@@ -41,21 +54,17 @@ def _solved(plan: Derivation, theorem: Any, label: str) -> Derivation:
     reader = Reader(theorem, statement)
     plan = replace(plan, inside={**_inside(plan, statement, reader), **plan.inside})
     solver = Solver(begin(plan, theorem, label).state)
-    for step in plan.steps:
-        try:
-            solver.add(step)
-        except ProofError as error:
-            raise ProofError(f"step {step.name}: {error}") from None
+    steps = solver.all(plan.steps)
     conclusion = plan.conclusion
     if isinstance(conclusion, Conclusion):
-        left = left_side(reading(plan, theorem, statement, reader), plan.metric, solver.state.horizon)
-        right = Scalar(tuple((reader.read(term.expr), One()) for term in statement.terms))
+        said = reading(plan, theorem, statement, reader)
+        left, right = left_side(said, plan.metric, solver.state.horizon), right_side(said)
         try:
             rule, *_ = solver.combination(Claim(left, right, conclusion.by, given=conclusion.given))
         except ProofError as error:
             raise ProofError(f"the statement: {error}") from None
         conclusion = rule.weights
-    return replace(plan, steps=tuple(solver.steps), conclusion=conclusion)
+    return replace(plan, steps=steps, conclusion=conclusion)
 
 
 def _inside(plan: Derivation, statement: Any, reader: Reader) -> dict[str, Fraction]:
@@ -64,7 +73,7 @@ def _inside(plan: Derivation, statement: Any, reader: Reader) -> dict[str, Fract
     expressions += [side for condition in statement.conditions for side in (condition.left, condition.right)]
     found = {symbol.name for expr in expressions for symbol in expr.free_symbols}
     names = sorted(found | {item.symbol for item in plan.axioms.values() if isinstance(item, Assumed)})
-    own = {constant.name for constant in statement.derived}
+    own = {constant.name for constant in statement.derived if constant.name not in reader.opaque}
     return {name: Fraction(1) for name in names if name in reader.params and name not in own}
 
 
@@ -74,6 +83,19 @@ class Solver:
     def __init__(self, state: State):
         self.state, self.point, self.written = state, Point(state.region), Written(state)
         self.steps: list[Step] = []
+
+    def all(self, steps: Iterable[Step], before: str = "") -> tuple[Step, ...]:
+        """The steps with their multipliers; `before` stands before the names of those of a loop before.
+
+        Raises:
+            ProofError: one does not follow.
+        """
+        for step in steps:
+            try:
+                self.add(step)
+            except ProofError as error:
+                raise ProofError(f"step {before}{step.name}: {error}") from None
+        return tuple(self.steps)
 
     def add(self, step: Step) -> None:
         """One more step.
@@ -137,15 +159,15 @@ class Solver:
     def _tried(
         self, claim: Claim, goal: Column, candidates: Sequence[Candidate]
     ) -> tuple[Combine, Fact, tuple[Step, ...]]:
-        """One choice of what is tight after the other, constants as they are and by their formulas."""
+        """One choice of what is tight after the other, constants as they are, by their formulas, and in the place of these."""
         failure: ProofError = NotSolved("no reason is given")
         region, columns = self.state.region, [c.column for c in candidates]
         for shown in dict.fromkeys(self._profiles(claim, goal, columns)):
             if shown.failed:
                 raise _does_not_follow(shown)
-            for tables in ((goal, *columns), (_expanded(region, table) for table in (goal, *columns))):
-                first, *rest = tables
+            for form in (lambda value: value, partial(_formulas_in, region), partial(_formulas_out, region)):
                 try:
+                    first, *rest = ({row: form(value) for row, value in table.items()} for table in (goal, *columns))
                     values = solution(first, rest, shown)
                     return self._accepted(claim, [(candidates[k], values[k]) for k in sorted(values)])
                 except ProofError as error:
@@ -194,17 +216,29 @@ def _less(table: Column, other: Column, factor: Signomial) -> Column:
     return {row: c for row, c in found.items() if c}
 
 
-def _expanded(region: Region, column: Column) -> Column:
-    """With formulas in the place of constants, where these have whole powers of theirs."""
-    return {row: _formulas_in(region, value) for row, value in column.items()}
-
-
 def _formulas_in(region: Region, value: Signomial) -> Signomial:
+    """With formulas in the place of constants, where these have whole powers of theirs."""
     for param, formula in reversed(list(region.formulas.items())):
         power = region.powers.get(param, 1)
         exponents = [Fraction(e, power) for m, _ in value.terms for p, e in m if p == param]
         if exponents and all(e >= 0 and e.denominator == 1 for e in exponents):
             value = value.substitute(param, formula, power)
+    return value
+
+
+def _formulas_out(region: Region, value: Signomial) -> Signomial:
+    """With (A - 1)/a in the place of L for a constant A = 1 + a L, and so on, so that it may be divided by A."""
+    for param, formula in region.formulas.items():
+        inner = (
+            (p, m, c) for m, c in formula.terms for p, e in m if e == 1 and all(q.positive for q, _ in m if q != p)
+        )
+        for old, monomial, c in inner:
+            rest = formula - Signomial([(monomial, c)])
+            if old not in rest.params:
+                own = Signomial([(((param, region.powers.get(param, 1)),), 1)])
+                factor = Signomial([(tuple((p, e) for p, e in monomial if p != old), c)])
+                value = value.substitute(old, (own - rest) / factor)
+                break
     return value
 
 

@@ -19,6 +19,7 @@ from ..evaluation.enclosure import EnclosureError, enclose, ends, fmpq_of, value
 from ..evaluation.evaluate import sign
 from ..language.notation import slack_symbol
 from ..language.power import Power
+from ..language.power_sum import PowerSum
 from ..language.reading import InputError
 from ..language.theorem import under_roots
 
@@ -67,7 +68,9 @@ def _roots_and_poles(
 
 def is_transcendental(expr: sp.Expr, variable: sp.Symbol) -> bool:
     """Whether a variable stands in a logarithm, in a power with symbols in the exponent, or is rounded."""
-    return any(variable in item.free_symbols for item in expr.atoms(sp.log, sp.exp, Power, sp.floor, sp.ceiling))
+    return any(
+        variable in item.free_symbols for item in expr.atoms(sp.log, sp.exp, Power, PowerSum, sp.floor, sp.ceiling)
+    )
 
 
 def _by_halving(expr: sp.Expr, variable: sp.Symbol) -> tuple[tuple[Bracket, ...], tuple[Bracket, ...]]:

@@ -18,6 +18,7 @@ from fedco.bounds.language.typesetting import mathml
 from fedco.bounds.registry import all_papers
 from fedco.validation.explorer.page import write_explorer
 from fedco.validation.report.pages import theorem_pages
+from fedco.validation.runs.refutations import kept
 from mkdocs.structure.files import File
 from nbconvert import MarkdownExporter
 
@@ -44,6 +45,7 @@ def on_config(config: Any) -> Any:
         {"Theorems": ["theorems/index.md", *theorems()]},
         {"Derivations": [{title(path): page(docs, path)} for path in sorted((docs / "theory").glob("*.md"))]},
         {"Audit": "audit.md"},
+        {"Practice": "practice.md"},
         *([{"Gallery": gallery(docs)}] if (docs / "gallery" / "index.md").exists() else []),
         *([{"Experiments": EXPERIMENTS}] if (docs / EXPERIMENTS).exists() else []),
         {"Glossary": "glossary.md"},
@@ -53,7 +55,7 @@ def on_config(config: Any) -> Any:
     return config
 
 
-PLACED = ("index", "audit", "glossary")
+PLACED = ("index", "audit", "practice", "glossary")
 """Pages with a place of their own; every other page of docs/ stands under the last heading."""
 
 
@@ -88,10 +90,13 @@ def notebooks(docs: Path) -> list[Path]:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """A page for each theorem, the explorer with the main ones, the README, whose commands a test runs, as a tour, and the notebooks."""
+    """A page for each theorem, the refutations, the explorer with the main theorems, the README, whose commands a test runs, as a tour,
+    and the notebooks."""
     files.append(File.generated(config, TOUR, content=tour(Path(config.docs_dir))))
     for name, content in theorem_pages().items():
         files.append(File.generated(config, f"theorems/{name}", content=content))
+    for name, path in kept().items():
+        files.append(File.generated(config, f"refutations/{name}.json", abs_src_path=str(path)))
     for path in notebooks(Path(config.docs_dir)):
         for name, content in notebook_files(path):
             files.append(File.generated(config, f"notebooks/{name}", content=content))

@@ -61,6 +61,9 @@ def _inner_value_noise(problem: Problem, x: Tensor) -> Tensor:
 
 
 def _at_every_outcome(problem: AbstractConditional, y: Tensor) -> Tensor:
+    """The same points for all clients and outcomes; points of each, `(lanes, clients, outcomes, inner_dim)`, as they are."""
+    if y.dim() > 2:
+        return y
     return problem.to_clients(y).unsqueeze(2).expand(-1, -1, len(problem.outer_atoms()[1]), -1)
 
 

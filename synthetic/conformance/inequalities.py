@@ -24,7 +24,7 @@ Problem = Any  # a ratio is only ever called with a problem of its own kind
 
 @dataclass(frozen=True)
 class Inequality:
-    """`ratio(problem, *points) <= certified value`, for one point or a pair, of the space of x or of y.
+    """`ratio(problem, *points) <= certified value`, for one point or a pair, of the space "x", "y", or "xy" for both laid end to end.
 
     `inverse`: of a constant that says more the larger it is, 1 over the certified value is the largest ratio.
     """
@@ -42,7 +42,8 @@ class Inequality:
 
     def size(self, problem: AbstractProblem) -> int:
         """Length of a point."""
-        return problem.dim if self.space == "x" else problem.inner_dim
+        sizes = {"x": problem.dim, "y": problem.inner_dim}
+        return sum(sizes[part] for part in self.space)
 
 
 def norm(vector: Tensor) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 
 from ...errors import InputError
+from ...figures import Axis, Curve, Panel, Plot, panel_plot
+from ...notebook import ShownAsTable
 from ..certificate import Certificate, as_point
 from .losses import Pointwise
 from .region import Region, share_above
@@ -63,8 +65,8 @@ class Estimate:
         return f"at {self.confidence:.0%} confidence at most a share {self.above:.2g} of the region has more"
 
 
-@dataclass(frozen=True)
-class Estimates(Mapping[str, Estimate]):
+@dataclass(frozen=True, repr=False)
+class Estimates(ShownAsTable, Mapping[str, Estimate]):
     """The estimates by quantity, the region, and the problem that carries them as its constants."""
 
     found: Mapping[str, Estimate]
@@ -81,6 +83,32 @@ class Estimates(Mapping[str, Estimate]):
 
     def __len__(self) -> int:
         return len(self.found)
+
+    @property
+    def title(self) -> str:
+        return f"{len(self)} constants of {self.problem.name}, {self.region.text()}: " + ", ".join(
+            f"{name} {one.value:.4g} ({one.kind})" for name, one in self.found.items()
+        )
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
+        found = [(name, one.value, one.kind, one.how_sure, one.where) for name, one in self.found.items()]
+        return ("quantity", "value", "kind", "how sure", "where"), found
+
+    def plot(self) -> Plot:
+        """The largest value so far over the points that were tried, of each constant that was searched for.
+
+        Raises:
+            InputError: every constant is proved, so that nothing was searched for.
+        """
+        curves = [
+            Curve(name, [float(count) for count, _ in one.growth], [value for _, value in one.growth])
+            for name, one in self.found.items()
+            if one.growth
+        ]
+        if not curves:
+            raise InputError(f"plot: every constant of {self.problem.name} is proved; wanted one that was searched for")
+        panel = Panel(curves, Axis("points tried", "1"), Axis("largest value so far", "of the constant"), x_log=True)
+        return panel_plot([panel], title=f"{self.problem.name}: growth of the estimates")
 
     def __str__(self) -> str:
         return "\n".join(f"{name:<32} {one.value:<12.6g} {one.kind}: {one.said}" for name, one in self.found.items())

@@ -152,7 +152,8 @@ class AbstractSeparable(AbstractFederated):
 
     @property
     def properties(self) -> frozenset[str]:
-        return super().properties | ({"convex"} if self.convex else frozenset())
+        found = {"convex"} if self.convex else set()
+        return super().properties | found | ({"deterministic"} if self.sigma == 0 else set())
 
     def reach(self, step: float, steps: int) -> float | None:
         """How far from the minimiser models can come, in [x], that are means of models which step along gradients of one sample.

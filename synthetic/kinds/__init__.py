@@ -6,6 +6,7 @@ from .conditional import AbstractConditional, InnerSample, OuterSample
 from .federated import AbstractFederated
 from .local_composite import AbstractLocalComposite
 from .meta import AbstractMeta
+from .minimax import AbstractMinimax
 from .predictions import Predictions
 from .problem import (
     INDEPENDENT_CLIENTS,
@@ -28,6 +29,7 @@ __all__ = [
     "AbstractFederated",
     "AbstractLocalComposite",
     "AbstractMeta",
+    "AbstractMinimax",
     "AbstractProblem",
     "AbstractSampled",
     "AbstractSharedComposite",

@@ -7,13 +7,14 @@ depend on what else is in the batch. The names of the certified constants are th
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 from torch import Tensor
 
+from ...notebook import ShownAsTable
 from ..certificate import Certificate
 
 INDEPENDENT_CLIENTS = frozenset({"independent_clients"})
@@ -46,7 +47,7 @@ class Sample:
         return replace(self, **picked)
 
 
-class AbstractProblem(ABC):
+class AbstractProblem(ShownAsTable):
     """What every method and every validation may call.
 
     `objective` and `gradient` are exact; so is every oracle when it gets no sample.
@@ -58,6 +59,15 @@ class AbstractProblem(ABC):
     clients: int
     dim: int
     inner_dim: int
+
+    @property
+    def title(self) -> str:
+        return f"{self.name} ({self.kind}, {self.clients} clients, dimension {self.dim})"
+
+    def rows(self) -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
+        """The certified constants."""
+        found = [(name, float(c.value), c.kind, c.argument) for name, c in self.certificates.items()]
+        return ("quantity", "value", "kind", "argument"), found
 
     @property
     def properties(self) -> frozenset[str]:

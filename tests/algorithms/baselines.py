@@ -7,7 +7,7 @@ from collections import Counter
 from fractions import Fraction
 
 import numpy as np
-from reference import Composite, Conditional, Draw, P, Task, Vector, mean
+from reference import Composite, Conditional, Draw, P, Task, Vector, mean, rate
 
 
 def _local_steps(gradient, noise: Draw, x0: Vector, K: int, T: int, eta, tau, m=None):
@@ -17,7 +17,7 @@ def _local_steps(gradient, noise: Draw, x0: Vector, K: int, T: int, eta, tau, m=
     for t in range(T):
         if t % tau == 0:
             chosen = range(K) if m is None else [i for i in range(K) if noise.subset("clients", t, m)[i]]
-        x = [x[i] - eta * gradient(i, x[i], t) for i in range(K)]
+        x = [x[i] - rate(eta, t) * gradient(i, x[i], t) for i in range(K)]
         if (t + 1) % tau == 0:
             shared = mean([x[i] for i in chosen])
             x = [shared] * K
@@ -71,7 +71,7 @@ def minibatch_sgd(data, noise: Draw, x0: Vector, y0, T: int, eta, b=1):
     for t in range(T):
         samples = [(k, z) for k in range(o.K) for z in noise("sample", t, k, b, 3 * P + x0.size)]
         g, J = mean([o.g(k, x, z) for k, z in samples]), mean([o.jacobian(k, x, z) for k, z in samples])
-        x = x - eta * (mean([o.grad_h(k, x, z) for k, z in samples]) + J.T @ o.grad_f_shared(g))
+        x = x - rate(eta, t) * (mean([o.grad_h(k, x, z) for k, z in samples]) + J.T @ o.grad_f_shared(g))
         path.append([x] * o.K)
     return path, Counter(rounds=T, model=T * x0.size, embedding=T * P)
 
@@ -130,9 +130,9 @@ def local_scgd(
             zeta = xi if outer_sample == "same" else noise("outer", t, k, b, 3 * P + x0.size)
             g, J = mean([o.g(k, x[k], z) for z in xi]), mean([o.jacobian(k, x[k], z) for z in xi])
             u_t = g if u[k] is None else u[k]
-            u[k] = (1 - gamma) * u_t + gamma * g
+            u[k] = (1 - rate(gamma, t)) * u_t + rate(gamma, t) * g
             at = {"new": u[k], "old": u_t}[inner_value]
-            x[k] = x[k] - eta * J.T @ mean([o.grad_f_local(k, at, z) for z in zeta])
+            x[k] = x[k] - rate(eta, t) * J.T @ mean([o.grad_f_local(k, at, z) for z in zeta])
         if (t + 1) % p == 0:
             x, u = [mean(x)] * o.K, [mean(u)] * o.K
             sent.update(rounds=1, model=x0.size, embedding=P)
@@ -165,7 +165,7 @@ def gcivr(data, noise: Draw, x0: Vector, y0, T: int, eta, tau, b=1, B=None):
             y = y + over(o.g, x) - over(o.g, older)
             J = J + over(o.jacobian, x) - over(o.jacobian, older)
             u = u + over(o.grad_h, x) - over(o.grad_h, older)
-        older, x = x, x - eta * (u + J.T @ o.grad_f_shared(y))
+        older, x = x, x - rate(eta, t) * (u + J.T @ o.grad_f_shared(y))
         path.append([x] * o.K)
     return path, Counter(rounds=T, model=T * x0.size, embedding=T * P)
 
@@ -175,7 +175,7 @@ def _per_agent_steps(o: Task, noise: Draw, x0: Vector, T: int, eta, tau, m, dire
     for t in range(T):
         if t % tau == 0:
             chosen = range(o.N) if m is None else np.flatnonzero(noise.subset(purpose, t, m)).tolist()
-        x = [x[i] - eta * direction(i, x[i], t) for i in range(o.N)]
+        x = [x[i] - rate(eta, t) * direction(i, x[i], t) for i in range(o.N)]
         if (t + 1) % tau == 0:
             x = [mean([x[i] for i in chosen])] * o.N
             sent["rounds"] += 1
@@ -255,7 +255,7 @@ def _drfa(gradient, loss, noise: Draw, x0: Vector, N: int, T: int, eta, gamma, t
         moment = noise.integers("moment", start, 0, tau) + 1  # t' - s tau, counts finished steps
         x, snapshot = [shared] * N, None
         for j in range(min(tau, T - start)):
-            x = [x[i] - eta * gradient(i, x[i], start + j) for i in range(N)]
+            x = [x[i] - rate(eta, start + j) * gradient(i, x[i], start + j) for i in range(N)]
             if j + 1 == moment:
                 snapshot = mean([x[i] for i in chosen])
             if j + 1 < tau:
@@ -339,26 +339,33 @@ def minibatch_sgd_federated(data, noise: Draw, x0: Vector, y0, T: int, eta, b=1)
     """One machine: x <- x - eta times the mean of the gradients of all clients' samples."""
     o, x, path = Task(data), x0, [[x0] * len(data.A)]
     for t in range(T):
-        x = x - eta * mean([o.gradient(i, x, noise("sample", t, i, b, 2 * x0.size)) for i in range(o.N)])
+        x = x - rate(eta, t) * mean([o.gradient(i, x, noise("sample", t, i, b, 2 * x0.size)) for i in range(o.N)])
         path.append([x] * o.N)
     return path, Counter(rounds=T, model=T * x0.size)
 
 
 def scaffold(data, noise: Draw, x0: Vector, y0, T: int, eta, tau, eta_g=1.0, b=1, m=None, control="average"):
-    """Karimireddy et al., Algorithm 1: lines of the box, option II by its own formula c_i - c + (x - y_i) / (K eta_l)."""
+    """Karimireddy et al., Algorithm 1: lines of the box, option II by its own formula c_i - c + (x - y_i) / (K eta_l).
+
+    With steps that change within a round it is the mean of the gradients, which that formula gives for equal ones.
+    """
     o, sent = Task(data), Counter()
     x, c, c_i = x0, 0 * x0, [0 * x0 for _ in range(o.N)]
     path = [[x0] * o.N]
     for begin in range(0, T, tau):
         chosen = range(o.N) if m is None else [i for i in range(o.N) if noise.subset("clients", begin, m)[i]]
-        y = [x] * o.N
+        y, gathered = [x] * o.N, []
         for t in range(begin, min(begin + tau, T)):
             g = [o.gradient(i, y[i], noise("sample", t, i, b, 2 * x0.size)) for i in range(o.N)]
-            y = [y[i] - eta * (g[i] - c_i[i] + c) for i in range(o.N)]
+            gathered.append(g)
+            y = [y[i] - rate(eta, t) * (g[i] - c_i[i] + c) for i in range(o.N)]
             path.append(y)
         if begin + tau > T:
             break
-        new = [c_i[i] - c + (x - y[i]) / (tau * eta) for i in range(o.N)]
+        if isinstance(eta, float):
+            new = [c_i[i] - c + (x - y[i]) / (tau * eta) for i in range(o.N)]
+        else:
+            new = [mean([g[i] for g in gathered]) for i in range(o.N)]
         if control == "gradient":
             new = [o.gradient(i, x, noise("control", begin, i, b, 2 * x0.size)) for i in range(o.N)]
         moved, turned = mean([y[i] - x for i in chosen]), mean([new[i] - c_i[i] for i in chosen])
@@ -380,7 +387,7 @@ def fedprox(data, noise: Draw, x0: Vector, y0, T: int, eta, mu, tau, b=1, m=None
         w = [server] * o.N
         for t in range(begin, min(begin + tau, T)):
             g = [o.gradient(i, w[i], noise("sample", t, i, b, 2 * x0.size)) for i in range(o.N)]
-            w = [w[i] - eta * (g[i] + mu * (w[i] - server)) for i in range(o.N)]
+            w = [w[i] - rate(eta, t) * (g[i] + mu * (w[i] - server)) for i in range(o.N)]
             path.append(w)
         if begin + tau <= T:
             server = mean([w[i] for i in chosen])

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import baselines
+import federated_baselines
 import reference
-from fedco.algorithms import METHODS, Method
+from fedco.algorithms import METHODS, Method, Schedule
 from hypothesis import strategies as st
 
 forms = st.sampled_from(["general", "special"])
-step = st.floats(1e-3, 0.3)
+number = st.floats(1e-3, 0.3)
+schedule = st.builds(Schedule, a=number, t0=st.floats(1.0, 9.0), root=st.booleans(), every=st.integers(1, 4))
+step = number | schedule
 weight = st.floats(0.01, 1.0)
 period = st.integers(1, 5)
 batch = st.integers(1, 3)
@@ -39,6 +42,15 @@ class Case:
     def problem_kind(self) -> str:
         return self.kind or self.method.kinds[0]
 
+    def scaled(self, size: Callable[[float], Any]) -> dict[str, Any]:
+        """The numbers of the example, and those of its schedules, each replaced by `size` of it."""
+
+        def of(value: Any) -> Any:
+            is_schedule = isinstance(value, Schedule)
+            return replace(value, a=size(value.a), t0=size(value.t0)) if is_schedule else size(value)
+
+        return {name: of(value) for name, value in self.example.items() if isinstance(value, float | Schedule)}
+
 
 CASES = {
     "fedavg I": Case(
@@ -56,13 +68,13 @@ CASES = {
     "feddro": Case(
         "feddro",
         reference.feddro,
-        dict(eta=step, beta=weight, I=period, b=batch, first_update=st.sampled_from(["keep", "update"])),
+        dict(eta=step, beta=weight | schedule, I=period, b=batch, first_update=st.sampled_from(["keep", "update"])),
         dict(eta=0.05, beta=0.2, I=3, b=2),
     ),
     "local_scgdm": Case(
         "local_scgdm",
         reference.local_scgdm,
-        dict(eta=step, alpha=weight, beta=weight, gamma=weight, p=period, b=batch),
+        dict(eta=number, alpha=weight, beta=weight, gamma=weight, p=period, b=batch),
         dict(eta=0.3, alpha=1.0, beta=0.2, gamma=1.5, p=3, b=2),
     ),
     "comfedl": Case(
@@ -129,6 +141,26 @@ CASES = {
         samples_clients=True,
         kind="local_composite",
     ),
+    "local_sgd, declining": Case(
+        "local_sgd",
+        baselines.local_sgd_meta,
+        dict(eta=schedule, tau=period),
+        dict(eta=Schedule(0.4, 2.5, root=True, every=2), tau=3),
+        kind="federated",
+    ),
+    "minibatch_sgd, declining": Case(
+        "minibatch_sgd",
+        baselines.minibatch_sgd_federated,
+        dict(eta=schedule, b=batch),
+        dict(eta=Schedule(0.4, 2.5)),
+        kind="federated",
+    ),
+    "scgd, declining": Case(
+        "scgd",
+        baselines.scgd,
+        dict(eta=schedule, gamma=schedule),
+        dict(eta=Schedule(0.2, 2.0), gamma=Schedule(0.9, 1.5, root=True)),
+    ),
     "local_sgd shared": Case(
         "local_sgd",
         baselines.local_sgd_shared,
@@ -185,19 +217,21 @@ CASES = {
     "scgd": Case(
         "scgd",
         baselines.scgd,
-        dict(eta=step, gamma=weight, b=batch, inner_value=inner_values, outer_sample=outer_samples),
+        dict(eta=step, gamma=weight | schedule, b=batch, inner_value=inner_values, outer_sample=outer_samples),
         dict(eta=0.05, gamma=0.3, b=2),
     ),
     "local_scgd": Case(
         "local_scgd",
         baselines.local_scgd,
-        dict(eta=step, gamma=weight, p=period, b=batch, inner_value=inner_values, outer_sample=outer_samples),
+        dict(
+            eta=step, gamma=weight | schedule, p=period, b=batch, inner_value=inner_values, outer_sample=outer_samples
+        ),
         dict(eta=0.05, gamma=0.3, p=3, b=2),
     ),
     "local_scgd, equation (2)": Case(
         "local_scgd",
         baselines.local_scgd,
-        dict(eta=step, gamma=weight, p=period),
+        dict(eta=step, gamma=weight | schedule, p=period),
         dict(eta=0.05, gamma=0.3, p=3, inner_value="old"),
     ),
     "gcivr": Case(
@@ -255,14 +289,14 @@ CASES = {
     "q_fedavg": Case(
         "q_fedavg",
         baselines.q_fedavg,
-        dict(eta=step, q=st.floats(0.0, 3.0), tau=period, b=batch, m=batch, L=st.none() | st.floats(0.5, 20.0)),
+        dict(eta=number, q=st.floats(0.0, 3.0), tau=period, b=batch, m=batch, L=st.none() | st.floats(0.5, 20.0)),
         dict(eta=0.05, q=0.5, tau=3, b=2, m=1),
         samples_clients=True,
     ),
     "q_fedavg meta": Case(
         "q_fedavg",
         baselines.q_fedavg_meta,
-        dict(eta=step, q=st.floats(0.0, 3.0), tau=period),
+        dict(eta=number, q=st.floats(0.0, 3.0), tau=period),
         dict(eta=0.05, q=0.5, tau=3, b=2),
         kind="meta",
     ),
@@ -291,7 +325,7 @@ CASES = {
     "q_fedavg federated": Case(
         "q_fedavg",
         baselines.q_fedavg_meta,
-        dict(eta=step, q=st.floats(0.0, 3.0), tau=period),
+        dict(eta=number, q=st.floats(0.0, 3.0), tau=period),
         dict(eta=0.05, q=0.5, tau=3, b=2),
         kind="federated",
     ),
@@ -320,6 +354,124 @@ CASES = {
         baselines.fedprox,
         dict(eta=step, mu=st.floats(0.0, 3.0), tau=period, b=batch, m=batch),
         dict(eta=0.05, mu=1.5, tau=3, b=2, m=1),
+        samples_clients=True,
+    ),
+    "two_sided_sgd": Case(
+        "two_sided_sgd",
+        federated_baselines.two_sided_sgd,
+        dict(eta=step, tau=period, eta_g=number | schedule, beta=st.floats(0.0, 0.9), b=batch, m=batch),
+        dict(eta=0.05, tau=3, eta_g=0.7, beta=0.6, b=2, m=1),
+        samples_clients=True,
+    ),
+    "local_heavy_ball": Case(
+        "local_heavy_ball",
+        federated_baselines.local_heavy_ball,
+        dict(
+            eta=step,
+            beta=st.floats(0.0, 0.9),
+            tau=period,
+            b=batch,
+            m=batch,
+            momentum=st.sampled_from(["average", "keep", "reset"]),
+        ),
+        dict(eta=0.05, beta=0.6, tau=3, b=2, m=1),
+        samples_clients=True,
+    ),
+    "local_heavy_ball, kept": Case(
+        "local_heavy_ball",
+        federated_baselines.local_heavy_ball,
+        dict(eta=step, beta=st.floats(0.0, 0.9), tau=period),
+        dict(eta=0.05, beta=0.6, tau=3, momentum="keep"),
+    ),
+    "fednova": Case(
+        "fednova",
+        federated_baselines.fednova,
+        dict(eta=step, tau=st.integers(3, 5), steps=st.none() | st.integers(1, 3), b=batch),
+        dict(eta=0.05, tau=3, steps=2, b=2),
+    ),
+    "delayed_sgd": Case(
+        "delayed_sgd",
+        federated_baselines.delayed_sgd,
+        dict(eta=step, D=st.integers(1, 5), b=batch, delays=st.sampled_from(["fixed", "random"])),
+        dict(eta=0.05, D=2, b=2),
+    ),
+    "delayed_sgd, random": Case(
+        "delayed_sgd",
+        federated_baselines.delayed_sgd,
+        dict(eta=step, D=st.integers(1, 5)),
+        dict(eta=0.05, D=3, delays="random"),
+    ),
+    "gossip_sgd": Case(
+        "gossip_sgd",
+        federated_baselines.gossip_sgd,
+        dict(eta=step, tau=period, b=batch, topology=st.sampled_from(["ring", "complete"])),
+        dict(eta=0.05, tau=2, b=2),
+    ),
+    "compressed_sgd": Case(
+        "compressed_sgd",
+        federated_baselines.compressed_sgd,
+        dict(eta=step, ratio=st.sampled_from([1, 2, 4, 8]), b=batch),
+        dict(eta=0.05, ratio=4, b=2),
+    ),
+    "error_feedback": Case(
+        "error_feedback",
+        federated_baselines.error_feedback,
+        dict(eta=step, k=st.integers(1, 4), b=batch),
+        dict(eta=0.05, k=1, b=2),
+    ),
+    "marina": Case(
+        "marina",
+        federated_baselines.marina,
+        dict(
+            eta=step,
+            p=weight,
+            ratio=st.sampled_from([1, 2, 4]),
+            b=batch,
+            oracle=st.sampled_from(["sample", "exact"]),
+        ),
+        dict(eta=0.05, p=0.3, ratio=2, b=2),
+    ),
+    "local_storm": Case(
+        "local_storm",
+        federated_baselines.local_storm,
+        dict(eta=step, a=weight | schedule, tau=period, b=batch, B=st.none() | batch),
+        dict(eta=0.05, a=0.3, tau=3, b=2, B=3),
+    ),
+    "fedadam": Case(
+        "fedadam",
+        federated_baselines.fedadam,
+        dict(
+            eta=step,
+            tau=period,
+            eta_g=number,
+            beta_1=weight,
+            beta_2=weight,
+            epsilon=st.floats(1e-3, 1.0),
+            b=batch,
+            m=batch,
+            variant=st.sampled_from(["adam", "yogi", "adagrad"]),
+        ),
+        dict(eta=0.05, tau=3, eta_g=0.1, beta_1=0.5, beta_2=0.7, epsilon=0.02, b=2, m=1),
+        samples_clients=True,
+    ),
+    "fedadam, yogi": Case(
+        "fedadam",
+        federated_baselines.fedadam,
+        dict(eta=step, tau=period, eta_g=number, variant=st.just("yogi")),
+        dict(eta=0.05, tau=3, eta_g=0.1, beta_2=0.7, variant="yogi"),
+    ),
+    "fedglomo": Case(
+        "fedglomo",
+        federated_baselines.fedglomo,
+        dict(eta=step, beta=weight, tau=period, a=weight, b=batch, m=batch),
+        dict(eta=0.05, beta=0.4, tau=3, a=0.6, b=2, m=1),
+        samples_clients=True,
+    ),
+    "local_sgda": Case(
+        "local_sgda",
+        federated_baselines.local_sgda,
+        dict(eta=step, eta_y=step, tau=period, b=batch, m=batch),
+        dict(eta=0.05, eta_y=0.2, tau=3, b=2, m=1),
         samples_clients=True,
     ),
 }

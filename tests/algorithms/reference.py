@@ -7,6 +7,7 @@ comes from outside, ``noise(purpose, t, k, *tail)``: the numbers that client k d
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
@@ -23,6 +24,14 @@ Draw = Callable[..., np.ndarray]
 
 def mean(vectors: list[Vector]) -> Vector:
     return sum(vectors[1:], vectors[0]) / len(vectors)
+
+
+def rate(eta, t: int) -> float:
+    """eta_t: the number itself, or a / (t + t0) and its square root, t counted in groups of `every` steps."""
+    if isinstance(eta, float | int):
+        return eta
+    under = math.floor(t / eta.every) + eta.t0
+    return eta.a / (math.sqrt(under) if eta.root else under)
 
 
 class Composite:
@@ -51,9 +60,14 @@ class Composite:
         return 2 * self.d.a[k] * x / (1 + x**2) + (0 if z is None else NOISE * z[3 * P :])
 
 
+def oracles(data) -> Composite:
+    """Those of the data; an object that has them itself, in fractions for instance, is taken as it is."""
+    return data if hasattr(data, "jacobian") else Composite(data)
+
+
 def fedavg(data, noise: Draw, x0: Vector, y0: Vector | None, T: int, eta, I, case="I", after_average="recompute"):
     """FedDRO paper, Algorithm 1 (h added to (6))."""
-    o, sent = Composite(data), Counter()
+    o, sent = oracles(data), Counter()
     x = [x0.copy() for _ in range(o.K)]
     y = [o.g(k, x0) for k in range(o.K)]
     if case == "II":
@@ -62,7 +76,10 @@ def fedavg(data, noise: Draw, x0: Vector, y0: Vector | None, T: int, eta, I, cas
         y = [y0.copy() for _ in range(o.K)]
     path = [x]
     for t in range(T):
-        x = [x[k] - eta * (o.grad_h(k, x[k]) + o.jacobian(k, x[k]).T @ o.grad_f_shared(y[k])) for k in range(o.K)]
+        x = [
+            x[k] - rate(eta, t) * (o.grad_h(k, x[k]) + o.jacobian(k, x[k]).T @ o.grad_f_shared(y[k]))
+            for k in range(o.K)
+        ]
         y = [o.g(k, x[k]) for k in range(o.K)]
         if (t + 1) % I == 0:
             x = [mean(x)] * o.K
@@ -78,13 +95,16 @@ def fedavg(data, noise: Draw, x0: Vector, y0: Vector | None, T: int, eta, I, cas
 
 def modified_fedavg(data, noise: Draw, x0: Vector, y0: Vector | None, T: int, eta, I):
     """Algorithm 1 with y_k^t = ybar^t at every step (Theorem 4.2)."""
-    o, sent = Composite(data), Counter()
+    o, sent = oracles(data), Counter()
     x = [x0.copy() for _ in range(o.K)]
     path = [x]
     for t in range(T):
         ybar = mean([o.g(k, x[k]) for k in range(o.K)])
         sent.update(embedding=P)
-        x = [x[k] - eta * (o.grad_h(k, x[k]) + o.jacobian(k, x[k]).T @ o.grad_f_shared(ybar)) for k in range(o.K)]
+        x = [
+            x[k] - rate(eta, t) * (o.grad_h(k, x[k]) + o.jacobian(k, x[k]).T @ o.grad_f_shared(ybar))
+            for k in range(o.K)
+        ]
         if (t + 1) % I == 0:
             x = [mean(x)] * o.K
             sent.update(rounds=1, model=x0.size)
@@ -94,7 +114,7 @@ def modified_fedavg(data, noise: Draw, x0: Vector, y0: Vector | None, T: int, et
 
 def feddro(data, noise: Draw, x0: Vector, y0: Vector | None, T: int, eta, beta, I, b=1, first_update="keep"):
     """FedDRO paper, Algorithm 2."""
-    o, sent = Composite(data), Counter()
+    o, sent = oracles(data), Counter()
     x = [x0.copy() for _ in range(o.K)]
     older = x
     ybar = mean([o.g(k, x0) for k in range(o.K)]) if y0 is None else y0.copy()
@@ -103,7 +123,7 @@ def feddro(data, noise: Draw, x0: Vector, y0: Vector | None, T: int, eta, beta, 
         batch = [noise("sample", t, k, b, 3 * P + x0.size) for k in range(o.K)]
         if t > 0 or first_update == "update":
             y = [
-                (1 - beta) * (ybar - mean([o.g(k, older[k], z) for z in batch[k]]))
+                (1 - rate(beta, t)) * (ybar - mean([o.g(k, older[k], z) for z in batch[k]]))
                 + mean([o.g(k, x[k], z) for z in batch[k]])
                 for k in range(o.K)
             ]
@@ -114,7 +134,7 @@ def feddro(data, noise: Draw, x0: Vector, y0: Vector | None, T: int, eta, beta, 
             + mean([o.jacobian(k, x[k], z) for z in batch[k]]).T @ o.grad_f_shared(ybar)
             for k in range(o.K)
         ]
-        older, x = x, [x[k] - eta * gradient[k] for k in range(o.K)]
+        older, x = x, [x[k] - rate(eta, t) * gradient[k] for k in range(o.K)]
         if (t + 1) % I == 0:
             x = [mean(x)] * o.K
             sent.update(rounds=1, model=x0.size)
@@ -124,7 +144,7 @@ def feddro(data, noise: Draw, x0: Vector, y0: Vector | None, T: int, eta, beta, 
 
 def local_scgdm(data, noise: Draw, x0: Vector, y0: Vector | None, T: int, eta, alpha, beta, gamma, p, b=1):
     """Local-SCGDM paper, Algorithm 1."""
-    o, sent = Composite(data), Counter()
+    o, sent = oracles(data), Counter()
     x = [x0.copy() for _ in range(o.K)]
     u, m = [None] * o.K, [None] * o.K
     path = [x]
@@ -147,7 +167,7 @@ def local_scgdm(data, noise: Draw, x0: Vector, y0: Vector | None, T: int, eta, a
 
 def comfedl(data, noise: Draw, w0: Vector, y0, T: int, eta, tau, b=1, b_1=1, m=None, problem_form="general"):
     """ComFedL paper, Algorithm 1, in the names of this package (inner g, outer f)."""
-    o, sent = Composite(data), Counter()
+    o, sent = oracles(data), Counter()
     everyone = list(range(o.K))
     wbar, path = w0.copy(), [[w0.copy() for _ in everyone]]
     for s in range(-(-T // tau)):
@@ -162,7 +182,7 @@ def comfedl(data, noise: Draw, w0: Vector, y0, T: int, eta, tau, b=1, b_1=1, m=N
                     grad = o.grad_f_local(i, g)
                 else:
                     grad = mean([o.grad_f_local(i, g, z) for z in noise("outer", t, i, b_1, 3 * P + w0.size)])
-                w[i] = w[i] - eta * (J.T @ grad)
+                w[i] = w[i] - rate(eta, t) * (J.T @ grad)
             if j + 1 < tau:
                 path.append(list(w))
         if (s + 1) * tau <= T:
@@ -195,7 +215,7 @@ class Conditional:
 
 def _conditional(data, noise: Draw, x0: Vector, T: int, alpha, q, m, b, B, update, sends):
     """Algorithms 1 and 2 of the FCSG paper with the box's own time: u_1 first, then t = 1, …, T."""
-    o, sent = Conditional(data, noise, m), Counter()
+    o, sent = data if hasattr(data, "batch") else Conditional(data, noise, m), Counter()
     everyone = range(o.N)
     x, older = [x0.copy() for _ in everyone], [None] * o.N
     u = [o.gradient(n, x[n], o.batch(0, n, B or b)) for n in everyone]
@@ -203,11 +223,11 @@ def _conditional(data, noise: Draw, x0: Vector, T: int, alpha, q, m, b, B, updat
     for t in range(1, T + 1):
         if t % q == 0:
             ubar = mean(u)
-            new = [mean([x[n] - alpha * u[n] for n in everyone])] * o.N
+            new = [mean([x[n] - rate(alpha, t - 1) * u[n] for n in everyone])] * o.N
             u = [ubar] * o.N
             sent.update(rounds=1, model=sends * x0.size)
         else:
-            new = [x[n] - alpha * u[n] for n in everyone]
+            new = [x[n] - rate(alpha, t - 1) * u[n] for n in everyone]
         older, x = x, new
         batches = [o.batch(t, n, b) for n in everyone]
         u = [update(u[n], partial(o.gradient, n, batch=batches[n]), x[n], older[n]) for n in everyone]
@@ -285,7 +305,7 @@ def meta_fl(
             elif variant == "hessian_free":
                 ahead, behind = o.gradient(i, w[nu - l] + delta * d, batch), o.gradient(i, w[nu - l] - delta * d, batch)
                 d = d - alpha / (2 * delta) * (ahead - behind)
-        return w_in - beta * d
+        return w_in - rate(beta, t) * d
 
     D = [D] * (nu + 1) if isinstance(D, int) else list(D)
     D_H = D[:nu] if D_H is None else [D_H] * nu if isinstance(D_H, int) else list(D_H)

@@ -136,7 +136,7 @@ def test_a_problem_offers_the_metrics_whose_needs_it_has():
     assert metrics.metrics_of(bare) == ("objective", "gradient_sq", "consensus_error")
     assert metrics.metrics_of(full) == tuple(metrics.METRICS)
     full.has_test_data, full.minimiser = False, None
-    assert set(metrics.METRICS) - set(metrics.metrics_of(full)) == {"test_loss", "distance"}
+    assert set(metrics.METRICS) - set(metrics.metrics_of(full)) == {"test_loss", "distance", "gap"}
 
 
 # --- limits --------------------------------------------------------------------------------------------------------------
@@ -453,6 +453,21 @@ SENT = [  # method, hyperparameters, and of 11 steps with 5 clients: rounds, num
     ("scaffold", dict(tau=3, m=2), (3, 18 * Fraction(2, 5), 0)),
     ("q_fedavg", dict(tau=3, q=1.0, m=2), (3, 9 * Fraction(2, 5), 3 * Fraction(2, 5))),
     ("drfa", dict(tau=3, gamma=0.1, m=2), (3, 18 * Fraction(2, 5), 3 * Fraction(2, 5))),
+    ("two_sided_sgd", dict(tau=3, m=2), (3, 9 * Fraction(2, 5), 0)),
+    ("local_heavy_ball", dict(tau=3, beta=0.5, m=2), (3, 18 * Fraction(2, 5), 0)),
+    ("local_heavy_ball", dict(tau=3, beta=0.5, momentum="keep"), (3, 9, 0)),
+    ("fednova", dict(tau=3, steps=[1, 2, 3, 3, 3]), (3, 9, 0)),
+    ("delayed_sgd", dict(D=2), (11, 33, 0)),
+    ("gossip_sgd", dict(tau=3), (3, 2 * 9, 0)),
+    ("gossip_sgd", dict(tau=3, topology="complete"), (3, 4 * 9, 0)),
+    ("compressed_sgd", dict(ratio=4), (11, Fraction(33, 4), 0)),
+    ("error_feedback", dict(k=2), (11, 22, 0)),
+    ("error_feedback", dict(k=7), (11, 33, 0)),
+    ("marina", dict(p=0.5, ratio=4), (11, 3 + 30 * Fraction(5, 8), 0)),
+    ("local_storm", dict(tau=3, a=0.5), (3, 18, 0)),
+    ("local_sgda", dict(tau=3, eta_y=0.1, m=2), (3, 9 * Fraction(2, 5), 6 * Fraction(2, 5))),
+    ("fedadam", dict(tau=3, eta_g=0.1, m=2), (3, 9 * Fraction(2, 5), 0)),
+    ("fedglomo", dict(tau=3, beta=0.5, m=2), (3, 18 * Fraction(2, 5), 0)),
 ]
 
 

@@ -74,8 +74,7 @@ def test_a_lane_is_the_same_with_one_and_two_and_eight_threads(label, monkeypatc
 def test_blocks_of_seeds_change_nothing_and_a_resumed_run_may_use_others(label, at_once, tmp_path):
     case, file = CASES[label], tmp_path / "run.npz"
     record = {"gradient": metrics.gradient_norm_squared, "drift": metrics.consensus_error}
-    numbers = {name: v for name, v in case.example.items() if isinstance(v, float)}
-    grid = {name: torch.tensor([v / 2, v], dtype=torch.float64) for name, v in numbers.items()}
+    grid = case.scaled(lambda v: torch.tensor([v / 2, v], dtype=torch.float64))
     whole = run(case, [7, 0, 3, 9, 4], record=record, seeds_at_once=5, **grid)
     run(case, [7, 0, 3, 9, 4], record=record, steps=5, checkpoint=file, seeds_at_once=2, **grid)
     cut = run(case, [7, 0, 3, 9, 4], record=record, checkpoint=file, seeds_at_once=at_once, **grid)
@@ -88,12 +87,11 @@ def test_blocks_of_seeds_change_nothing_and_a_resumed_run_may_use_others(label, 
 @pytest.mark.parametrize("label", CASES)
 def test_a_grid_point_is_the_same_alone_and_beside_others(label):
     case = CASES[label]
-    numbers = {name: v for name, v in case.example.items() if isinstance(v, float)}
-    grid = {name: torch.tensor([v / 3, v / 2, v], dtype=torch.float64) for name, v in numbers.items()}
-    beside = run(case, 4, **grid)
+    parts = (3, 2, 1)
+    beside = run(case, 4, **case.scaled(lambda v: torch.tensor([v / part for part in parts], dtype=torch.float64)))
     assert beside.grid == 3
-    for point in range(3):
-        alone = run(case, 4, **{name: float(values[point]) for name, values in grid.items()})
+    for point, part in enumerate(parts):
+        alone = run(case, 4, **case.scaled(lambda v, part=part: v / part))
         assert_same_bits(lane(alone, slice(None)), lane(beside, slice(4 * point, 4 * point + 4)))
     moved = [lane(beside, 4 * point)["x"] for point in range(3)]
     assert not torch.equal(moved[0], moved[1]), "the grid must matter"

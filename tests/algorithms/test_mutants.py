@@ -10,27 +10,40 @@ from fedco.algorithms import (
     DRFA,
     FCSGM,
     GCIVR,
+    MARINA,
     SCGD,
     AccFCSGM,
     ComFedL,
+    CompressedSGD,
+    DelayedSGD,
+    ErrorFeedback,
+    FedAdam,
     FedAvg,
     FedDRO,
+    FedGLOMO,
+    FedNova,
     FedProx,
+    GossipSGD,
     LocalBSGD,
+    LocalHeavyBall,
     LocalMOML,
     LocalSCGD,
     LocalSCGDM,
     LocalSGD,
+    LocalSGDA,
+    LocalSTORM,
     MetaFL,
     MinibatchSGD,
     ModifiedFedAvg,
     PerFedAvg,
     QFedAvg,
     Scaffold,
+    TwoSidedSGD,
     average,
     is_due,
 )
 from fedco.algorithms.baselines.drfa import drawn, onto_simplex
+from fedco.algorithms.engine.compressors import sparsified
 from fedco.algorithms.methods.fedavg import compositional_gradient
 from fedco.algorithms.methods.feddro import FedDROState
 from test_reference import STEPS, batched_path, plain_noise
@@ -201,6 +214,18 @@ class AveragesInnerValuesToo(LocalSGD):
 class NeverDrawsClientsAgain(LocalSGD):
     def local_step(self, problem, state, draws, t):
         return replace(super().local_step(problem, state, draws, t), active=draws.at(0).subset("clients", self.m))
+
+
+@mutant("local_sgd, declining")
+class StepsOneStepLate(LocalSGD):
+    def local_step(self, problem, state, draws, t):
+        return LocalSGD.local_step(replace(self, eta=self.eta.at(t + 1)), problem, state, draws, t)
+
+
+@mutant("local_sgd, declining")
+class DeclinesInEveryStep(LocalSGD):
+    def local_step(self, problem, state, draws, t):
+        return LocalSGD.local_step(replace(self, eta=replace(self.eta, every=1)), problem, state, draws, t)
 
 
 @mutant("minibatch_sgd")
@@ -392,6 +417,194 @@ class PullsToTheStart(FedProx):
 class HalvesTheProximalTerm(FedProx):
     def local_step(self, problem, state, draws, t):
         return FedProx.local_step(replace(self, mu=self.mu / 2), problem, state, draws, t)
+
+
+@mutant("two_sided_sgd")
+class ForgetsTheServersVelocity(TwoSidedSGD):
+    def communicate(self, problem, state, t):
+        return super().communicate(problem, replace(state, velocity=0 * state.velocity), t)
+
+
+@mutant("two_sided_sgd")
+class PutsTheServersStepIntoTheMomentum(TwoSidedSGD):
+    def communicate(self, problem, state, t):
+        new = super().communicate(problem, state, t)
+        return replace(new, velocity=self.eta_g * new.velocity) if is_due(t, self.tau) else new
+
+
+@mutant("local_heavy_ball")
+class KeepsTheMomenta(LocalHeavyBall):
+    def communicate(self, problem, state, t):
+        return replace(super().communicate(problem, state, t), velocity=state.velocity)
+
+
+@mutant("local_heavy_ball")
+class AveragesTheMomentaOfAll(LocalHeavyBall):
+    def communicate(self, problem, state, t):
+        new = super().communicate(problem, state, t)
+        return replace(new, velocity=average(state.velocity)) if is_due(t, self.tau) else new
+
+
+@mutant("local_heavy_ball, kept")
+class WeighsTheNewGradient(LocalHeavyBall):
+    def local_step(self, problem, state, draws, t):
+        new = super().local_step(problem, state, draws, t)
+        return replace(new, velocity=new.velocity * (1 - self.beta))
+
+
+@mutant("fednova")
+class StepsToTheEnd(FedNova):
+    def local_step(self, problem, state, draws, t):
+        return FedNova.local_step(replace(self, steps=None), problem, state, draws, t)
+
+
+@mutant("fednova")
+class DividesByTheLengthOfTheRound(FedNova):
+    def communicate(self, problem, state, t):
+        return FedNova.communicate(replace(self, eta=self.eta, weights=(self.steps / self.tau / problem.clients,) * problem.clients),
+                                   problem, state, t)  # fmt: skip
+
+
+@mutant("delayed_sgd")
+class DelaysOneStepLess(DelayedSGD):
+    def local_step(self, problem, state, draws, t):
+        return super().local_step(
+            problem, replace(state, past=torch.cat((state.x[:, :, None], state.past), 2)), draws, t
+        )
+
+
+@mutant("delayed_sgd, random")
+class DelaysAllAlike(DelayedSGD):
+    def local_step(self, problem, state, draws, t):
+        return DelayedSGD.local_step(replace(self, delays="fixed"), problem, state, draws, t)
+
+
+@mutant("gossip_sgd")
+class MixesBeforeTheStep(GossipSGD):
+    def local_step(self, problem, state, draws, t):
+        gradient = self.eta * problem.local_gradient(state.x, problem.sample(draws, self.b))
+        return replace(state, x=super().communicate(problem, state, t).x - gradient)
+
+    def communicate(self, problem, state, t):
+        return state
+
+
+@mutant("compressed_sgd")
+class DoesNotEnlarge(CompressedSGD):
+    def local_step(self, problem, state, draws, t):
+        return CompressedSGD.local_step(replace(self, eta=self.eta / self.ratio), problem, state, draws, t)
+
+
+@mutant("error_feedback")
+class ForgetsWhatItDidNotSend(ErrorFeedback):
+    def local_step(self, problem, state, draws, t):
+        return super().local_step(problem, replace(state, error=0 * state.error), draws, t)
+
+
+@mutant("error_feedback")
+class SharesTheMemories(ErrorFeedback):
+    def communicate(self, problem, state, t):
+        return replace(super().communicate(problem, state, t), error=average(state.error))
+
+
+@mutant("marina")
+class TossesACoinAtEachClient(MARINA):
+    def local_step(self, problem, state, draws, t):
+        new = super().local_step(problem, state, draws, t)
+        each = draws.uniform("coin", 1)
+        sample = problem.sample(draws, self.b)
+        now, before = (problem.local_gradient(x, sample) for x in (state.x, state.previous))
+        g = average(torch.where(each < self.p, now, state.g + sparsified(now - before, draws, self.ratio)))
+        return replace(new, x=state.x - self.eta * g, g=g) if t > 0 else new
+
+
+@mutant("marina")
+class CompressesTheGradient(MARINA):
+    def local_step(self, problem, state, draws, t):
+        return super().local_step(
+            problem, replace(state, g=0 * state.g, previous=0 * state.previous) if t else state, draws, t
+        )
+
+
+@mutant("local_storm")
+class CorrectsOnAnotherSample(LocalSTORM):
+    def local_step(self, problem, state, draws, t):
+        new = super().local_step(problem, state, draws, t)
+        if t == 0:
+            return new
+        at_old = [
+            problem.local_gradient(state.previous, problem.sample(draws, self.b, purpose=p))
+            for p in ("sample", "other")
+        ]
+        d = new.d + (1 - self.a) * (at_old[0] - at_old[1])
+        return replace(new, x=state.x - self.eta * d, d=d)
+
+
+@mutant("local_storm")
+class SharesNoEstimate(LocalSTORM):
+    def communicate(self, problem, state, t):
+        return replace(super().communicate(problem, state, t), d=state.d)
+
+
+@mutant("local_storm")
+class StartsWithASmallBatch(LocalSTORM):
+    def local_step(self, problem, state, draws, t):
+        return LocalSTORM.local_step(replace(self, B=None), problem, state, draws, t)
+
+
+@mutant("fedadam")
+class SwapsTheWeightsOfTheMoments(FedAdam):
+    def communicate(self, problem, state, t):
+        return FedAdam.communicate(replace(self, beta_1=self.beta_2, beta_2=self.beta_1), problem, state, t)
+
+
+@mutant("fedadam")
+class StartsTheSecondMomentAtZero(FedAdam):
+    def init(self, problem, start, draws):
+        state = super().init(problem, start, draws)
+        return replace(state, second=0 * state.second)
+
+
+@mutant("fedadam, yogi")
+class IsAdam(FedAdam):
+    def communicate(self, problem, state, t):
+        return FedAdam.communicate(replace(self, variant="adam"), problem, state, t)
+
+
+@mutant("fedglomo")
+class RunsTheTwinFromTheSameModel(FedGLOMO):
+    def communicate(self, problem, state, t):
+        new = super().communicate(problem, state, t)
+        return replace(new, twin=new.x, older=new.origin) if is_due(t, self.tau) else new
+
+
+@mutant("fedglomo")
+class ForgetsTheLocalMomentum(FedGLOMO):
+    def local_step(self, problem, state, draws, t):
+        return FedGLOMO.local_step(replace(self, a=1.0), problem, state, draws, t)
+
+
+@mutant("local_sgda")
+class AscendsAtTheNewModel(LocalSGDA):
+    def local_step(self, problem, state, draws, t):
+        new = super().local_step(problem, state, draws, t)
+        up = problem.ascent_gradient(new.x, state.y, problem.sample(draws, self.b))
+        return replace(new, y=problem.projected(state.y + self.eta_y * up))
+
+
+@mutant("local_sgda")
+class KeepsItsOwnDual(LocalSGDA):
+    def communicate(self, problem, state, t):
+        return replace(super().communicate(problem, state, t), y=state.y)
+
+
+@mutant("local_sgda")
+class LeavesTheSet(LocalSGDA):
+    def local_step(self, problem, state, draws, t):
+        new = super().local_step(problem, state, draws, t)
+        return replace(
+            new, y=state.y + self.eta_y * problem.ascent_gradient(state.x, state.y, problem.sample(draws, self.b))
+        )
 
 
 def distance_to_reference(label, method_class):

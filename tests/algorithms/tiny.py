@@ -243,4 +243,39 @@ class TinyFederated(TinyMeta):
         return self.local_value(self._spread(x)).sum(-1) / self.clients
 
 
-TINY = {problem.kind: problem for problem in (TinyShared, TinyLocal, TinyConditional, TinyMeta, TinyFederated)}
+class TinyMinimax(_Tiny):
+    """f_k(x, y; z) = sum (sin(A_k x) + c_k) y - w_k y^2 / 2 + a_k x + noise (z_1 x + z_2 y), y >= -1/2."""
+
+    kind = "minimax"
+
+    @property
+    def initial_dual(self) -> Tensor:
+        return torch.full((INNER_DIM,), 0.25, dtype=torch.float64)
+
+    def projected(self, y: Tensor) -> Tensor:
+        return y.clamp(min=-0.5)
+
+    def sample(self, draws, batch: int, purpose: str = "sample") -> Noise:
+        return Noise(draws.signs(purpose, batch, DIM + INNER_DIM))
+
+    def descent_gradient(self, x: Tensor, y: Tensor, sample: Noise | None = None) -> Tensor:
+        slope = total(self.A * x.unsqueeze(2), -1).cos() * y
+        gradient = total(self.A * slope.unsqueeze(-1), 2) + self.a
+        return gradient if sample is None else gradient + NOISE * sample.mean()[..., :DIM]
+
+    def ascent_gradient(self, x: Tensor, y: Tensor, sample: Noise | None = None) -> Tensor:
+        gradient = total(self.A * x.unsqueeze(2), -1).sin() + self.c - self.w * y
+        return gradient if sample is None else gradient + NOISE * sample.mean()[..., DIM:]
+
+    def objective(self, x: Tensor) -> Tensor:
+        everywhere = self._spread(x)
+        inner = total(total(self.A * everywhere.unsqueeze(2), -1).sin() + self.c, 1)
+        y = self.projected(inner / total(self.w, 0))
+        return (
+            (inner * y - total(self.w, 0) * y * y / 2).sum(-1) + (self.a * everywhere).sum(-1).sum(-1)
+        ) / self.clients
+
+
+TINY = {
+    problem.kind: problem for problem in (TinyShared, TinyLocal, TinyConditional, TinyMeta, TinyFederated, TinyMinimax)
+}

@@ -23,6 +23,7 @@ from fedco.bounds.audit.refutation import Case, Refutation, RefutationError, dec
 from fedco.bounds.audit.refuted import refuted_by
 from fedco.bounds.language.change import with_statement
 from fedco.bounds.language.definition import load
+from fedco.bounds.language.paper import Paper
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Condition, Statement, Term
 from fedco.bounds.papers import built_in_keys
@@ -373,16 +374,16 @@ def test_a_paper_without_findings_has_a_ledger_too(papers, monkeypatch):
 
 def test_a_ledger_names_what_both_locks_accept_now(papers, monkeypatch):
     theorems = {name: SimpleNamespace(default="corrected", id=name, labels=()) for name in ("kept.t", "kept.u")}
-    paper = SimpleNamespace(theorems=theorems, derivations=dict.fromkeys(theorems))
+    paper = SimpleNamespace(theorems=theorems, derivations=dict.fromkeys(theorems), sharpened={"kept.u": None})
     monkeypatch.setattr(registry, "get_paper", lambda key: paper)
 
-    def given(item, note):
-        verdict = SimpleNamespace(theorem=item.id, statement=item.default)
+    def given(item, label, note):
+        verdict = SimpleNamespace(theorem=item.id, statement=label or item.default)
         return SimpleNamespace(checked=item.id == "kept.u", verdict=verdict)
 
     monkeypatch.setattr(locks, "prove", given)
     made = make_audit_cache.make("kept")
-    assert (made.key, made.proved) == ("kept", ("kept.u corrected",))
+    assert (made.key, made.proved) == ("kept", ("kept.u corrected", "kept.u sharpened"))
     assert made.checked == datetime.now(UTC).date().isoformat()
     assert [row["evidence"] for row in made.rows] == [{"n": "1"}] * 2 and papers == ["kept"]
 
@@ -682,7 +683,7 @@ def test_refutations_of_a_statement_and_of_a_finding(monkeypatch):
         "k.t.two": SimpleNamespace(name="k.t.two", claim="k.t", statement="composed", findings=("g",)),
         "k.u": SimpleNamespace(name="k.u", claim="k.u", statement="printed", findings=()),
     }
-    papers = {"k": SimpleNamespace(counterexamples=items)}
+    papers = {"k": Paper("k", "k", {"counterexamples": tuple(items.values())})}
     monkeypatch.setattr(refuted, "paper_of", lambda theorem: papers.get(theorem.id.partition(".")[0]))
     monkeypatch.setattr(refuted, "refutations", lambda: items)
     assert refuted.refuted_by(spoken("printed")) == ("k.t.one",) and refuted.refuted_by(spoken("composed")) == (

@@ -15,13 +15,15 @@ import sympy as sp
 from fedco.bounds import paper_theorems
 from fedco.bounds.audit.checks import automatic, compare_terms
 from fedco.bounds.audit.findings import RecheckError
+from fedco.bounds.audit.refuted import kept
 from fedco.bounds.language.theorem import DeclarationError, Term
 from fedco.bounds.papers.comfedl import checks as comfedl_checks
 from fedco.bounds.papers.comfedl import composed as comfedl_proof
-from fedco.bounds.papers.comfedl import instances as comfedl_instances
+from fedco.bounds.papers.comfedl.checks import TINY
 from fedco.bounds.papers.comfedl.findings import FINDINGS
 from fedco.bounds.proof.certificates import prove_nonnegative
 from fedco.bounds.proof.compose import Chain
+from fedco.validation.exact.curve import Curve, infimum_gap, mean
 
 s = comfedl_proof.s
 
@@ -303,7 +305,7 @@ def random_client(rng):
     knots = sorted(rng.sample(range(-30, 31), 4))
     values = [Q(rng.randint(-30, 30), 10) for _ in knots]
     values[0], values[-1] = -abs(values[0]), abs(values[-1])
-    return comfedl_instances.slope(*((Q(k, 10), v) for k, v in zip(knots, values, strict=True)))
+    return Curve(tuple((Q(k, 10), v) for k, v in zip(knots, values, strict=True)))
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -312,16 +314,18 @@ def test_the_bounds_hold_on_an_enumerated_run(seed):
     rng = Random(seed)
     clients = tuple(random_client(rng) for _ in range(2))
     noise, eta = Q(rng.randint(0, 8), 10), Q(rng.randint(1, 12), 10)
-    case = comfedl_instances.Instance(clients, Q(rng.randint(-20, 20), 10), eta, 2, 4, (0, 1))
-    models, left = [case.start], Q(0)
+    start, gradient = Q(rng.randint(-20, 20), 10), mean(list(clients))
+    models, left = [start], Q(0)
     for _ in range(2):
-        left += sum(case.gradient(w) ** 2 for w in models) / len(models) / 2
+        left += sum(gradient(w) ** 2 for w in models) / len(models) / 2
         ends = []
         for w, client, first, second in product(models, clients, (-noise, noise), (-noise, noise)):
             x = w - eta * client(w + first)
             ends.append(x - eta * client(x + second))
         models = ends
-    values = case.constants() | {"sigma": max(noise, comfedl_instances.TINY)}
+    parts = {"G_f": 1, "G_g": max(c.bound() for c in clients), "L_f": TINY, "L_g": max(c.lipschitz() for c in clients)}
+    whole = {"L": gradient.lipschitz(), "sigma": max(noise, TINY), "F_gap": infimum_gap(gradient, start)}
+    values = {**parts, **whole, "eta": eta, "tau": 2, "b": 1, "b_1": 1, "T": 4}
     corrected = THEOREM_1.bound("corrected", **{k: v for k, v in values.items() if k != "b_1"}).total
     proved = THEOREM_1.bound("composed", **values).total
     assert 0 < float(left) <= corrected <= proved
@@ -357,57 +361,27 @@ def test_the_refuting_instance_depends_on_the_printed_sign(monkeypatch):
         comfedl_checks.theorem_1_false()
 
 
-@pytest.mark.parametrize("change", [{"eta": Q(1, 4)}, {"tau": 3}, {"start": Q(1, 100)}, {"sampled": (0,)}])
-def test_the_refuting_instance_is_no_fixed_point_when_changed(change, monkeypatch):
-    case = replace(comfedl_instances.THEOREM_1, **change)
-    assert case.round(case.start) != case.start
-    monkeypatch.setattr(comfedl_instances, "THEOREM_1", case)
-    with pytest.raises(RecheckError):
-        comfedl_checks.theorem_1_false()
-
-
-def test_the_refuting_instance_in_plain_fractions():
-    """The instance once more, without any code of the package: 20 rounds, the averaged left side, the printed bound."""
-
-    def line(w, left, right):
-        (a, u), (b, v) = left, right
-        assert a <= w <= b
-        return u + (v - u) * (w - a) / (b - a)
-
-    def first(w):
-        return Q(22, 25) if w < Q(-11, 50) else line(w, (Q(-11, 50), Q(22, 25)), (Q(9, 50), Q(32, 25)))
-
-    def second(w):
-        return line(w, (Q(-11, 50), Q(-17, 25)), (Q(9, 50), Q(-27, 25)))
-
-    server, squares = Q(0), []
-    for _ in range(20):
-        squares.append(((first(server) + second(server)) / 2) ** 2)
-        ends = []
-        for client in (first, second):
-            x = server
-            for _ in range(2):
-                x -= Q(1, 5) * client(x)
-            ends.append(x)
-        server = sum(ends) / 2
-    values = {name: float(value) for name, value in comfedl_instances.THEOREM_1_CONSTANTS.items()}
-    assert set(squares) == {Q(1, 100)}
+def test_the_printed_bound_of_the_refuting_instance_and_the_one_with_a_plus():
+    values = {name: float(value) for name, value in kept("comfedl.theorem_1").case.values.items()}
     assert sum(equation_12(**values).values()) < 0.0034 < 0.01 < sum(equation_34(**values).values())
 
 
-@pytest.mark.parametrize(("eta", "tau"), [(Q(1, 20), 8), (Q(1, 10), 5), (Q(1, 5), 2)])
-def test_the_family_bends_only_where_the_local_steps_end(eta, tau):
+@pytest.mark.parametrize(("name", "eta", "tau"), [("theorem_1", Q(1, 5), 2), ("theorem_1.eight_steps", Q(1, 20), 8)])
+def test_the_clients_bend_only_where_the_local_steps_end(name, eta, tau):
     """The round of tau steps in plain fractions: from 0 and back, over just the range on which the clients are straight."""
-    case = comfedl_instances.theorem_1_family(eta, tau, Q(1, 10**6), 10**9)
+    shape = kept(f"comfedl.{name}").case.problem["parameters"]["instance"]["parameters"]
     ends, asked = [], []
-    for client in case.clients:
+    clients = [
+        Curve(tuple(zip(map(Q, p), v, strict=True))) for p, v in zip(shape["knots"], shape["slopes"], strict=True)
+    ]
+    for client in clients:
         x = Q(0)
         for _ in range(tau):
             asked.append(x)
             x -= eta * client(x)
         ends.append(x)
-    assert sum(ends) == 0 and case.gradient(Q(0)) != 0
-    assert all(client.knots[1][0] == min(asked) and client.knots[2][0] == max(asked) for client in case.clients)
+    assert sum(ends) == 0 and mean(clients)(Q(0)) != 0
+    assert all(client.positions[1:] == (min(asked), max(asked)) for client in clients)
 
 
 def test_remarks_admit_no_horizon_beyond_one():

@@ -48,3 +48,17 @@ def test_what_cannot_be_meant_is_one_line(given, named, said):
     with pytest.raises(InputError) as caught:
         fedco.compare(*given, **named)
     assert str(caught.value).startswith(said) and "\n" not in str(caught.value)
+
+
+def test_metrics_of_different_units_stand_in_no_table():
+    """A target of 1/10 for a squared gradient is none for a distance; without names those of squared gradients are compared."""
+    for options in ({"eps": "1/10"}, {}):
+        with pytest.raises(
+            InputError, match=r"library\.sgd_pl bounds E\[F.*minibatch_sgd bounds .*whose metrics have one unit"
+        ):
+            fedco.compare("library.sgd_pl", "baselines.minibatch_sgd", **options)
+    alone = fedco.compare("library.sgd_pl", "library.sgd_convex", eps="1/10")
+    assert {row.metric for row in alone.rows} == {fedco.theorem(row.theorem).metric.name for row in alone.rows}
+    everyone = fedco.compare(kind="federated")
+    assert {fedco.theorem(row.theorem).metric.is_squared_gradient for row in everyone.rows} == {True}
+    assert len(everyone.rows) >= 3

@@ -421,9 +421,9 @@ def test_what_need_not_be_said_of_a_method(monkeypatch):
     assert counts.DEFAULTS == {"b": 1}
     call = SimpleNamespace(name="own", values={"tau": 1}, options={})
     known = [
-        SimpleNamespace(name="tau", annotation="int", default=4),
-        SimpleNamespace(name="mu", annotation="Scalar", default=1.5),
-        SimpleNamespace(name="m", annotation="int", default=True),
+        SimpleNamespace(name="tau", annotation="int", default=4, required=False),
+        SimpleNamespace(name="mu", annotation="Scalar", default=1.5, required=False),
+        SimpleNamespace(name="m", annotation="int", default=True, required=False),
     ]
     monkeypatch.setattr(
         counts, "declared", lambda: {"own": SimpleNamespace(hyperparameters=known, costs={"rounds": "T/tau"})}

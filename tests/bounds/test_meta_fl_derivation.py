@@ -11,7 +11,7 @@ from itertools import combinations, product
 import meta_fl_plain as plain
 import numpy as np
 import sympy as sp
-from fedco.bounds.papers.meta_fl.constants import sampling
+from fedco.bounds.papers.meta_fl.composed import sampling
 from meta_fl_problems import Fed, Loss, cases, meta_gradient, moments, outcomes, path
 
 EPS = 1e-9

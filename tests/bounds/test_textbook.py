@@ -1,4 +1,4 @@
-"""Five textbook theorems as files, with words of their own, logarithms, exponentials and powers in the horizon: every verb on them.
+"""Textbook theorems as files, with words of their own, logarithms, exponentials, powers in the horizon and sums over t: every verb on them.
 
 The constants are ours and stand in the files with the argument; none is quoted from a paper.
 """
@@ -31,6 +31,9 @@ FILES = {path.stem: path for path in sorted((Path(__file__).parent / "textbook")
 POINT: dict[str, Any] = {
     "mu": "1/2",
     "L": 2,
+    "L_bar": 2,
+    "a": "1/3",
+    "t0": "5/2",
     "F_gap": 3,
     "sigma": 1,
     "D": 4,
@@ -45,6 +48,8 @@ WANTED = {
     "sgd_pl": 12 * (1 - (1 - X) ** 200) / (X * 200) + 0.4 / 2.5,
     "sgd_pl_exponential": 12 * (1 - exp(-X * 200)) / ((1 - exp(-X)) * 200) + 0.4 / 2.5,
     "sgd_pl_logarithm": 12 / (0.5 * (1 + log(200)) / 100 * 200) + 4 * (1 + log(200)) / 100 / 2.5,
+    "sgd_declining": (6 + 2 / 5 * sum(1 / 9 / (t + 2.5) for t in range(200)))
+    / sum(1 / 3 / (t + 2.5) ** 0.5 for t in range(200)),
     "sgd_log": (18 + 2 / 15) * (1 + log(200)) / 200**0.5,
 }
 

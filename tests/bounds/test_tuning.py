@@ -254,3 +254,15 @@ def test_a_range_with_one_end_leaves_the_other_to_the_domain(ends, wanted):
     made = model(fedco.theorem("baselines.local_sgd").statement("printed"), constants)
     assert make_task(made, {"T": 1000}, None, None, {"eta": ends}).box()["eta"] == pytest.approx(wanted)
     assert make_task(made, {"T": 1000}, None, None, {"b": (None, 7)}).box()["b"] == (1, 7)
+
+
+@pytest.mark.parametrize("name", ["sgd_pl", "sgd_strongly_convex", "sgd_strongly_convex_gap"])
+def test_a_step_in_the_base_of_a_power_is_found(name):
+    """(1 - kappa eta)^T: the geometric program from above only knows that it is at most 1, which asks for no step at all."""
+    item = fedco.theorem(f"library.{name}")
+    given = {"L_bar": 1, "mu": "1/2", "kappa": "1/2", "sigma": "1/10", "N": 4, "b": 1, "F_gap": 3, "D": 2, "T": 30}
+    known = {symbol: value for symbol, value in given.items() if symbol in item.symbols()}
+    best = item.tune(budget={"T": 30}, **known)
+    steps = np.linspace(0.01, 1, 100)
+    assert best.value <= 1.001 * np.min(item.bound(eta=steps, **known).total)
+    assert best.bound.admissible and best.lower <= best.value and "optimum within" in best.certificate

@@ -132,6 +132,8 @@ PHONE = (
     "reference/method",
     "notebooks/tutorial",
     "notebooks/is_this_theorem_right",
+    "notebooks/my_model",
+    "practice",
     "glossary",
 )
 

@@ -2,12 +2,13 @@
 
 import json
 from dataclasses import replace
+from shutil import copy
 
 import pytest
 from fedco.bounds.language.reading import InputError
 from fedco.cli import app
 from fedco.validation.runs import bundle
-from fedco.validation.runs.refutations import write_all
+from fedco.validation.runs.refutations import kept
 from typer.testing import CliRunner
 
 CONSTANTS = {
@@ -63,7 +64,7 @@ def test_a_plot_is_written_with_its_data(tmp_path) -> None:
 
 
 def test_a_refutation_is_replayed(tmp_path) -> None:
-    path = write_all(tmp_path)["comfedl.theorem_1"]
+    path = copy(kept()["comfedl.theorem_1"], tmp_path / "mine.json")
     assert json.loads(run("replay", str(path), "--json").stdout)["confirmed"] is True
 
 

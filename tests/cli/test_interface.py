@@ -31,6 +31,7 @@ DEFAULTS = {
     "report": {"--out": Path("report")},
     "reproduce": {"--seeds": 24, "--max-hours": 24.0, "--out": Path("reproduced")},
     "run": {"--seeds": 8, "--root-seed": 0, "--max-hours": 24.0, "--format": "csv"},
+    "sharpen": {"--out": Path("sharpened.json")},
     "validate": {"--alpha": "1e-6", "--device": "cpu", "--max-hours": 24.0},
     "verify": {"--cases": 3},
 }  # fmt: skip
@@ -38,6 +39,7 @@ DEFAULTS = {
 LEAST = {
     ("estimate", "--points"): 2, ("estimate", "--radius"): 0, ("falsify", "--seconds"): 0.1, ("plot", "--seeds"): 16,
     ("practice", "--T"): 1, ("practice", "--factor"): 2, ("practice", "--below"): 0, ("practice", "--above"): 0, ("practice", "--seeds"): 1,
+    ("practice", "--budget"): 1,
     ("reproduce", "--seeds"): 6, ("run", "--T"): 1, ("run", "--every"): 1, ("run", "--seeds"): 1, ("validate", "--seeds"): 1,
     ("verify", "--cases"): 1,
 }  # fmt: skip
@@ -66,7 +68,7 @@ def test_options_and_their_defaults(name):
 
 
 def test_nothing_of_the_table_is_left_over():
-    assert COMMANDS.keys() >= {*DEFAULTS, *(name for name, _ in LEAST)} and len(COMMANDS) == 26
+    assert COMMANDS.keys() >= {*DEFAULTS, *(name for name, _ in LEAST)} and len(COMMANDS) == 27
 
 
 # --- what the commands share ---------------------------------------------------------------------------------------------------

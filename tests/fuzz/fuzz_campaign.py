@@ -54,7 +54,7 @@ SHARES = {"formula": 25, "toml": 15, "constants": 15, "command": 15, "work": 5, 
 """Per cent of the inputs: a page takes half a second, a formula a hundredth of one."""
 TARGETS = tuple(SHARES)
 FIELDS = tomllib.loads((ROOT / "examples" / "pr_sgd.toml").read_text())
-BUNDLES = [json.loads(file.read_text()) for file in sorted((ROOT / "docs" / "refutations").glob("*.json"))]
+BUNDLES = [json.loads(file.read_text()) for file in sorted((ROOT / "bounds" / "papers").glob("*/refutations/*.json"))]
 LINES_BEFORE_THE_END = 2
 """An error is one line; a note of the command, such as the day of the last audit, may stand before it."""
 

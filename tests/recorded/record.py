@@ -20,12 +20,10 @@ from fedco.bounds.audit.checks import audit
 from fedco.bounds.cost import claims
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.optimum.search import GAP
-from fedco.validation.runs.bundle import read as read_bundle
 from fedco.validation.runs.bundle import replay
-from fedco.validation.runs.refutations import REGISTRY
+from fedco.validation.runs.refutations import REGISTRY, named_bundle
 
 FOLDER = Path(__file__).parent
-REFUTATIONS = FOLDER.parents[1] / "docs" / "refutations"
 __all__ = ["COMMANDS", "GAP", "answer", "recorded"]
 
 COMMANDS = ("bound", "admissible", "tune", "complexity", "rates", "audit", "replay")
@@ -63,7 +61,7 @@ def _audit(asked: Question) -> dict[str, Any]:
 
 
 def _replay(asked: Question) -> dict[str, Any]:
-    done = replay(read_bundle(REFUTATIONS / asked["file"]), REGISTRY)
+    done = replay(named_bundle(asked["file"]), REGISTRY)
     return {
         "confirmed": done.confirmed,
         "largest_difference": done.largest_difference,

@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from fedco.lossless import LosslessError, decode, encode
 from fedco.storage import sealed
 from fedco.validation.runs import bundle as bundle_module
 from fedco.validation.runs.bundle import Bundle, BundleError, Sides, from_dict, read, replay, to_dict, write
-from fedco.validation.runs.lossless import LosslessError, decode, encode
 from fedco.validation.statistics.verdict import Outcome
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -10,18 +10,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from fedco.algorithms import LocalSGD
+from fedco.algorithms import GossipSGD, LocalSGD, Schedule
 from fedco.bounds.registry import get_theorem
-from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, _check_shape, sides
-from fedco.validation.falsifier.declared import target_of
-from fedco.validation.falsifier.exact import infinite_clients, interval, long_run, noise, run
-from fedco.validation.falsifier.exact.base import Instance, as_fractions, root_above
-from fedco.validation.falsifier.exact.curve import Curve, composed, infimum_gap, mean
-from fedco.validation.falsifier.exact.interval import Interval, outward
-from fedco.validation.falsifier.exact.line import Line
-from fedco.validation.falsifier.exact.noise import AffineSigns, AllPaths, Mean, Noisy, expectation
-from fedco.validation.falsifier.exact.problem import exact_problem
-from fedco.validation.falsifier.exact.run import (
+from fedco.validation.exact import infinite_clients, interval, long_run, noise, run
+from fedco.validation.exact.base import Instance, as_fractions, root_above
+from fedco.validation.exact.curve import Curve, composed, infimum_gap, mean
+from fedco.validation.exact.interval import Bends, Interval, outward
+from fedco.validation.exact.noise import AffineSigns, AllPaths, Mean, Noisy, expectation
+from fedco.validation.exact.problem import exact_problem
+from fedco.validation.exact.run import (
     CannotReplay,
     NoNoise,
     average_square,
@@ -29,11 +26,14 @@ from fedco.validation.falsifier.exact.run import (
     refined_start,
     scalar,
 )
-from fedco.validation.falsifier.exact.tensor import ExactTensor, InexactError
+from fedco.validation.exact.tensor import ExactTensor, InexactError
+from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, _check_shape, sides
+from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.formula import Formula
+from fedco.validation.falsifier.laws import MOMENTS, PARTIAL, PATHS, POWERS
 from fedco.validation.falsifier.rounding import drafts, settle
 from fedco.validation.falsifier.search_space import SearchSpace
-from fedco.validation.falsifier.spaces import NOISY, PARTIAL, SPACES
+from fedco.validation.falsifier.spaces import SPACES
 
 # --- tensors -------------------------------------------------------------------------------------------------------------
 
@@ -346,11 +346,21 @@ def test_draws_of_all_paths_and_of_affine_signs():
         NoNoise(2).subset("x", 1)
 
 
-def test_lines_refuse_what_bends():
-    assert Line(Q(1), Q(2)) / 4 == Line(Q(1, 4), Q(1, 2)) and 1 - Line(Q(1), Q(2)) == Line(Q(0), Q(-2))
-    assert Line(Q(5), Q(1)).at(CURVE) == Line(Q(3), Q(0)) and Line(Q(0)).at(CURVE) == Line(Q(-1))
-    assert Line(Q(1, 2)).integral(CURVE) == Line(CURVE.integral(Q(1, 2)), Q(0))
-    assert Line(Q(5), Q(1)).integral(CURVE) == Line(CURVE.integral(Q(5)), Q(3))
+def test_numbers_around_a_centre_refuse_what_bends():
+    around = Noisy.around
+    assert around(Q(1), Q(2)) / 4 == around(Q(1, 4), Q(1, 2)) and 1 - around(Q(1), Q(2)) == around(Q(0), Q(-2))
+    flat = around(Q(5), Q(1)).at(CURVE)
+    assert (flat.centre, flat.rate()) == (3, 0) and around(Q(0), Q(0)).at(CURVE) == around(Q(-1), Q(0))
+    assert around(Q(5), Q(1)).integral(CURVE) == around(CURVE.integral(Q(5)), Q(3))
+
+
+def test_the_product_of_two_numbers_that_are_no_signs_is_no_expectation():
+    """Only of signs is it known that they are independent, fair and of square 1."""
+    free, sign = Noisy.around(Q(1), Q(1, 2)), Noisy.sign(0)
+    for bent in (lambda: free * free, lambda: free * sign, lambda: (free + sign) * sign):
+        with pytest.raises(Bends):
+            bent()
+    assert sign * sign == Mean(Q(1)) and free * 2 == Noisy.around(Q(2), Q(1))
 
 
 # --- runs --------------------------------------------------------------------------------------------------------------------
@@ -414,6 +424,43 @@ def test_an_interval_that_a_round_keeps_is_looked_for_on_four_scales():
     far = 4096 - Q(1, 2**175)
     low, high = run.invariant_interval(halving(), resting(Q(4096), far), 2)
     assert low < far < high and (high - low) / 2 == Q(1, 2**172) * far / 4096
+
+
+PULLED = {
+    "knots": [[Q(-8), Q(8)]] * 4,
+    "slopes": [[Q(-9), Q(7)], [Q(-7), Q(9)], [Q(-12), Q(4)], [Q(-4), Q(12)]],
+    "gradient_noise": [Q(0)] * 4,
+    "start": Q(0),
+}
+"""Four clients whose pulls cancel at 0."""
+
+
+def test_a_round_that_leaves_the_models_apart_is_not_repeated():
+    """From 0 everywhere the mean stays at 0 for one exchange on a ring, and the models are apart after it."""
+    gossip, both = GossipSGD(eta=scalar(Q(1, 2)), tau=2), exact_problem(Instance("federated", PULLED))
+    for ask in (lambda m: run.invariant_interval(m, both, 2), lambda m: endless_square(m, both, 2, (Q(0), Q(0)))):
+        with pytest.raises(CannotReplay, match="gossip_sgd does not average the models at the end of a round"):
+            ask(gossip)
+        ask(halving())
+        ask(GossipSGD(eta=scalar(Q(1, 2)), tau=2, topology="complete"))
+
+
+@pytest.mark.parametrize("every", [1, 64])
+def test_rounds_with_steps_of_their_own_are_not_repeated(every):
+    """A schedule that changes late does the same in the rounds that are compared."""
+    method = LocalSGD(eta=Schedule(scalar(Q(1, 2)), scalar(Q(1)), every=every), tau=2)
+    noisy = well(gradient_noise=[Q(1)])
+    for ask in (
+        lambda: run.invariant_interval(method, well(), 2),
+        lambda: endless_square(method, well(), 2, (Q(0), Q(0))),
+        lambda: long_run.long_average_square(method, noisy, 20, 2),
+        lambda: infinite_clients.InfiniteClients(method, noisy, 2, 2),
+    ):
+        with pytest.raises(CannotReplay, match="local_sgd has a schedule in t: no round is like another"):
+            ask()
+    first, second = (Q(1, 2), Q(1, 4)) if every == 1 else (Q(1, 2), Q(1, 2))
+    end = 2 * (1 - first)
+    assert average_square(method, well(), 3)[0] == (4 + end**2 + (end * (1 - second)) ** 2) / 3
 
 
 def test_a_fixed_point_at_which_clients_pull_has_one_square():
@@ -558,16 +605,16 @@ def test_whole_numbers_and_squares():
 # --- a search in doubles and the exact check --------------------------------------------------------------------------------------
 
 SEARCHED = {
-    "a run": ("baselines.local_sgd", SPACES["federated"][0], 2, 2, 8, {}),
-    "a run of bowls": ("baselines.local_sgd_heterogeneity", SPACES["federated"][1], 2, 3, 6, {}),
-    "a run with an inner estimate": ("baselines.scgd", SPACES["local_composite"][0], 2, 1, 8, {}),
-    "a run with momentum": ("local_scgdm.theorem_3_4", SPACES["local_composite"][3], 2, 2, 4, {}),
-    "an endless run": ("baselines.local_sgd", SPACES["federated"][0], 2, 2, 16, {"stays": True}),
-    "moments": ("baselines.local_sgd", NOISY["federated"][0], 2, 2, 4, {"law": "moments"}),
-    "moments behind inner maps": ("baselines.scgd", NOISY["local_composite"][0], 1, 1, 4, {"law": "moments"}),
-    "powers": ("baselines.local_sgd", NOISY["federated"][0], 1, 2, 2 * (1 + 2**9), {"law": "powers"}),
-    "paths": ("baselines.local_sgd", SPACES["federated"][0], 1, 2, 4, {"law": "paths"}),
-    "rounds": ("meta_fl.theorem_8", PARTIAL["meta"][0], 2, 2, 16, {"law": "rounds", "stays": True, "settings": {"nu": 1}}),
+    "a run": ("baselines.local_sgd", SPACES["federated"].silent[0], 2, 2, 8, {}),
+    "a run of bowls": ("baselines.local_sgd_heterogeneity", SPACES["federated"].silent[1], 2, 3, 6, {}),
+    "a run with an inner estimate": ("baselines.scgd", SPACES["local_composite"].silent[0], 2, 1, 8, {}),
+    "a run with momentum": ("local_scgdm.theorem_3_4", SPACES["local_composite"].silent[3], 2, 2, 4, {}),
+    "an endless run": ("baselines.local_sgd", SPACES["federated"].silent[0], 2, 2, 16, {"stays": True}),
+    "moments": ("baselines.local_sgd", SPACES["federated"].affine[0], 2, 2, 4, {"law": MOMENTS}),
+    "moments behind inner maps": ("baselines.scgd", SPACES["local_composite"].affine[0], 1, 1, 4, {"law": MOMENTS}),
+    "powers": ("baselines.local_sgd", SPACES["federated"].affine[0], 1, 2, 2 * (1 + 2**9), {"law": POWERS}),
+    "paths": ("baselines.local_sgd", SPACES["federated"].silent[0], 1, 2, 4, {"law": PATHS}),
+    "rounds": ("meta_fl.theorem_8", SPACES["meta"].partial[0], 2, 2, 16, {"law": PARTIAL, "stays": True, "settings": {"nu": 1}}),
 }  # fmt: skip
 
 
@@ -606,13 +653,13 @@ def test_what_a_check_says_of_clients_that_stand_for_many():
         made = well(gradient_noise=[Q(int(noisy))])
         (line,) = _check_shape(target, Claimed(SimpleNamespace(parameters={}), {}, {}, ends), made)  # type: ignore[arg-type]
         assert said in line
-    for ends, given, refused in ((None, Q(2), True), ((Q(0), Q(1)), Q(2), False), (None, Q(1), False)):
+    groups, very_many, one = "whose noise is the mean of theirs", "whose noise is independent", "moves as one"
+    for ends, given, said in ((None, Q(2), groups), ((Q(0), Q(1)), Q(2), very_many), (None, Q(1), one)):
         claimed = Claimed(SimpleNamespace(parameters={}), {}, {"N": given}, ends)  # type: ignore[arg-type]
-        if refused:
-            with pytest.raises(ValueError, match="noise of equal clients differs"):
-                _check_shape(target, claimed, well(gradient_noise=[Q(1)]))
-        else:
-            assert _check_shape(target, claimed, well(gradient_noise=[Q(1)]))
+        assert said in _check_shape(target, claimed, well(gradient_noise=[Q(1)]))[0]
+    lemma = replace(target, link=SimpleNamespace())  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="noise of equal clients differs"):
+        _check_shape(lemma, Claimed(SimpleNamespace(parameters={}), {}, {"N": Q(2)}), well(gradient_noise=[Q(1)]))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="wanted a multiple of 1 clients"):
         _check_shape(target, Claimed(SimpleNamespace(parameters={}), {}, {"N": Q(3, 2)}), well())  # type: ignore[arg-type]
 

@@ -20,6 +20,7 @@ from fedco.bounds.language.quantities import COUNT, STEPS
 from fedco.bounds.language.quantities import POSITIVE as REAL
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import all_papers
+from fedco.lossless import encode
 from fedco.storage import write_json
 from fedco.validation.explorer import data as explorer_data
 from fedco.validation.explorer.data import (
@@ -37,7 +38,6 @@ from fedco.validation.explorer.data import (
 from fedco.validation.explorer.javascript import Library, Printer
 from fedco.validation.explorer.page import _chosen, _repeated, as_json, write_explorer
 from fedco.validation.runs.instance import Instance
-from fedco.validation.runs.lossless import encode
 from fedco.validation.runs.validate import RESULTS
 
 SYMBOLS = {

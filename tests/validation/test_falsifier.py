@@ -18,20 +18,21 @@ from fedco.algorithms.engine.metrics import gradient_norm_squared
 from fedco.bounds.language.definition import define
 from fedco.bounds.registry import get_theorem
 from fedco.synthetic.families.piecewise import FAMILIES, MetaFamily
+from fedco.validation.exact.curve import Curve, infimum_gap
+from fedco.validation.exact.interval import Interval
+from fedco.validation.exact.problem import Instance, exact_problem
+from fedco.validation.exact.run import CannotReplay, average_square, endless_square, scalar
+from fedco.validation.exact.tensor import ExactTensor, InexactError
 from fedco.validation.falsifier import assert_not_falsified, falsify, shrink
 from fedco.validation.falsifier.bundle import bundle_of, recompute
 from fedco.validation.falsifier.coefficient_lower_bound import coefficient_lower_bound
 from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, confirm, sides
 from fedco.validation.falsifier.declared import target_of
-from fedco.validation.falsifier.exact.curve import Curve, infimum_gap
-from fedco.validation.falsifier.exact.interval import Interval
-from fedco.validation.falsifier.exact.problem import Instance, exact_problem
-from fedco.validation.falsifier.exact.run import CannotReplay, average_square, endless_square, scalar
-from fedco.validation.falsifier.exact.tensor import ExactTensor, InexactError
 from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.lemma import balanced
 from fedco.validation.falsifier.rounding import confirmed, drafts, settle, simplest
-from fedco.validation.falsifier.search import Progress, search, search_spaces
+from fedco.validation.falsifier.search import Progress, search
+from fedco.validation.falsifier.search_spaces import search_spaces
 from fedco.validation.runs.bundle import BundleError, read, replay, write
 from fedco.validation.runs.refutations import REGISTRY
 
@@ -439,7 +440,9 @@ def test_a_schedule_in_the_horizon_is_searched_where_its_conditions_hold(name: s
     """With 16 to 256 steps next to no instance meets the conditions, and a search would test nothing."""
     target = target_of(get_theorem(name), "corrected")
     listed = search_spaces(target, Formula(target.theorem, "corrected"))
-    search_space = next(i for i in listed if i.clients == 1 and i.period == 4 and not i.law and i.horizon > 256)
+    search_space = next(
+        i for i in listed if i.clients == 1 and i.period == 4 and not i.law.has_noise and i.horizon > 256
+    )
     points = np.random.default_rng(0).random((256, search_space.size))
     assert search_space.admits(points).sum() >= 2
     assert np.array_equal(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -107,7 +108,7 @@ def test_a_method_that_draws_by_itself_is_not_checked_exactly():
     [
         ({"method": {"name": "local_sgd", "eta": "eta"}}, "local_sgd needs tau: write tau = FORMULA under"),
         ({"method": {"name": "local_sdg", "eta": "eta", "tau": "K"}}, "is not a method; the nearest is local_sgd"),
-        ({"problem": "minimax"}, "'minimax' is not a kind of problem; wanted one of conditional federated"),
+        ({"problem": "trilevel"}, "'trilevel' is not a kind of problem; wanted one of conditional federated"),
     ],
 )
 def test_a_method_or_a_kind_that_is_not_there_is_refused_when_it_is_read(change, said):
@@ -207,10 +208,14 @@ def test_a_method_of_ones_own_is_named_by_its_hash_and_runs_only_where_it_is_giv
 
 @pytest.mark.parametrize("made", all_made()[::40], ids=lambda made: made[0])
 def test_no_true_statement_is_refuted(made):
-    """A short form of `true_statements.py`: one in forty, a few turns each. Each is searched, not put aside."""
+    """A short form of `true_statements.py`: one in forty, a few turns each. Each is searched, but for metrics that no search evaluates."""
     turns = itertools.count()
     found = searched_for(made, 2.0, clock=lambda: float(next(turns)))
-    assert found.outcome == "SURVIVED", found.why
+    if made.theorem.metric.is_squared_gradient:
+        assert found.outcome == "SURVIVED", found.why
+    else:
+        assert found.outcome == "NOT_APPLICABLE"
+        assert re.search("the exact check evaluates|assumes convex, which no family knows", found.why[0])
 
 
 @pytest.mark.slow

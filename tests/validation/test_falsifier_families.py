@@ -12,17 +12,17 @@ import pytest
 from fedco.algorithms import LocalSGD
 from fedco.bounds.language.change import Change
 from fedco.bounds.registry import get_theorem
+from fedco.validation.exact.infinite_clients import InfiniteClients, _tail, bits_of
+from fedco.validation.exact.noise import AllPaths
+from fedco.validation.exact.problem import ExactProblem, Instance, exact_problem
+from fedco.validation.exact.run import CannotReplay, Walk, scalar
 from fedco.validation.falsifier.bundle import bundle_of, recompute
 from fedco.validation.falsifier.confirm import Confirmed, NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
-from fedco.validation.falsifier.exact.infinite_clients import InfiniteClients, _tail, bits_of
-from fedco.validation.falsifier.exact.noise import AllPaths
-from fedco.validation.falsifier.exact.problem import ExactProblem, Instance, exact_problem
-from fedco.validation.falsifier.exact.run import CannotReplay, Walk, scalar
 from fedco.validation.falsifier.formula import Formula
-from fedco.validation.falsifier.search import Claim, _Search, search_spaces
+from fedco.validation.falsifier.search import Claim, _Search
 from fedco.validation.falsifier.search_space import SearchSpace
-from fedco.validation.falsifier.unit_cube import UnitCube
+from fedco.validation.falsifier.search_spaces import search_spaces
 
 
 def found_on(name: str, label: str, part: str, where: Callable[[SearchSpace], bool]) -> Confirmed:
@@ -40,13 +40,18 @@ def found_on(name: str, label: str, part: str, where: Callable[[SearchSpace], bo
 
 @pytest.mark.parametrize("name", ["meta_fl.theorem_8", "meta_fl.theorem_8_FO"])
 def test_noise_of_gradients_shows_the_noise_term_of_meta_learning(name: str) -> None:
-    found = found_on(name, "corrected", "noise", lambda i: i.law == "powers" and i.period == 1)
+    found = found_on(name, "corrected", "noise", lambda i: i.law.name == "powers" and i.period == 1)
     assert found.ratio > 2 and any(found.claimed.instance.parameters["gradient_noise"])
 
 
 def test_one_of_two_clients_in_a_round_shows_the_sampling_term_where_fine_tuning_is_short() -> None:
     """The bias of the first-order method, which stays in the bound, vanishes with the fine-tuning step."""
-    found = found_on("meta_fl.theorem_8_FO", "corrected", "sampling", lambda i: i.law == "rounds" and "short" in i.name)
+    found = found_on(
+        "meta_fl.theorem_8_FO",
+        "corrected",
+        "sampling",
+        lambda i: i.law.name == "partial participation" and "short" in i.name,
+    )
     assert found.ratio > 2 and found.claimed.hyperparameters["r"] == Q(1, 2)
 
 
@@ -61,7 +66,9 @@ def test_long_rounds_of_many_clients_show_the_drift_by_heterogeneity() -> None:
 
 
 def test_clients_without_number_show_what_noise_does_within_a_round() -> None:
-    found = found_on("baselines.local_sgd_heterogeneity", "printed", "noise_drift", lambda i: i.law == "crowd")
+    found = found_on(
+        "baselines.local_sgd_heterogeneity", "printed", "noise_drift", lambda i: i.law.name == "infinite clients"
+    )
     assert found.ratio > 2 and found.claimed.hyperparameters["N"] >= 10**60
     assert any(found.claimed.instance.parameters["gradient_noise"])
     fewer = replace(found.claimed, hyperparameters={**found.claimed.hyperparameters, "N": Q(8)})
@@ -70,20 +77,22 @@ def test_clients_without_number_show_what_noise_does_within_a_round() -> None:
     assert recompute(bundle) == (bundle.values, bundle.bound)
     with pytest.raises(NotConfirmed, match="too few clients"):
         confirm(target, fewer)
-    with pytest.raises(NotConfirmed, match="as the noise of equal clients differs"):
+    with pytest.raises(NotConfirmed, match="wanted whole rounds"):
         confirm(target, replace(fewer, interval=None))
 
 
 def test_clients_without_number_show_the_bias_of_fine_tuning() -> None:
     """No step size makes it small: what a step expects is 0 where the gradient is not."""
-    found = found_on("meta_fl.theorem_8", "corrected", "bias", lambda i: i.law == "crowd" and i.period == 1)
+    found = found_on(
+        "meta_fl.theorem_8", "corrected", "bias", lambda i: i.law.name == "infinite clients" and i.period == 1
+    )
     assert found.ratio > 1.05 and found.claimed.hyperparameters["n"] >= 10**60
 
 
 def test_a_true_statement_survives_clients_without_number() -> None:
     base = target_of(get_theorem("baselines.local_sgd_heterogeneity"), "printed")
     formula, claim = Formula(base.theorem, "printed"), Claim(base)
-    crowds = [i for i in search_spaces(base, formula) if i.law == "crowd"]
+    crowds = [i for i in search_spaces(base, formula) if i.law.name == "infinite clients"]
     run = _Search(crowds, formula, [claim], 0, 30.0, None, time.process_time)
     run.sample()
     assert claim.is_open and claim.found.evaluations >= 64 * len(crowds) > 0
@@ -120,12 +129,13 @@ def test_a_round_of_a_crowd_ends_where_a_round_of_any_number_is_expected_to(numb
 def test_a_crowd_in_doubles_is_the_exact_one() -> None:
     target = target_of(get_theorem("baselines.local_sgd_heterogeneity"), "printed")
     crowds = [
-        i for i in search_spaces(target, Formula(target.theorem, "printed")) if i.law == "crowd" and i.clients == 2
+        i
+        for i in search_spaces(target, Formula(target.theorem, "printed"))
+        if i.law.name == "infinite clients" and i.clients == 2
     ]
     search_space = next(i for i in crowds if i.period == 4)
-    parameters, values, step = search_space._decode(UnitCube(np.random.default_rng(0).random((4, search_space.size))))
-    values = search_space._with_step({**search_space._constants(search_space._family(parameters, 4)), **values}, step)
-    ends, squares = search_space._crowd_round(parameters, values, 4)
+    parameters, values = search_space.numbers(np.random.default_rng(0).random((4, search_space.size)))
+    ends, squares = search_space.law.round(search_space, parameters, values, 4)
     for run in range(4):
         exact = {n: v[run].tolist() if v.ndim > 1 else float(v[run]) for n, v in parameters.items()}
         problem = exact_problem(Instance("federated", _as_fractions(exact)))
@@ -200,4 +210,5 @@ def test_the_effort_of_every_island_is_known(name: str, label: str) -> None:
     target = target_of(get_theorem(name), label)
     listed = search_spaces(target, Formula(target.theorem, label))
     assert all(0 < search_space.effort(64) < search_space.effort(4096) < 1000 for search_space in listed)
-    assert {i.law for i in listed} >= {"meta_fl.theorem_8": {"", "powers", "rounds", "crowd"}}.get(name, {""})
+    wanted = {"meta_fl.theorem_8": {"none", "powers", "partial participation", "infinite clients"}}.get(name, {"none"})
+    assert {i.law.name for i in listed} >= wanted

@@ -16,18 +16,20 @@ from fedco.bounds.audit.necessary import Needed
 from fedco.bounds.language.change import Change
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
+from fedco.validation.exact.problem import Instance, exact_problem
+from fedco.validation.exact.run import CannotReplay
 from fedco.validation.falsifier import attack, bundle, each_term, hidden, method_call, record, shrink
 from fedco.validation.falsifier import confirm as module
 from fedco.validation.falsifier.confirm import Claimed, Confirmed, NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.each_term import NECESSARY
-from fedco.validation.falsifier.exact.problem import Instance, exact_problem
-from fedco.validation.falsifier.exact.run import CannotReplay
+from fedco.validation.falsifier.exact_run import ExactRun
 from fedco.validation.falsifier.formula import Formula
+from fedco.validation.falsifier.laws import FOREVER, law_of
 from fedco.validation.falsifier.lemma import balanced, rows_of
 from fedco.validation.falsifier.rounding import drafts, settle
-from fedco.validation.falsifier.search import search_spaces
-from fedco.validation.falsifier.search_space import FOREVER, Candidate
+from fedco.validation.falsifier.search_space import Candidate
+from fedco.validation.falsifier.search_spaces import search_spaces
 
 META = Instance(
     "meta",
@@ -69,8 +71,8 @@ def test_a_part_of_the_clients_is_a_whole_number_of_them_and_no_group():
     for share in (Q(1, 4), Q(0), Q(2), Q(-1, 2), Q(3, 2)):
         with pytest.raises(ValueError, match=f"whole number of 2 clients, got {share} of them"):
             shaped(n=Q(2), r=share)
-    assert [module._taking_part(THEOREM_8, exact_problem(META), {"r": (r, r)}) for r in (Q(1, 2), Q(1))] == [1, 2]
-    assert module._taking_part(SGD, exact_problem(META), {}) == 2
+    shares = [ExactRun(THEOREM_8, exact_problem(META), {"r": (r, r)}) for r in (Q(1, 2), Q(1))]
+    assert [run.taking_part for run in shares] == [1, 2] and ExactRun(SGD, exact_problem(META), {}).taking_part == 2
 
 
 def test_constants_are_at_least_those_of_the_instance(monkeypatch):
@@ -124,24 +126,30 @@ def test_a_violation_is_certainly_above_the_bound(monkeypatch):
 
 
 def test_an_endless_run_is_of_whole_rounds_from_their_first_steps():
-    module._whole_rounds(SGD, {"T": 6}, 3)
+
+    def run(target, steps: int) -> ExactRun:
+        point = {"p": (Q(3), Q(3)), "T": (Q(steps), Q(steps))}
+        return ExactRun(target, exact_problem(META), point, (Q(1), Q(1)))
+
+    run(SGD, 6).check()
     for target, steps in ((SGD, 7), (SGD, 8), (replace(SGD, average="after"), 6)):
         with pytest.raises(CannotReplay, match="whole rounds"):
-            module._whole_rounds(target, {"T": steps}, 3)
+            run(target, steps).check()
 
 
 def test_what_a_method_is_built_from():
     """Whole numbers as such, the clients of the instance, everything else as one exact number."""
     problem = exact_problem(META)
     point = {name: (Q(7), Q(7)) for name in THEOREM_8.symbols} | {"r": (Q(1, 2), Q(1, 2)), "beta": (Q(1, 9), Q(1, 9))}
-    whole, handed = module._handed(THEOREM_8, problem, point)
+    run = ExactRun(THEOREM_8, problem, point)
+    whole, handed = run.whole, run.handed
     assert whole == dict.fromkeys(("nu", "D", "D_H", "tau", "n", "K"), 7)
     assert all(isinstance(value, int) for value in whole.values())
     assert handed["n"] == 2 and handed["tau"] == 7 and handed["r"] == Q(1, 2)
     assert handed["beta"].numbers.item() == Q(1, 9) and set(handed) == set(point)
     for bad in ((Q(7, 2), Q(7, 2)), (Q(7), Q(8))):
         with pytest.raises(ValueError, match="K: wanted a whole number, got"):
-            module._handed(THEOREM_8, problem, {**point, "K": bad})
+            _ = ExactRun(THEOREM_8, problem, {**point, "K": bad}).handed
 
 
 WELL = Instance(
@@ -154,9 +162,11 @@ def test_an_endless_run_starts_within_its_interval_ends_included():
     """F' = x and steps of 1/2: every round of two keeps [-c, c]."""
     point = {"eta": (Q(1, 2),) * 2, "p": (Q(2),) * 2, "b": (Q(1),) * 2, "N": (Q(1),) * 2, "T": (Q(4),) * 2}
 
-    def left(start: Q, interval) -> Any:
+    def left(start: Q, interval, target=SGD, **more: Any) -> Any:
         problem = exact_problem(replace(WELL, parameters={**WELL.parameters, "start": start}))
-        return module._left(SGD, Claimed(WELL, {}, {}, interval), problem, point)
+        run = ExactRun(target, problem, {**point, **more}, interval)
+        run.check()
+        return law_of(run).square(run)
 
     for start in (Q(-1), Q(0), Q(1)):
         assert left(start, (Q(-1), Q(1)))[1] == Q(5, 8)  # 1 and 1/4 at most
@@ -166,10 +176,9 @@ def test_an_endless_run_starts_within_its_interval_ends_included():
     # without an interval: 1, 1/2, 1/4, 1/8 from 1
     assert left(Q(1), None) == ((1 + Q(1, 4) + Q(1, 16) + Q(1, 64)) / 4,) * 2
     every = replace(SGD, every=lambda values: values["p"])
-    problem = exact_problem(replace(WELL, parameters={**WELL.parameters, "start": Q(1)}))
-    assert module._left(every, Claimed(WELL, {}, {}), problem, point) == ((1 + Q(1, 16)) / 2,) * 2
+    assert left(Q(1), None, every) == ((1 + Q(1, 16)) / 2,) * 2
     with pytest.raises(CannotReplay, match="one of whole rounds"):
-        module._left(every, Claimed(WELL, {}, {}), problem, {**point, "T": (Q(5),) * 2})
+        left(Q(1), None, every, T=(Q(5),) * 2)
 
 
 # --- what is kept ---------------------------------------------------------------------------------------------------------------

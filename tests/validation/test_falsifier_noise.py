@@ -13,24 +13,25 @@ from fedco.bounds.language.change import Change, changed, weakenings
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
 from fedco.synthetic.families.piecewise import FAMILIES
+from fedco.validation.exact.curve import Curve
+from fedco.validation.exact.infinite_clients import laid_out
+from fedco.validation.exact.long_run import long_average_square
+from fedco.validation.exact.noise import AllPaths, Bends, Mean, Noisy
+from fedco.validation.exact.problem import Instance, exact_problem
+from fedco.validation.exact.run import CannotReplay, Walk, _mean_square, average_square, constant, scalar
+from fedco.validation.exact.tensor import InexactError
 from fedco.validation.falsifier import falsify
 from fedco.validation.falsifier.attack import falsify_changes
 from fedco.validation.falsifier.confirm import NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.each_term import NECESSARY, as_table, each_term
-from fedco.validation.falsifier.exact.curve import Curve
-from fedco.validation.falsifier.exact.long_run import long_average_square
-from fedco.validation.falsifier.exact.noise import AllPaths, Bends, Mean, Noisy
-from fedco.validation.falsifier.exact.problem import Instance, exact_problem
-from fedco.validation.falsifier.exact.run import CannotReplay, Walk, _mean_square, average_square, constant, scalar
-from fedco.validation.falsifier.exact.tensor import InexactError
 from fedco.validation.falsifier.formula import Formula, Panel
 from fedco.validation.falsifier.hidden import any_value
 from fedco.validation.falsifier.long_run import Counted, long_squares
 from fedco.validation.falsifier.noise import Run, expected_squares, moments, paths, signs_of
 from fedco.validation.falsifier.rounding import confirmed, drafts
-from fedco.validation.falsifier.search import search_spaces
 from fedco.validation.falsifier.search_space import REJECTED, _guided
+from fedco.validation.falsifier.search_spaces import search_spaces
 from fedco.validation.falsifier.spaces import in_unit
 from fedco.validation.falsifier.unit_cube import UnitCube
 from fedco.validation.runs.bundle import read, replay
@@ -341,7 +342,9 @@ def test_a_search_is_led_to_where_the_changed_term_is_most_of_the_bound() -> Non
     assert led[4] == -11  # inadmissible, however much the term matters
     theorem = get_theorem("local_scgdm.theorem_3_4")
     target = target_of(theorem, "corrected")
-    search_space = next(i for i in search_spaces(target, Formula(target.theorem, "corrected")) if i.law == "moments")
+    search_space = next(
+        i for i in search_spaces(target, Formula(target.theorem, "corrected")) if i.law.name == "moments"
+    )
     change = Change("gradient_noise", "dropped")
     points = np.random.default_rng(8).random((256, search_space.size))
     plain, guided = search_space.judged(points, Panel(search_space.formula, (change,)))
@@ -395,9 +398,22 @@ def test_a_long_run_in_powers_is_the_run_step_by_step(kind: str, every: int, aft
         stepped, _ = average_square(method, problem, rounds * period, every=every, after=after)
         low, high = long_average_square(method, problem, rounds * period, period, every=every, after=after)
         assert low <= stepped <= high and high - low < Q(1, 10**100)
-        squares, astray = long_squares(run, run, 2, Counted(period, every, after), [rounds])
+        squares, astray = long_squares(run, run, 2, Counted(period, every, after), [rounds], np.ones(run.instances))
         assert squares[0, 0] == pytest.approx(float(stepped), rel=1e-10)
         assert astray[0] == 0
+
+
+@pytest.mark.parametrize("kind", ["local_composite", "shared_composite"])
+def test_a_group_of_clients_that_remember_is_its_members(kind: str) -> None:
+    """Two equal clients for each, each with signs of its own and estimates that it keeps from round to round."""
+    instance, method, run = INSTANCES[kind], METHODS[kind](scalar), run_in_doubles(INSTANCES[kind], 8)
+    members = laid_out(exact_problem(instance), 1)
+    for rounds in (2, 3):
+        stepped, _ = average_square(method, members, 2 * rounds)
+        low, high = long_average_square(method, members, 2 * rounds, 2, members=2)
+        assert low <= stepped <= high and high - low < Q(1, 10**100)
+        squares, astray = long_squares(run, run, 2, Counted(2, 1, False), [rounds], np.full(1, 0.5))
+        assert squares[0, 0] == pytest.approx(float(stepped), rel=1e-10) and astray[0] == 0
 
 
 def test_a_long_run_in_powers_communicates_at_the_end_of_a_round(monkeypatch) -> None:
@@ -407,7 +423,7 @@ def test_a_long_run_in_powers_communicates_at_the_end_of_a_round(monkeypatch) ->
     instance, period, rounds = INSTANCES["local_composite"], 4, 3
     stepped, _ = average_square(METHODS["local_composite"](scalar), exact_problem(instance), rounds * period)
     run = run_in_doubles(instance, rounds * period)
-    squares, _ = long_squares(run, run, 2, Counted(period, 1, False), [rounds])
+    squares, _ = long_squares(run, run, 2, Counted(period, 1, False), [rounds], np.ones(run.instances))
     assert squares[0, 0] == pytest.approx(float(stepped), rel=1e-10)
 
 
@@ -437,7 +453,9 @@ def test_a_long_run_that_leaves_the_bowl_in_the_end_is_refused() -> None:
             family = type(linear)(tall)
             return LocalSGD(eta=0.25, tau=1), family, Start(x=family.start)
 
-        _, astray = long_squares(Run(build, 1, 1), Run(unbent, 1, 1), 1, Counted(1, 1, False), [2, 2**20 + 1])
+        _, astray = long_squares(
+            Run(build, 1, 1), Run(unbent, 1, 1), 1, Counted(1, 1, False), [2, 2**20 + 1], np.ones(1)
+        )
         assert (astray[0] > 0) == is_left
         long_average_square(method, problem, 2, 1)
         if is_left:
@@ -477,7 +495,7 @@ def test_a_noise_term_is_missed_at_the_end_of_a_very_long_run() -> None:
     formula = Formula(target.theorem, "corrected")
     change = Change("gradient_noise", "dropped")
     panel = Panel(formula, (change, None))
-    listed = [i for i in search_spaces(target, formula) if i.law == "powers" and i.clients == 1 and i.period == 1]
+    listed = [i for i in search_spaces(target, formula) if i.law.name == "powers" and i.clients == 1 and i.period == 1]
     search_space = next(i for i in listed if i.space.name.startswith("bowls"))
     points = np.random.default_rng(0).random((256, search_space.size))
     missing, whole = search_space.scores(points, panel)

@@ -11,23 +11,25 @@ import numpy as np
 import pytest
 import torch
 from fedco import theorem
+from fedco.bounds.language.change import Change
 from fedco.synthetic.families.piecewise import FAMILIES, MetaFamily, PiecewiseLinear
+from fedco.validation.exact.columns import Columns
+from fedco.validation.exact.every_path import EveryPath, laid_out
+from fedco.validation.exact.participation import Chosen, RandomRound, choices, masks
 from fedco.validation.falsifier import noisy_quadratics, shrink, spaces
 from fedco.validation.falsifier.bisection import bisected
-from fedco.validation.falsifier.columns import Columns
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.each_term import NECESSARY, NOT_SHOWN, Part, as_table
 from fedco.validation.falsifier.formula import Formula, _judge
 from fedco.validation.falsifier.hidden import Sequence
-from fedco.validation.falsifier.infinite_clients import EveryPath, laid_out
+from fedco.validation.falsifier.laws import PATHS
 from fedco.validation.falsifier.long_run import Counted, floor_of, stretched
 from fedco.validation.falsifier.noise import SignTable, extremes, moments, paths
 from fedco.validation.falsifier.properties import PROPERTIES, imposing
 from fedco.validation.falsifier.rounding import Draft, _limit, near
-from fedco.validation.falsifier.rounds import Chosen, RandomRound, choices, masks
 from fedco.validation.falsifier.search import Claim, _next_power, _Search
 from fedco.validation.falsifier.search_space import SearchSpace, _guided
-from fedco.validation.falsifier.spaces import BENT, CROWDED, NOISY, PARTIAL, SPACES
+from fedco.validation.falsifier.spaces import SPACES
 from fedco.validation.falsifier.unit_cube import UnitCube
 
 # --- the cube ------------------------------------------------------------------------------------------------------------
@@ -64,12 +66,7 @@ def test_every_call_takes_one_coordinate_and_counts_it():
 
 # --- how points become instances -----------------------------------------------------------------------------------------
 
-ALL = [
-    (kind, space)
-    for listed in (SPACES, NOISY, PARTIAL, CROWDED, BENT)
-    for kind, found in listed.items()
-    for space in found
-]
+ALL = [(kind, space) for kind, found in SPACES.items() for listed in vars(found).values() for space in listed]
 NU = 2
 
 
@@ -183,7 +180,7 @@ def test_another_unit_of_the_variable_changes_no_instance(kind, space):
 
 
 def test_what_is_made_for_a_pair_of_clients_is_searched_with_two():
-    paired = [*SPACES["meta"], *PARTIAL["meta"], SPACES["local_composite"][2]]
+    paired = [*SPACES["meta"].silent, *SPACES["meta"].partial, SPACES["local_composite"].silent[2]]
     assert [space.clients for space in paired] == [(2,)] * 6
     assert all({1, 2, 3} <= set(space.clients) for kind, space in ALL if space not in paired)
 
@@ -191,7 +188,9 @@ def test_what_is_made_for_a_pair_of_clients_is_searched_with_two():
 def test_noise_that_belongs_to_a_space_is_not_drawn_again():
     """Over all paths the noise on a tent still leads from its top to its feet."""
     target = target_of(theorem("fcsg.theorem_4_1"), "printed")
-    search_space = SearchSpace(target, Formula(target.theorem, "printed"), BENT["conditional"][0], 1, 1, 2, law="paths")
+    search_space = SearchSpace(
+        target, Formula(target.theorem, "printed"), SPACES["conditional"].bent[0], 1, 1, 2, law=PATHS
+    )
     found = search_space.candidate(np.full(search_space.size, 0.7)).parameters
     assert (found["value_noise"] == np.ptp(found["knots"], axis=-1) / 2).all() and (found["gradient_noise"] == 0).all()
 
@@ -208,35 +207,40 @@ def mean_slopes(parameters):
 
 def test_outer_functions_rise_at_both_ends_in_the_mean():
     """So that the objective has a minimum; the clients' own may fall."""
-    for space, kind in ((SPACES["local_composite"][1], "local_composite"), (SPACES["federated"][0], "federated")):
+    for space, kind in (
+        (SPACES["local_composite"].silent[1], "local_composite"),
+        (SPACES["federated"].silent[0], "federated"),
+    ):
         made = decoded(space, 2, random_points(space, 2, 200))
         mean = mean_slopes(made)
         assert (mean[:, 0] <= 0).all() and (mean[:, -1] >= 0).all() and mean[:, 0].min() < 0 < mean[:, -1].max()
         assert (made["slopes"][:, 0, 0] > 0).any() and kind
-    shared = decoded(SPACES["shared_composite"][0], 2, random_points(SPACES["shared_composite"][0], 2, 200))
+    shared = decoded(
+        SPACES["shared_composite"].silent[0], 2, random_points(SPACES["shared_composite"].silent[0], 2, 200)
+    )
     for name in ("slopes", "extra_slopes"):
         mean = shared[name].mean(1)
         assert (mean[:, 0] <= 0).all() and (mean[:, -1] >= 0).all() and mean[:, 0].min() < 0 < mean[:, -1].max()
-    apart = decoded(SPACES["local_composite"][3], 2, random_points(SPACES["local_composite"][3], 2, 200))
+    apart = decoded(SPACES["local_composite"].silent[3], 2, random_points(SPACES["local_composite"].silent[3], 2, 200))
     assert (apart["slopes"][..., 0] <= 0).all() and (apart["slopes"][..., -1] >= 0).all()
 
 
 def test_an_extra_function_is_there_or_not():
-    space = SPACES["shared_composite"][0]
+    space = SPACES["shared_composite"].silent[0]
     made = decoded(space, 2, random_points(space, 2, 100))
     without = (made["extra_slopes"] == 0).all(axis=(1, 2))
     assert 30 < without.sum() < 70
 
 
 def test_one_inner_map_is_the_identity_in_its_unit():
-    for space in SPACES["local_composite"][1:3]:
+    for space in SPACES["local_composite"].silent[1:3]:
         made = decoded(space, 2, random_points(space, 2))
         assert (made["inner_slope"] == made["inner_slope"][:, :1]).all() and (made["inner_slope"] > 0).all()
         assert not made["inner_offset"].any() and not made["start"].any()
 
 
 def test_a_stationary_start_has_no_mean_slope_and_clients_that_pull():
-    space = SPACES["local_composite"][2]
+    space = SPACES["local_composite"].silent[2]
     made = decoded(space, 2, random_points(space, 2))
     assert np.abs(gradient("local_composite", made)).max() < 1e-9 * np.abs(made["slopes"]).max()
     own = slopes_at(made, np.zeros(made["inner_slope"].shape))
@@ -244,7 +248,7 @@ def test_a_stationary_start_has_no_mean_slope_and_clients_that_pull():
 
 
 def test_equal_huber_functions_behind_inner_maps_that_differ():
-    space = SPACES["local_composite"][0]
+    space = SPACES["local_composite"].silent[0]
     points = random_points(space, 2)
     points[:, -2:] = 0.5
     made = decoded(space, 2, points)
@@ -254,7 +258,7 @@ def test_equal_huber_functions_behind_inner_maps_that_differ():
 
 def test_noise_leads_from_the_top_of_a_tent_to_its_feet():
     """The plug-in gradient is then 0 for either sign, and the gradient is not."""
-    space = BENT["conditional"][0]
+    space = SPACES["conditional"].bent[0]
     made = decoded(space, 2, random_points(space, 2))
     noise = made["value_noise"]
     top = slopes_at(made, 0 * noise)
@@ -263,10 +267,10 @@ def test_noise_leads_from_the_top_of_a_tent_to_its_feet():
     assert (made["knots"][..., 1] == 0).all() and (made["knots"][..., 0] == -made["knots"][..., 2]).all()
 
 
-@pytest.mark.parametrize("kind", NOISY)
+@pytest.mark.parametrize("kind", SPACES)
 def test_a_bowl_starts_at_its_minimiser_and_is_silent_where_every_ingredient_is_left_out(kind):
     """Coordinates up to 0.4 leave an ingredient out; the estimate of a shared composite is then the inner value at the start."""
-    (space,) = NOISY[kind]
+    (space,) = SPACES[kind].affine
     low = decoded(space, 2, random_points(space, 2, high=0.4))
     scale = np.abs(low["slopes"]).max() if "slopes" in low else 1.0
     assert np.abs(gradient(kind, low)).max() <= 1e-9 * scale
@@ -315,7 +319,7 @@ def test_ranges_have_a_length_and_what_has_a_sign_has_either_as_often(kind, spac
 
 def test_the_start_of_a_bowl_behind_inner_maps_is_its_minimiser_where_it_is_not_off_it():
     """Of sum_k (slope_k x + level_k)^2, with levels that differ: coordinate 8 says whether the start is off it."""
-    (space,) = NOISY["local_composite"]
+    (space,) = SPACES["local_composite"].affine
     points = random_points(space, 2, 200)
     points[:, 3], points[:, 5], points[:, 8] = 0.9, 1.0, 0.0
     made = decoded(space, 2, points)
@@ -329,7 +333,7 @@ def test_the_start_of_a_bowl_behind_inner_maps_is_its_minimiser_where_it_is_not_
 
 @pytest.mark.parametrize("kind", ["federated", "local_composite", "shared_composite"])
 def test_the_noise_of_every_other_client_is_a_part_of_that_of_the_first(kind):
-    (space,) = NOISY[kind]
+    (space,) = SPACES[kind].affine
     made = decoded(space, 3, random_points(space, 3, 200))
     for name in (n for n in noisy_quadratics.NOISES if n in made):
         first, second, third = made[name].T
@@ -343,7 +347,7 @@ def test_the_noise_of_every_other_client_is_a_part_of_that_of_the_first(kind):
 
 @pytest.mark.parametrize("kind", ["federated", "local_composite", "shared_composite"])
 def test_silent_bowls_are_the_bowls_without_noise(kind):
-    (noisy,), silent = NOISY[kind], SPACES[kind][-1]
+    (noisy,), silent = SPACES[kind].affine, SPACES[kind].silent[-1]
     points = random_points(noisy, 2)
     loud, still = decoded(noisy, 2, points), decoded(silent, 2, points)
     assert any(loud[name].any() for name in noisy_quadratics.NOISES if name in loud)
@@ -353,7 +357,7 @@ def test_silent_bowls_are_the_bowls_without_noise(kind):
 
 def test_a_bowl_is_one_and_its_slope_is_what_it_says():
     """Two knots with opposite slopes around the centre; of a federated client curvature 1 in its unit."""
-    made = decoded(NOISY["federated"][0], 2, random_points(NOISY["federated"][0], 2))
+    made = decoded(SPACES["federated"].affine[0], 2, random_points(SPACES["federated"].affine[0], 2))
     widths, heights = np.ptp(made["knots"], axis=-1), np.ptp(made["slopes"], axis=-1)
     curvature = heights / widths
     np.testing.assert_allclose(curvature[:, 0], curvature[:, 1])
@@ -364,7 +368,7 @@ def test_a_bowl_is_one_and_its_slope_is_what_it_says():
 
 def test_a_meta_bowl_has_hessian_one_as_far_as_fine_tuning_leads():
     """The farther client has slope 1 beside the mean at the start; nu steps of alpha stay within (1 + alpha)^nu - 1."""
-    for space in PARTIAL["meta"]:
+    for space in SPACES["meta"].partial:
         made = decoded(space, 2, random_points(space, 2))
         inside = made["knots"][:, 0, 2]
         assert (inside >= 10**0.2 * (1 + made["alpha"]) ** NU * (1 - 1e-12)).all()
@@ -375,12 +379,12 @@ def test_a_meta_bowl_has_hessian_one_as_far_as_fine_tuning_leads():
 
 
 def test_fine_tuned_bowls_have_noise_in_every_gradient():
-    made = decoded(NOISY["meta"][0], 3, random_points(NOISY["meta"][0], 3))
+    made = decoded(SPACES["meta"].affine[0], 3, random_points(SPACES["meta"].affine[0], 3))
     assert (made["gradient_noise"][:, ::2] == 1).all() and (made["gradient_noise"][:, 1] <= 1).all()
     assert (np.abs(made["start"]) <= made["knots"][:, 0, 2] / 2).all()
 
 
-@pytest.mark.parametrize("space", SPACES["meta"], ids=lambda s: s.name[-30:])
+@pytest.mark.parametrize("space", SPACES["meta"].silent, ids=lambda s: s.name[-30:])
 def test_a_spline_has_its_kink_where_a_fine_tuning_step_leads(space):
     """The mean slope is 1 at the start 0, so that one step leads to -alpha, where the Hessian has four knots close together."""
     made = decoded(space, 2, random_points(space, 2, 200))
@@ -400,7 +404,7 @@ def test_a_spline_has_its_kink_where_a_fine_tuning_step_leads(space):
 
 
 def test_bent_losses_are_convex_with_the_minimiser_of_their_mean_at_the_start():
-    space = CROWDED["meta"][0]
+    space = SPACES["meta"].crowded[0]
     made = decoded(space, 2, random_points(space, 2, 100))
     assert (made["curvatures"] >= 0).all() and not made["curvatures"][..., [0, -1]].any()
     family = family_of("meta", made)
@@ -474,7 +478,7 @@ def test_a_stretched_bowl_has_the_same_slope_inside_and_kinks_a_hundred_times_as
     made = stretched(parameters)
     assert made["knots"].tolist() == [[[-199.0, 201.0]]] and made["slopes"].tolist() == [[[-200.0, 200.0]]]
     assert made["extra_knots"] is parameters["extra_knots"] and parameters["knots"].max() == 3
-    meta = decoded(PARTIAL["meta"][0], 2, random_points(PARTIAL["meta"][0], 2, 8))
+    meta = decoded(SPACES["meta"].partial[0], 2, random_points(SPACES["meta"].partial[0], 2, 8))
     wide = stretched(meta)
     before, after = family_of("meta", meta), family_of("meta", wide)
     x = torch.linspace(-0.5, 0.5, 8, dtype=torch.float64).view(8, 1, 1).expand(-1, 2, 1)
@@ -648,7 +652,7 @@ def test_islands_are_visited_by_turns_endless_and_finite_the_best_first():
 
 
 def test_of_the_changes_of_one_term_the_first_open_one_is_followed():
-    changed = [Claim(None, SimpleNamespace(part=part)) for part in ("a", "a", "b")]  # type: ignore[arg-type]
+    changed = [Claim(None, Change(part, "divided", Q(4))) for part in ("a", "a", "b")]  # type: ignore[arg-type]
     plain = Claim(target=None)  # type: ignore[arg-type]
     run = searching([plain, *changed])
     assert run._followed() == [plain, changed[0], changed[2]]
@@ -659,6 +663,24 @@ def test_of_the_changes_of_one_term_the_first_open_one_is_followed():
     assert run.is_over
     turns = [(run._is_guided(changed[0], turn), run._is_guided(plain, turn)) for turn in range(6)]
     assert turns == [(t % 3 != 2, False) for t in range(6)]
+
+
+def test_a_lost_power_is_followed_beside_less_of_a_term_and_neither_while_the_term_may_be_missing():
+    """Less of a term that has slack is never refuted, and must not be in the way of an order that is."""
+    dropped, less, period, clients, other = changed = [
+        Claim(None, change)  # type: ignore[arg-type]
+        for change in (
+            Change("a", "dropped"),
+            Change("a", "divided", Q(4)),
+            Change("a", "power", Q(-1), "p"),
+            Change("a", "power", Q(-1), "N"),
+            Change("b", "power", Q(-1), "N"),
+        )
+    ]
+    run = searching(changed)
+    assert run._followed() == [dropped, other]
+    dropped.found.violation = SimpleNamespace()
+    assert run._followed() == [less, period, clients, other]
 
 
 # --- fractions and simplicity --------------------------------------------------------------------------------------------

@@ -9,20 +9,21 @@ import pytest
 import torch
 from fedco.algorithms import MetaFL
 from fedco.bounds.registry import get_theorem
+from fedco.validation.exact.curve import Curve
+from fedco.validation.exact.interval import Bends
+from fedco.validation.exact.noise import Noisy
+from fedco.validation.exact.participation import Chosen, choices
+from fedco.validation.exact.problem import Instance, exact_problem
+from fedco.validation.exact.rounds import kept_interval, random_round
+from fedco.validation.exact.run import CannotReplay, Walk, scalar
+from fedco.validation.exact.tensor import InexactError
 from fedco.validation.falsifier import falsify, noisy_quadratics
 from fedco.validation.falsifier.bundle import bundle_of, recompute
 from fedco.validation.falsifier.confirm import NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
-from fedco.validation.falsifier.exact.curve import Curve
-from fedco.validation.falsifier.exact.interval import Bends
-from fedco.validation.falsifier.exact.line import Line
-from fedco.validation.falsifier.exact.problem import Instance, exact_problem
-from fedco.validation.falsifier.exact.rounds import kept_interval, random_round
-from fedco.validation.falsifier.exact.run import CannotReplay, Walk, scalar
-from fedco.validation.falsifier.exact.tensor import InexactError
 from fedco.validation.falsifier.formula import Formula
-from fedco.validation.falsifier.rounds import Chosen, choices
-from fedco.validation.falsifier.search import search, search_spaces
+from fedco.validation.falsifier.search import search
+from fedco.validation.falsifier.search_spaces import search_spaces
 from fedco.validation.falsifier.unit_cube import UnitCube
 from fedco.validation.runs.bundle import BundleError, read, replay
 from fedco.validation.runs.refutations import REGISTRY
@@ -115,14 +116,14 @@ def test_an_interval_that_a_choice_leaves_is_refused() -> None:
         kept_interval(method(), exact_problem(alike), PERIOD, 1)
 
 
-def test_a_line_is_the_number_at_every_point() -> None:
-    line, other = Line(Q(1, 2), Q(1, 4)), Line(Q(3))
+def test_an_affine_number_around_a_centre_is_the_number_at_every_point() -> None:
+    line, other = Noisy.around(Q(1, 2), Q(1, 4)), Noisy(Q(3), {})
     curve = Curve(((Q(0), Q(1)), (Q(1), Q(3)), (Q(2), Q(3))))
     for v in (Q(-1), Q(0), Q(2, 3), Q(1)):
         x = Q(1, 2) + v / 4
 
-        def at(found: Line, v: Q = v) -> Q:
-            return found.centre + found.slope * v
+        def at(found: Noisy, v: Q = v) -> Q:
+            return found.centre + found.rate() * v
 
         assert at(2 - (line * other - line / 5) * 7) == 2 - (x * 3 - x / 5) * 7
         assert at(line.at(curve)) == curve(x)
@@ -137,11 +138,11 @@ def test_a_line_is_the_number_at_every_point() -> None:
 def test_doubles_and_fractions_agree() -> None:
     target = target_of(get_theorem(THEOREM), "printed", where=("r=1/2", "tau=16"))
     search_space = search_spaces(target, Formula(target.theorem, "printed"))[0]
-    assert search_space.law == "rounds"
+    assert search_space.law.name == "partial participation"
     points = np.random.default_rng(0).random((6, search_space.size))
-    parameters, values, step = search_space._decode(UnitCube(points))
-    values = search_space._with_step({**search_space._constants(search_space._family(parameters, 6)), **values}, step)
-    squares, off = search_space._endless(parameters, values, 6)
+    parameters, values = search_space.numbers(points)
+    found = search_space.law.left(search_space, parameters, values, 6)
+    (squares,), off = found.squares, found.astray
     settled = np.flatnonzero(off == 0)
     assert len(settled) >= 3
     for run in settled:

@@ -10,23 +10,26 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fedco.bounds.language.change import Change
 from fedco.bounds.registry import get_theorem
+from fedco.validation.exact.run import MOST_SIGNS
 from fedco.validation.falsifier import search
+from fedco.validation.falsifier import search_spaces as module
 from fedco.validation.falsifier.confirm import NotConfirmed
 from fedco.validation.falsifier.declared import target_of
-from fedco.validation.falsifier.exact.run import MOST_SIGNS
 from fedco.validation.falsifier.formula import Formula
-from fedco.validation.falsifier.search import Claim, _scheduled, _Search, _Visit, search_spaces
+from fedco.validation.falsifier.laws import FOREVER, INFINITE, NONE, PARTIAL, PATHS, POWERS
+from fedco.validation.falsifier.laws.base import EACH_LANE_STEP, EACH_RUN_BEGUN, EACH_STEP
+from fedco.validation.falsifier.laws.paths import SHORT
+from fedco.validation.falsifier.laws.powers import rounds_compared
+from fedco.validation.falsifier.noise import MOST_SIGNS as MOST_MOMENTS
+from fedco.validation.falsifier.search import Claim, _Search, _Visit
 from fedco.validation.falsifier.search_space import (
-    _EACH_LANE_STEP,
-    _EACH_RUN_BEGUN,
-    _EACH_STEP,
-    FOREVER,
     REJECTED,
     SearchSpace,
-    whole_choices,
 )
-from fedco.validation.falsifier.spaces import BENT, CROWDED, NOISY, PARTIAL, SILENT_BOWL, SPACES
+from fedco.validation.falsifier.search_spaces import PERIODS, ROUNDS, Asked, search_spaces
+from fedco.validation.falsifier.spaces import SILENT_BOWL, SPACES
 from fedco.validation.falsifier.unit_cube import UnitCube
 
 # --- search spaces ---------------------------------------------------------------------------------------------------------------
@@ -37,10 +40,15 @@ def listed(name: str, *where: str, label: str = "printed"):
     return search_spaces(target, Formula(target.theorem, label))
 
 
+def silent(name: str, *where: str):
+    target = target_of(get_theorem(name), "printed", where=where)
+    return Asked(target, Formula(target.theorem, "printed")).silent()
+
+
 def laws(found) -> dict[str, list]:
     made: dict[str, list] = {}
     for search_space in found:
-        made.setdefault(search_space.law, []).append(search_space)
+        made.setdefault(search_space.law.name, []).append(search_space)
     return made
 
 
@@ -53,73 +61,76 @@ def test_numbers_of_clients_divide_that_of_the_statement():
         (("N=8",), {1, 2}, {1, 2, 8}),
     ):
         made = laws(listed("baselines.local_sgd", "p=2", *where))
-        assert {i.clients for i in made[""]} == plain and {i.clients for i in made["powers"]} == many
+        assert {i.clients for i in made["none"]} == plain and {i.clients for i in made["powers"]} == many
         assert {i.clients for i in made["moments"]} == {i.clients for i in made["paths"]} == plain
-        assert [i.clients for i in made.get("crowd", ())] == ([] if where else [1, 2])
-        keys = [(i.law, i.space.name, i.clients, i.horizon, i.stays) for each in made.values() for i in each]
+        assert [i.clients for i in made.get("infinite clients", ())] == ([] if where else [1, 2])
+        keys = [(i.law.name, i.space.name, i.clients, i.horizon, i.stays) for each in made.values() for i in each]
         assert len(keys) == len(set(keys))
 
 
 def test_only_a_free_length_has_endless_and_very_long_runs():
     made = laws(listed("baselines.local_sgd", "p=2", "T=16"))
-    assert set(made) == {"", "moments", "paths"} and not any(i.stays for each in made.values() for i in each)
-    assert {i.horizon for law in ("", "moments") for i in made[law]} == {16}
+    assert set(made) == {"none", "moments", "paths"} and not any(i.stays for each in made.values() for i in each)
+    assert {i.horizon for law in ("none", "moments") for i in made[law]} == {16}
 
 
 def test_a_statement_about_batches_has_no_runs_with_noise():
     free, one, two = (listed("baselines.local_sgd", "p=2", *where) for where in ((), ("b=1",), ("b=2",)))
-    assert {i.law for i in two} == {""} and [i.name for i in two] == [i.name for i in free if not i.law]
-    assert {i.law for i in one} == {"", "moments", "paths", "powers", "crowd"}
+    assert {i.law.name for i in two} == {"none"} and [i.name for i in two] == [
+        i.name for i in free if not i.law.has_noise
+    ]
+    assert {i.law.name for i in one} == {"none", "moments", "paths", "powers", "infinite clients"}
 
 
 def test_noise_is_run_in_closed_moments_over_all_paths_and_in_powers():
     made = laws(listed("baselines.local_sgd", "p=2"))
-    assert all(0 < i.signs <= search.MOST_SIGNS and i.space in NOISY["federated"] for i in made["moments"])
-    bowls = [i for i in made[""] if i.space.name == SILENT_BOWL]
+    assert all(0 < i.signs <= MOST_MOMENTS and i.space in SPACES["federated"].affine for i in made["moments"])
+    bowls = [i for i in made["none"] if i.space.name == SILENT_BOWL]
     assert {(i.clients, i.horizon) for i in made["moments"]} == {
-        (i.clients, i.horizon) for i in bowls if i.horizon * i.clients <= search.MOST_SIGNS
+        (i.clients, i.horizon) for i in bowls if i.horizon * i.clients <= MOST_MOMENTS
     }  # one sign for each client and step
     for search_space in made["paths"]:
         rounds = search_space.horizon // search_space.period
-        assert search_space.space is SPACES["federated"][0] and search_space.signs <= MOST_SIGNS
-        assert rounds == max(search._SHORT) or 2 * search_space.signs > MOST_SIGNS
+        assert search_space.space is SPACES["federated"].silent[0] and search_space.signs <= MOST_SIGNS
+        assert rounds == max(SHORT) or 2 * search_space.signs > MOST_SIGNS
     for search_space in made["powers"]:
         assert (
             search_space.steps_of(search_space.horizon) == search_space.period * (1 + 2**31) and not search_space.stays
         )
-        assert search_space.space in NOISY["federated"]
-    assert all(i.stays and i.space in CROWDED["federated"] for i in made["crowd"])
+        assert search_space.space in SPACES["federated"].affine
+    assert all(i.stays and i.space in SPACES["federated"].crowded for i in made["infinite clients"])
 
 
-def test_an_endless_run_needs_a_space_that_shifts_and_a_method_that_keeps_models_only(monkeypatch):
-    made = [i for i in listed("baselines.local_sgd", "p=2") if not i.law]
-    assert {i.space.name for i in made if i.stays} == {s.name for s in SPACES["federated"] if s.shifted is not None}
-    assert not any(i.stays for i in listed("baselines.local_sgd", "p=1") if not i.law)
-    monkeypatch.setattr(search, "_noisy", lambda *given: ())
-    momentum = listed("local_scgdm.theorem_3_4", "p=2")
+def test_an_endless_run_needs_a_space_that_shifts_and_a_method_that_keeps_models_only():
+    made = [i for i in listed("baselines.local_sgd", "p=2") if not i.law.has_noise]
+    assert {i.space.name for i in made if i.stays} == {
+        s.name for s in SPACES["federated"].silent if s.shifted is not None
+    }
+    assert not any(i.stays for i in listed("baselines.local_sgd", "p=1") if not i.law.has_noise)
+    momentum = silent("local_scgdm.theorem_3_4", "p=2")
     assert momentum and not any(i.stays for i in momentum)
 
 
 def test_runs_over_all_paths_are_on_every_space_but_the_bowls():
     made = laws(listed("baselines.scgd", "T=16"))
-    paths, bent = SPACES["local_composite"][:-1], BENT["local_composite"]
+    paths, bent = SPACES["local_composite"].silent[:-1], SPACES["local_composite"].bent
     assert {i.space.name for i in made["paths"]} == {space.name for space in (*paths, *bent)}
-    assert SPACES["local_composite"][-1].name == SILENT_BOWL and set(made) == {"", "moments", "paths"}
+    assert SPACES["local_composite"].silent[-1].name == SILENT_BOWL and set(made) == {"none", "moments", "paths"}
 
 
 def test_silent_bowls_run_long_where_several_clients_carry_more_than_models_through_long_rounds():
     """Elsewhere a few steps say as much as many."""
     target = target_of(get_theorem("local_scgdm.theorem_3_4"), "printed")
-    formula, silent = Formula(target.theorem, "printed"), SPACES["local_composite"][-1]
+    formula, silent = Formula(target.theorem, "printed"), SPACES["local_composite"].silent[-1]
     for clients, period, some in ((2, 2, True), (1, 2, False), (2, 1, False)):
         made = SearchSpace(target, formula, silent, clients, period, 16)
         assert not made.keeps_models_only
-        found = [i for i in search._noisy(target, formula, [made]) if i.law == "powers" and i.space is silent]
+        found = [i for i in POWERS.search_spaces(Asked(target, formula), [made]) if i.space is silent]
         assert bool(found) == some
 
 
 def test_a_part_of_the_clients_is_one_of_two():
-    names = [s.name for s in PARTIAL["meta"]]
+    names = [s.name for s in SPACES["meta"].partial]
     for where, some in (
         (("r=1/2",), True),
         (("r=1/2", "n=2"), True),
@@ -130,34 +141,36 @@ def test_a_part_of_the_clients_is_one_of_two():
         found = listed("meta_fl.theorem_8", "nu=3", "tau=3", *where)
         assert [i.space.name for i in found] == (names if some else [])
         assert all(
-            (i.law, i.clients, i.period, i.stays, i.settings) == ("rounds", 2, 3, True, {"nu": 3}) for i in found
+            (i.law.name, i.clients, i.period, i.stays, i.settings) == ("partial participation", 2, 3, True, {"nu": 3})
+            for i in found
         )
     everybody = listed("meta_fl.theorem_8", "nu=1", "tau=1", "r=1")
-    assert {i.law for i in everybody} == {"", "powers", "crowd"}
+    assert {i.law.name for i in everybody} == {"none", "powers", "infinite clients"}
     either = listed("meta_fl.theorem_8", "nu=1", "tau=1")
-    assert {i.law for i in either} == {"", "powers", "crowd", "rounds"}
+    assert {i.law.name for i in either} == {"none", "powers", "infinite clients", "partial participation"}
     for search_space in either:
-        if search_space.law == "powers":  # the length of this statement is in rounds
+        if search_space.law.name == "powers":  # the length of this statement is in rounds
             assert search_space.horizon == 1 + 2**31
 
 
-def test_the_steps_of_a_fine_tuning_are_two_and_one_or_those_of_the_statement(monkeypatch):
-    monkeypatch.setattr(search, "_noisy", lambda *given: ())
-    found = listed("meta_fl.theorem_8", "tau=1", "K=16", "r=1")
+def test_the_steps_of_a_fine_tuning_are_two_and_one_or_those_of_the_statement():
+    found = silent("meta_fl.theorem_8", "tau=1", "K=16", "r=1")
     assert {i.settings["nu"] for i in found} == {1, 2}
-    assert {i.settings["nu"] for i in listed("meta_fl.theorem_8", "tau=1", "K=16", "r=1", "nu=3")} == {3}
+    assert {i.settings["nu"] for i in silent("meta_fl.theorem_8", "tau=1", "K=16", "r=1", "nu=3")} == {3}
 
 
 def test_a_lemma_is_compared_along_a_few_rounds_of_up_to_three_clients():
     found = listed("local_scgdm.lemma_4_2")
-    assert {i.clients for i in found} == {1, 2, 3} and not any(i.stays or i.law == "powers" for i in found)
-    silent = [i for i in found if not i.law]
-    assert {(i.period, i.horizon) for i in silent} == {(p, n * p) for p in search._PERIODS for n in search._ROUNDS}
+    assert {i.clients for i in found} == {1, 2, 3} and not any(i.stays or i.law.name == "powers" for i in found)
+    silent = [i for i in found if not i.law.has_noise]
+    assert {(i.period, i.horizon) for i in silent} == {(p, n * p) for p in PERIODS for n in ROUNDS}
 
 
 def test_hyperparameters_that_are_no_step_size_are_what_the_island_says_or_free():
     target = target_of(get_theorem("meta_fl.theorem_8"), "printed")
-    made = SearchSpace(target, Formula(target.theorem, "printed"), SPACES["meta"][0], 2, 3, 16, {"nu": 2}, hidden=7.0)
+    made = SearchSpace(
+        target, Formula(target.theorem, "printed"), SPACES["meta"].silent[0], 2, 3, 16, {"nu": 2}, hidden=7.0
+    )
 
     def number(of: SearchSpace, quantity: str, at: float = 0.0, domain: str = "positive integer"):
         cube = UnitCube(np.full((2, 5), at))
@@ -173,7 +186,7 @@ def test_hyperparameters_that_are_no_step_size_are_what_the_island_says_or_free(
         ("fine_tuning_steps", 2.0),
     ):
         assert number(made, quantity) == [value] * 2
-    assert number(replace(made, law="rounds"), "participation") == [0.5] * 2
+    assert number(replace(made, law=PARTIAL), "participation") == [0.5] * 2
     assert number(made, "fine_tuning_step_size") == [0.25, 0.5]
     for at in (0.0, 0.3, 0.6, 1.0):
         (clients, _), (batch, _) = number(made, "clients", at), number(made, "batch_size", at)
@@ -181,26 +194,27 @@ def test_hyperparameters_that_are_no_step_size_are_what_the_island_says_or_free(
         assert (clients > 2) == (batch > 1) == (at > 0.5)
         assert 0 < number(made, "momentum", at, "positive real")[0] <= 1
         assert 0 < number(made, "difference_step", at, "positive real")[0] <= 0.1
-    assert number(replace(made, law="crowd"), "clients") == [2 * FOREVER] * 2
-    assert number(replace(made, law="paths"), "batch_size", 1.0) == [1.0] * 2  # one sample where there is noise
-    assert number(replace(made, law="paths"), "clients", 1.0) == [2.0] * 2
+    assert number(replace(made, law=INFINITE), "clients") == [2 * FOREVER] * 2
+    assert number(replace(made, law=PATHS), "batch_size", 1.0) == [1.0] * 2  # one sample where there is noise
+    assert number(replace(made, law=PATHS), "clients", 1.0) == [2.0] * 2
 
 
 def test_free_counts_are_powers_of_four_where_a_schedule_with_roots_is_run_in_powers():
     """So that its roots are rational; elsewhere any whole number, on a log-scale."""
     points = np.random.default_rng(0).random((64, 40))
     for name, law, is_rooted in (
-        ("feddro.theorem_5_1", "powers", True),
-        ("feddro.theorem_5_1", "", False),
-        ("meta_fl.theorem_8", "powers", False),
+        ("feddro.theorem_5_1", POWERS, True),
+        ("feddro.theorem_5_1", NONE, False),
+        ("meta_fl.theorem_8", POWERS, False),
     ):
         target = target_of(get_theorem(name), "printed")
         bowls = next(
-            (s for s in SPACES[target.kind] if s.name == SILENT_BOWL), replace(SPACES["meta"][0], name=SILENT_BOWL)
+            (s for s in SPACES[target.kind].silent if s.name == SILENT_BOWL),
+            replace(SPACES["meta"].silent[0], name=SILENT_BOWL),
         )
         made = SearchSpace(target, Formula(target.theorem, "printed"), bowls, 2, 4, 2 * 4**14, {"nu": 1}, law=law)
         assert made.horizon_decides is (name == "feddro.theorem_5_1")
-        counts = [n for n in ("b", "D", "K", "n") if n in (values := made._decode(UnitCube(points))[1])]
+        counts = [n for n in ("b", "D", "K", "n") if n in (values := made.decode(UnitCube(points))[1])]
         assert counts
         for count in counts:
             numbers = np.unique(values[count] / (2 if target.symbols[count].quantity.name == "clients" else 1))
@@ -210,23 +224,23 @@ def test_free_counts_are_powers_of_four_where_a_schedule_with_roots_is_run_in_po
 
 def test_a_step_is_a_part_of_its_limit_or_anything_where_there_is_none():
     target = target_of(get_theorem("baselines.local_sgd"), "printed")
-    made = SearchSpace(target, Formula(target.theorem, "printed"), SPACES["federated"][0], 2, 1, 16)
+    made = SearchSpace(target, Formula(target.theorem, "printed"), SPACES["federated"].silent[0], 2, 1, 16)
     points = np.random.default_rng(0).random((400, made.size))
-    parameters, values, step = made._decode(UnitCube(points))
+    parameters, values, step = made.decode(UnitCube(points))
     assert ((step.fraction > 0) & (step.fraction <= 1)).all() and 150 < (step.fraction == 1).sum() < 250
     assert step.fraction.min() < 0.1 and step.without_limit.min() < 0.1 and step.without_limit.max() > 10
-    known = made._with_step({**made._constants(made._family(parameters, 400)), **values}, step)
+    known = made.with_step({**made.constants(made.family(parameters, 400)), **values}, step)
     np.testing.assert_allclose(known["eta"], step.fraction / known["L"], rtol=1e-8)  # eta <= 1/L
     free: Any = SimpleNamespace(determined={}, admits=lambda tried: True, complete=dict)
-    assert (replace(made, formula=free)._with_step(values, step)["eta"] == step.without_limit).all()
-    assert replace(made, formula=SimpleNamespace(determined={"eta": 1}))._with_step(values, step) == values  # type: ignore[arg-type]
+    assert (replace(made, formula=free).with_step(values, step)["eta"] == step.without_limit).all()
+    assert replace(made, formula=SimpleNamespace(determined={"eta": 1})).with_step(values, step) == values  # type: ignore[arg-type]
 
 
 def test_an_endless_run_of_random_rounds_is_affine_as_far_as_the_rests_of_its_choices():
     """Two clients whose slopes at 0 are 1 and -1 rest at -1 and at 1: the Hessian must be 1 between, and need not be beyond."""
     target = target_of(get_theorem("meta_fl.theorem_8"), "printed")
     made = SearchSpace(
-        target, Formula(target.theorem, "printed"), PARTIAL["meta"][0], 2, 3, 16, {"nu": 1}, True, 1.0, "rounds"
+        target, Formula(target.theorem, "printed"), SPACES["meta"].partial[0], 2, 3, 16, {"nu": 1}, True, 1.0, PARTIAL
     )
     far = np.array([0.5, 1.0, 1.01, 1.1, 20.0])  # a rest at a kink is not where a round is affine
     one, zero = np.ones(5), np.zeros(5)
@@ -238,9 +252,10 @@ def test_an_endless_run_of_random_rounds_is_affine_as_far_as_the_rests_of_its_ch
         "alpha": 0.5 * one,
         "start": zero,
     }
-    _, values, step = made._decode(UnitCube(np.full((5, made.size), 0.65)))
-    values = made._with_step({**made._constants(made._family(parameters, 5)), **values}, step)
-    squares, off = made._endless(parameters, {**values, "alpha": parameters["alpha"], "beta": 0.5 * one}, 5)
+    _, values, step = made.decode(UnitCube(np.full((5, made.size), 0.65)))
+    values = made.with_step({**made.constants(made.family(parameters, 5)), **values}, step)
+    found = made.law.left(made, parameters, {**values, "alpha": parameters["alpha"], "beta": 0.5 * one}, 5)
+    (squares,), off = found.squares, found.astray
     assert (off > 0).tolist() == [True, True, False, False, False]
     assert not squares[:2].any() and squares[2] > 0 and squares[3:] == pytest.approx(squares[2])
 
@@ -248,24 +263,24 @@ def test_an_endless_run_of_random_rounds_is_affine_as_far_as_the_rests_of_its_ch
 def test_so_many_of_the_lengths_that_a_schedule_has_are_searched(monkeypatch):
     target = target_of(get_theorem("local_scgdm.corollary_3_5"), "printed")
     formula = Formula(target.theorem, "printed")
-    every = list(_scheduled(target, formula, whole_choices(target, formula), "T", 1))
+    every = list(Asked(target, formula).lengths(1))
     for most in (1, 2):
-        monkeypatch.setattr(search, "_MOST_HORIZONS", most)
-        assert list(_scheduled(target, formula, whole_choices(target, formula), "T", 1)) == every[:most] != every
+        monkeypatch.setattr(module, "MOST_HORIZONS", most)
+        assert list(Asked(target, formula).lengths(1)) == every[:most] != every
 
 
 def test_a_long_run_takes_as_much_more_time_as_more_lengths_are_compared():
     target = target_of(get_theorem("baselines.local_sgd"), "printed")
     made = SearchSpace(
-        target, Formula(target.theorem, "printed"), SPACES["federated"][1], 2, 4, 4 * (1 + 2**7), law="powers"
+        target, Formula(target.theorem, "printed"), SPACES["federated"].silent[1], 2, 4, 4 * (1 + 2**7), law=POWERS
     )
     longer = replace(made, horizon=4 * (1 + 2**10))
-    assert (len(made._powers), len(longer._powers)) == (3, 4)
-    assert longer.effort(64) - made.effort(64) == pytest.approx(_EACH_RUN_BEGUN * _EACH_STEP)
+    assert (len(rounds_compared(made)), len(rounds_compared(longer))) == (3, 4)
+    assert longer.effort(64) - made.effort(64) == pytest.approx(EACH_RUN_BEGUN * EACH_STEP)
     for period in (4, 8):  # lanes: an instance, and for each client a sign and each number that it keeps, changed
         of = replace(made, period=period, horizon=period * (1 + 2**7))
         lanes = 64 * 2 * (1 + 2 * (3 + 2 * period))
-        assert of.effort(128) - of.effort(64) == pytest.approx(3 * period * lanes * _EACH_LANE_STEP)
+        assert of.effort(128) - of.effort(64) == pytest.approx(3 * period * lanes * EACH_LANE_STEP)
 
 
 # --- the order of the visits --------------------------------------------------------------------------------------------------
@@ -293,7 +308,7 @@ def running(stubs, claims=None, until: float = 1.0, progress=None) -> _Search:
     run = object.__new__(_Search)
     run.search_spaces, run.claims, run.seed, run.panel = stubs, claims or [Claim(None)], 0, None  # type: ignore[arg-type]
     run.progress, run.clock, run.began, run.until, run.evaluations = progress, lambda: 0.0, 0.0, until, 0
-    run.longest = 15.0
+    run.longest, run.grown, run.is_late = 15.0, set(range(len(stubs))), False
     return run
 
 
@@ -360,7 +375,7 @@ def test_turns_are_longer_and_several_claims_share_them():
     assert [(i, turn) for i, _, _, turn in visits] == [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1), (0, 2)]
     shares = [share for _, _, share, _ in visits]
     assert shares[0] == shares[2] and shares[3] / shares[2] == shares[6] / shares[5] == search._GROWTH > 1
-    changes = [SimpleNamespace(part=part) for part in "xyx"]
+    changes = [Change(part, "divided", Q(4)) for part in "xyx"]
     claims, visits = [Claim(None, change) for change in changes], []  # type: ignore[arg-type, assignment]
     run = running([Stub(name) for name in "abcdefgh"], claims)
     run._visit = lambda index, claim, *more: (

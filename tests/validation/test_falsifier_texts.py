@@ -14,16 +14,20 @@ from fedco.bounds.audit.necessary import Needed
 from fedco.bounds.language.change import Change, weakenings
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
-from fedco.validation.falsifier import attack, explain, record, search
+from fedco.validation.falsifier import attack, explain, record
 from fedco.validation.falsifier.attack import Falsified, falsify, falsify_changes
 from fedco.validation.falsifier.coefficient_lower_bound import coefficient_lower_bound
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.formula import Formula, Panel
+from fedco.validation.falsifier.instance_space import least_counts, whole_choices
+from fedco.validation.falsifier.laws import FOREVER, INFINITE, MOMENTS, NONE, PARTIAL, PATHS, POWERS, Law
+from fedco.validation.falsifier.laws.base import EACH_GENERATION, REST_BISECTIONS
+from fedco.validation.falsifier.laws.powers import rounds_compared
 from fedco.validation.falsifier.rounding import Draft
-from fedco.validation.falsifier.search import Found, _fixed_length, _has_batches, _lengths, _periods, _scheduled, _whole
-from fedco.validation.falsifier.search_space import FOREVER, SearchSpace, least_counts, whole_choices
-from fedco.validation.falsifier.spaces import CROWDED, NOISY, PARTIAL, SPACES
-from fedco.validation.falsifier.unit_cube import UnitCube
+from fedco.validation.falsifier.search import Found
+from fedco.validation.falsifier.search_space import SearchSpace
+from fedco.validation.falsifier.search_spaces import ENDLESS_HORIZON, HORIZONS, MOST_HORIZONS, PERIODS, Asked
+from fedco.validation.falsifier.spaces import SPACES
 
 SGD = get_theorem("baselines.local_sgd")
 
@@ -241,9 +245,9 @@ def test_the_part_of_a_coefficient_that_an_instance_needs_by_hand():
 # --- search spaces and lengths -------------------------------------------------------------------------------------------------------
 
 
-def search_space(law: str = "", stays: bool = False, **more) -> SearchSpace:
+def search_space(law: Law = NONE, stays: bool = False, **more) -> SearchSpace:
     target, formula = targeted(more.pop("name", "baselines.local_sgd"))
-    space = more.pop("space", SPACES["federated"][0])
+    space = more.pop("space", SPACES["federated"].silent[0])
     return SearchSpace(
         target,
         formula,
@@ -258,42 +262,43 @@ def search_space(law: str = "", stays: bool = False, **more) -> SearchSpace:
 
 
 def test_an_island_says_what_is_run():
-    space = SPACES["federated"][0].name
+    space = SPACES["federated"].silent[0].name
     start = f"{space}: 2 clients, rounds of 4"
     assert (
         search_space().name == f"{start}, horizon 16"
         and search_space(stays=True).name == f"{start}, a start that stays"
     )
-    assert search_space("rounds", True).name == f"{start}, one of them in each round, endless"
-    assert search_space("crowd", True).name == f"{start}, a start that stays, infinitely many clients with noise"
-    assert search_space("paths").name == f"{start}, horizon 16, all paths of noise"
+    assert search_space(PARTIAL, True).name == f"{start}, one of them in each round, endless"
+    assert search_space(INFINITE, True).name == f"{start}, a start that stays, infinitely many clients with noise"
+    assert search_space(PATHS).name == f"{start}, horizon 16, all paths of noise"
     assert (
-        search_space("moments", space=NOISY["federated"][0]).name
+        search_space(MOMENTS, space=SPACES["federated"].affine[0]).name
         == "bowls with noise: 2 clients, rounds of 4, horizon 16, noise in closed moments"
     )
     assert (
-        search_space("powers", space=SPACES["federated"][1]).name
+        search_space(POWERS, space=SPACES["federated"].silent[1]).name
         == "bowls: 2 clients, rounds of 4, horizon 16, in powers of a round"
     )
 
 
 def test_where_a_run_is_compared():
-    assert search_space()._ends() == [4, 8, 16] and search_space(period=1, horizon=6)._ends() == [1, 2, 4, 6]
-    assert search_space().steps_of(16) == 16 and search_space().stepped == 16 and search_space("powers").stepped == 8
-    sums = search_space()._averaged(np.arange(17.0)[:, None])
+    assert search_space().ends() == [4, 8, 16] and search_space(period=1, horizon=6).ends() == [1, 2, 4, 6]
+    assert search_space().steps_of(16) == 16 and search_space().stepped == 16 and search_space(POWERS).stepped == 8
+    sums = search_space().averaged(np.arange(17.0)[:, None])
     assert [float(v[0]) for v in sums[0]] == [1.5, 3.5, 7.5] and sums[1] == [4.0, 8.0, 16.0]
-    assert search_space().share == 1.0 and search_space("rounds", True).share == 0.5
-    assert search_space("moments")._lane_count == 1 + 2 * search_space("moments").signs
+    assert search_space().share == 1.0 and search_space(PARTIAL, True).share == 0.5
+    assert len(MOMENTS.lanes(search_space(MOMENTS))) == 1 + 2 * search_space(MOMENTS).signs
 
 
 def test_powers_of_a_round_are_compared_at_eightfold_lengths_and_at_the_end():
-    made = search_space("powers", horizon=4 * (1 + 2**7), space=SPACES["federated"][1])
-    assert made._powers == [5, 33, 129]  # 1 + 2^2, 1 + 2^5, 1 + 2^7
-    assert search_space("powers", horizon=4 * (1 + 2**6), space=SPACES["federated"][1])._powers == [3, 17, 65]
+    made = search_space(POWERS, horizon=4 * (1 + 2**7), space=SPACES["federated"].silent[1])
+    assert rounds_compared(made) == [5, 33, 129]  # 1 + 2^2, 1 + 2^5, 1 + 2^7
+    fewer = search_space(POWERS, horizon=4 * (1 + 2**6), space=SPACES["federated"].silent[1])
+    assert rounds_compared(fewer) == [3, 17, 65]
 
 
 def test_what_is_no_valid_instance_or_asks_for_too_much():
-    valid = SearchSpace._is_valid({"knots": np.array([[[0.0, 1.0]], [[1.0, 1.0]], [[2.0, 1.0]]]), "start": np.zeros(3)})
+    valid = SearchSpace.is_valid({"knots": np.array([[[0.0, 1.0]], [[1.0, 1.0]], [[2.0, 1.0]]]), "start": np.zeros(3)})
     assert valid.tolist() == [True, False, False]
     scored = SearchSpace._scored(
         np.array([0.5, 0.5, np.nan, np.inf]), np.array([True, False, True, True]), np.array([0.0, 0.25, 0.0, 0.0])
@@ -335,7 +340,7 @@ def test_whole_numbers_of_a_schedule_count_where_they_depend_on_the_length_of_th
 def test_an_inadmissible_point_scores_far_below_every_admissible_one():
     """A search takes what is below -9 for a violated condition: a step size beyond its limit, or a side that is no number."""
     target, formula = targeted("baselines.local_sgd")
-    search_space = SearchSpace(target, formula, SPACES["federated"][1], 2, 2, 16)
+    search_space = SearchSpace(target, formula, SPACES["federated"].silent[1], 2, 2, 16)
     scores = search_space.score(np.random.default_rng(0).random((40, search_space.size)))
     fine = search_space.admits(np.random.default_rng(0).random((40, search_space.size)))
     assert fine.any() and (scores[fine] <= 2).all() and (scores[~fine] < -9).all()
@@ -343,38 +348,39 @@ def test_an_inadmissible_point_scores_far_below_every_admissible_one():
 
 def test_numbers_of_symbols_that_an_island_sets():
     made = search_space(period=4, horizon=16)
-    assert {q: made._whole(q) for q in ("communication_period", "clients", "iterations", "rounds", "batch_size")} == {
+    assert {q: made.whole(q) for q in ("communication_period", "clients", "iterations", "rounds", "batch_size")} == {
         "communication_period": 4, "clients": 2, "iterations": 16, "rounds": 16, "batch_size": 1,
     }  # fmt: skip
-    assert made._every() == 1 and made.horizon_decides is False and made.schedules is False
+    assert made.every == 1 and made.horizon_decides is False and made.schedules is False
     assert least_counts(made.target, made.formula, 2) == {"p": 1.0, "b": 1.0, "N": 2.0}
-    assert made._with_horizon({"eta": 1.0}, FOREVER)["T"] == FOREVER
-    crowd = replace(made, law="crowd", stays=True, space=CROWDED["federated"][0])  # one sign for each of four steps
-    assert (crowd.bits, crowd._whole("clients"), crowd._lane_count, made._whole("clients")) == (4, 2 * 16, 16, 2)
+    assert made.with_horizon({"eta": 1.0}, FOREVER)["T"] == FOREVER
+    crowd = replace(
+        made, law=INFINITE, stays=True, space=SPACES["federated"].crowded[0]
+    )  # one sign for each of four steps
+    assert (crowd.copies, crowd.whole("clients"), INFINITE.runs(crowd), made.whole("clients")) == (16, 2 * 16, 16, 2)
 
 
 def test_lengths_are_every_period_with_every_horizon_and_the_endless_ones():
     target, formula = targeted("baselines.local_sgd")
-    found = list(_lengths(target, formula, 2))
-    periods, horizons = search._PERIODS, search._HORIZONS
+    found = list(Asked(target, formula).lengths(2))
+    periods, horizons = PERIODS, HORIZONS
     assert sorted(found) == sorted(
-        [(p, search._ENDLESS_HORIZON, True) for p in periods if p > 1]
-        + [(p, h, False) for p in periods for h in horizons]
+        [(p, ENDLESS_HORIZON, True) for p in periods if p > 1] + [(p, h, False) for p in periods for h in horizons]
     )
     narrow = targeted("baselines.local_sgd", where=("p=3", "T=12"))
-    assert list(_lengths(*narrow, 2)) == [(3, 12, False)]
-    assert _periods(*targeted("baselines.minibatch_sgd")) == (1,) and _periods(target, formula) == periods
-    assert _periods(*narrow) == (3,) and _fixed_length(*narrow) == (12,) and _whole(*narrow, "batch_size") == ()
-    assert not _has_batches(*narrow) and _has_batches(*targeted("baselines.local_sgd", where=("b=2",)))
-    assert not _has_batches(*targeted("baselines.local_sgd", where=("b=1",)))
+    assert list(Asked(*narrow).lengths(2)) == [(3, 12, False)]
+    assert Asked(*targeted("baselines.minibatch_sgd")).periods == (1,) and Asked(target, formula).periods == periods
+    assert Asked(*narrow).periods == (3,) and Asked(*narrow).whole("batch_size") == ()
+    for where, has_batches in ((("p=3", "T=12"), False), (("b=2",), True), (("b=1",), False)):
+        assert Asked(*targeted("baselines.local_sgd", where=where)).has_batches is has_batches
 
 
 def test_scheduled_lengths_are_those_at_which_every_prescribed_count_is_whole():
     target, formula = targeted("local_scgdm.corollary_3_5")
     fixed = whole_choices(target, formula)
     assert fixed == ["p"]
-    found = list(islice(_scheduled(target, formula, fixed, "T", 1), 2))
-    assert len(found) == 2 <= search._MOST_HORIZONS
+    found = list(islice(Asked(target, formula).lengths(1), 2))
+    assert len(found) == 2 <= MOST_HORIZONS
     for period, horizon, stays in found:
         exact = float(formula.complete({"T": float(horizon), **least_counts(target, formula, 1)})["p"])
         assert horizon > 1 and not stays and period == round(exact) and abs(exact - round(exact)) < 1e-9
@@ -415,33 +421,31 @@ def test_terms_of_changed_statements_are_the_terms_with_one_change():
 def test_an_endless_run_of_random_rounds_is_one_that_contracts():
     """Steps of half and of one and a half times the inverse curvature: the second moves every choice beyond its rest."""
     target, formula = targeted("meta_fl.theorem_8")
-    made = SearchSpace(target, formula, PARTIAL["meta"][0], 2, 1, 16, {"nu": 1}, True, 1.0, "rounds")
+    made = SearchSpace(target, formula, SPACES["meta"].partial[0], 2, 1, 16, {"nu": 1}, True, 1.0, PARTIAL)
     points = np.random.default_rng(3).random((24, made.size))
-    parameters, values, step = made._decode(UnitCube(points))
-    values = made._with_step({**made._constants(made._family(parameters, 24)), **values}, step)
+    parameters, values = made.numbers(points)
     start = np.zeros(24)
-    ends = [made._rounds(parameters, values, start + shift, 24)[0] for shift in (0.0, 1e-3)]
+    ends = [made.law.rounds(made, parameters, values, start + shift, 24)[0] for shift in (0.0, 1e-3)]
     rate = (1 - (ends[1] - ends[0])[0] / 1e-3) / values["beta"]
     for share, contracts in ((0.5, True), (1.5, False)):
-        squares, off = made._endless(parameters, {**values, "beta": share / rate}, 24)
-        assert (off == 0).any() == contracts and (contracts or not squares.any())
+        found = made.law.left(made, parameters, {**values, "beta": share / rate}, 24)
+        assert (found.astray == 0).any() == contracts and (contracts or not found.squares[0].any())
 
 
 def test_the_effort_of_an_island_counts_its_lanes_and_its_rounds():
     """Beyond what a generation takes by itself: each lane of a run as a run, an endless run as one round for each bisection."""
-    from fedco.validation.falsifier.search_space import _EACH_GENERATION, _REST_BISECTIONS
 
     def more(of: SearchSpace) -> float:
         return of.effort(128) - of.effort(64)
 
-    bowls = NOISY["federated"][0]
+    bowls = SPACES["federated"].affine[0]
     run = search_space(horizon=8, space=bowls)
-    for law in ("moments", "paths"):
+    for law in (MOMENTS, PATHS):
         many = search_space(law, horizon=8, space=bowls)
-        assert more(many) == pytest.approx(many._lane_count * more(run))
+        assert more(many) == pytest.approx(law.runs(many) * more(run))
     for period in (2, 16):
         one, endless = search_space(horizon=period, period=period), search_space(stays=True, period=period)
-        assert more(endless) >= _REST_BISECTIONS * more(one)
-        assert endless.effort(64) - _EACH_GENERATION >= _REST_BISECTIONS * (one.effort(64) - _EACH_GENERATION)
-    assert more(search_space("crowd", True, period=2)) == pytest.approx(4 * more(search_space(stays=True, period=2)))
+        assert more(endless) >= REST_BISECTIONS * more(one)
+        assert endless.effort(64) - EACH_GENERATION >= REST_BISECTIONS * (one.effort(64) - EACH_GENERATION)
+    assert more(search_space(INFINITE, True, period=2)) == pytest.approx(4 * more(search_space(stays=True, period=2)))
     assert more(search_space(horizon=32)) == pytest.approx(4 * more(search_space(horizon=8)))

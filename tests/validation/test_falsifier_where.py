@@ -17,7 +17,7 @@ from fedco.validation.falsifier.bundle import recompute
 from fedco.validation.falsifier.confirm import NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.formula import Formula
-from fedco.validation.falsifier.search import search_spaces
+from fedco.validation.falsifier.search_spaces import search_spaces
 from fedco.validation.runs.bundle import BundleError, read, replay
 from fedco.validation.runs.refutations import REGISTRY
 from test_falsifier import CLAIMED, THEOREM
@@ -56,7 +56,7 @@ def test_whole_numbers_that_are_set_are_those_of_the_search() -> None:
     where = ("p=3", "T=10", "C_g=7")
     target = target_of(get_theorem(THEOREM), "printed", where=where)
     listed = search_spaces(target, Formula(target.theorem, "printed"))
-    assert {(i.period, i.horizon, i.stays) for i in listed if i.law != "paths"} == {(3, 10, False)}
+    assert {(i.period, i.horizon, i.stays) for i in listed if i.law.name != "paths"} == {(3, 10, False)}
     assert {search_space.period for search_space in listed} == {3}
     one = target_of(get_theorem("acc_fcsg_m.theorem_4_7"), "printed", where=("N=1",))
     assert {search_space.clients for search_space in search_spaces(one, Formula(one.theorem, "printed"))} == {1}

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
+import re
 import sys
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise, permutations
 
 import fedco
+import numpy as np
 import pytest
 import torch
 from fedco.cli import main
 from fedco.validation.practice.along import Trajectory, attained, trajectory
+from fedco.validation.practice.halving import cost, stages
 from fedco.validation.runs.experiments import measure
 from fedco.validation.runs.instance import Instance
 
@@ -38,51 +44,181 @@ def found():
 
 
 @pytest.mark.parametrize("theorem", CASES)
-def test_the_product_multiplies_out(found, theorem):
-    answer = found(theorem)
-    told = answer.explanation
-    factors = [line.factor for line in told.constants]
-    assert factors and math.isclose(math.prod(factors) * told.remaining, told.factor, rel_tol=1e-12)
-    assert math.isclose(told.factor, answer.theory.bound / answer.theory.mean, rel_tol=1e-12)
-    assert math.isclose(sum(line.times for line in told.terms), told.remaining, rel_tol=1e-12)
-    assert max(factors) > 1.01  # some constant is smaller along the run, and the bound with it
-    assert all(0 <= line.along <= line.worst for line in told.constants)
+def test_the_products_multiply_out(found, theorem):
+    """Within 1e-12, from the numbers of the JSON object alone."""
+    answer = json.loads(found(theorem).to_json())
+    told, rows = answer["explanation"], answer["rows"]
+    (tuned,) = (row for row in rows if row["times"] == 1)
+    factors = [line["factor"] for line in told["constants"]]
+    assert factors and max(factors) > 1.01  # some constant is smaller along the run, and the bound with it
+    assert math.isclose(told["factor"], tuned["bound"] / tuned["mean"], rel_tol=1e-12)
+    assert math.isclose(math.prod(factors) * told["remaining"], told["factor"], rel_tol=1e-12)
+    assert math.isclose(sum(line["times"] for line in told["terms"]), told["remaining"], rel_tol=1e-12)
+    assert all(0 <= line["along"] <= line["worst"] for line in told["constants"])
+    links = [line["factor"] for line in told["links"]]
+    assert bool(links) != bool(told["no_links"])
+    assert not links or math.isclose(math.prod(links), told["remaining"], rel_tol=1e-12)
+    gains = [line["factor"] for line in answer["gains"]]
+    least = min(row["mean"] for row in rows if row["mean"] is not None and row["seeds"] == answer["seeds"])
+    assert math.isclose(math.prod(gains), tuned["mean"] / least, rel_tol=1e-12)
+    assert math.isclose(answer["gain"], tuned["mean"] / least, rel_tol=1e-12)
 
 
-@pytest.mark.parametrize("theorem", CASES)
-def test_each_line_is_the_bound_before_over_the_bound_after(found, theorem):
-    """The bounds are evaluated here by the theorem's verb, from nothing but the lines of the answer."""
-    answer, values = found(theorem), {}
+def test_a_line_is_the_geometric_mean_over_all_orders(found):
+    """The bounds are evaluated here by the theorem's verb, exactly, in each of the 24 orders, from nothing but the lines of the answer."""
+    answer, values = found("baselines.local_sgd"), {}
     told, item = answer.explanation, answer.theorem
-    problem = fedco.problem(CASES[theorem][0])
+    problem = fedco.problem(CASES[item.id][0])
     for name, binding in item.symbols(answer.statement).items():
         quantity = binding.quantity
         if quantity.role == "constant":
-            certificate = problem.certificates.get(quantity.name)
-            values[name] = Fraction(certificate.value) if certificate else 0
+            values[name] = Fraction(problem.certificates[quantity.name].value)
         elif quantity.name == "clients":
             values[name] = problem.clients
     values |= {"T": answer.steps, answer.step: answer.theory.step, **answer.settings}
-    before = float(item.bound(answer.statement, strict=False, **values))
-    assert math.isclose(before, answer.theory.bound, rel_tol=1e-9)
+
+    def bound(along):
+        put = {line.symbol: Fraction(line.along) for line in told.constants if line.symbol in along}
+        return float(item.bound(answer.statement, strict=False, **{**values, **put}))
+
+    assert math.isclose(bound(()), answer.theory.bound, rel_tol=1e-9)
+    names = [line.symbol for line in told.constants]
+    orders = list(permutations(names))
+    assert len(orders) == 24
     for line in told.constants:
-        after = float(item.bound(answer.statement, strict=False, **{**values, line.symbol: Fraction(line.along)}))
-        assert math.isclose(before / after, line.factor, rel_tol=1e-9), line.symbol
-        values[line.symbol], before = Fraction(line.along), after
+        before = [order[: order.index(line.symbol)] for order in orders]
+        logs = [math.log(bound(part) / bound((*part, line.symbol))) for part in before]
+        assert math.isclose(math.exp(sum(logs) / len(logs)), line.factor, rel_tol=1e-9), line.symbol
+
+
+def test_the_links_begin_with_the_measured_metric_and_end_with_the_bound(found):
+    told = found("feddro.theorem_5_1").explanation
+    measured = found("feddro.theorem_5_1").theory.mean
+    bounds = [measured, *(link.bound for link in told.links)]
+    assert [link.factor for link in told.links] == [b / a for a, b in pairwise(bounds)]
+    assert told.links[-1].name == "feddro.theorem_5_1"
+    assert math.isclose(told.links[-1].bound, sum(term.value for term in told.terms), rel_tol=1e-9)
+    start = {term.name: term for term in told.terms}["initialisation"]
+    assert start.slack == start.value / start.counterpart > 1  # the run descends less than the gap
+    assert any(term.counterpart is None for term in told.terms)  # no lemma of the last link observes it
 
 
 def test_a_row_is_what_measure_measures(found):
     answer = found("baselines.local_sgd")
     for row in answer.rows:
         hyper = {"eta": Fraction(row.step), "p": 2, "b": 1}
-        run = measure(answer.theorem, Instance(fedco.problem("federated_logistic"), hyper, ""), 40, 3, strict=False)
+        run = measure(
+            answer.theorem, Instance(fedco.problem("federated_logistic"), hyper, ""), 40, row.seeds, strict=False
+        )
         assert math.isclose(float(run.statistic.mean()), row.mean, rel_tol=1e-9) and row.low < row.mean < row.high
         assert row.rounds == 20
         assert (row.bound is not None) == run.bound.admissible
+        assert math.isclose(row.formula, run.bound.total, rel_tol=1e-9)
     tuned = answer.theory
     assert tuned.bound == min(row.bound for row in answer.rows if row.bound is not None)
     assert answer.best.mean == min(row.mean for row in answer.rows)
     assert answer.gain == tuned.mean / answer.best.mean > 1
+
+
+def test_a_place_on_the_way_to_the_best_is_the_least_bound_there(found):
+    """With the constants so far; the conditions that stop the step size are dropped one by one."""
+    answer = found("baselines.scgd")
+    item, problem = answer.theorem, fedco.problem("local_noisy")
+    values = {"T": answer.steps, "N": problem.clients, **answer.settings}
+    values |= {line.symbol: line.worst for line in answer.explanation.constants}
+    values |= {"F_gap": float(problem.certificates["objective_gap"].value)}
+    steps = np.geomspace(answer.rows[0].step, answer.rows[-1].step, 20_001)
+    seen = [line for line in answer.gains if line.kind == "constant"]
+    assert len(seen) == len(answer.explanation.constants)
+    for put, line in zip(answer.explanation.constants, seen, strict=True):
+        values[put.symbol] = put.along
+        found_ = item.bound(answer.statement, strict=False, **{**values, answer.step: steps})
+        total = np.where(found_.admissible, found_.total, np.inf)
+        assert math.isclose(steps[total.argmin()], line.step, rel_tol=1e-3), put.symbol
+    assert [line.kind for line in answer.gains] == sorted((line.kind for line in answer.gains), key=KINDS.index)
+    assert answer.gains[-1].step == answer.best.step and answer.gains[-1].kind == "terms"
+
+
+KINDS = ["constant", "condition", "terms"]
+
+
+def test_halving_keeps_to_its_budget_and_shares_seeds(found):
+    ten = [(10, 2), (5, 4), (3, 8)]
+    assert list(stages(10, 8)) == ten and cost(10, 8) == 10 * 2 + 5 * 2 + 3 * 4
+    assert list(stages(2, 3)) == [(2, 2), (2, 3)] and list(stages(4, 1)) == [(4, 1)] and cost(2, 3) == 6
+    made = fedco.practice("baselines.local_sgd", "federated_logistic", T=20, seeds=8, above=4)
+    assert made.grid_runs == cost(len(made.rows), 8) <= made.budget == 6 * 8
+    by_seeds = Counter(row.seeds for row in made.rows)
+    assert by_seeds == {2: 3, 8: 3} and made.theory.seeds == 8 == made.best.seeds
+    assert made.to_dict() == fedco.practice("baselines.local_sgd", "federated_logistic", T=20, above=4).to_dict()
+    with pytest.raises(
+        fedco.InputError, match="--budget: wanted at least 30 runs for 6 step sizes and 8 seeds, got 29"
+    ):
+        fedco.practice("baselines.local_sgd", "federated_logistic", T=20, seeds=8, above=4, budget=29)
+
+
+def test_a_grid_grows_while_its_largest_step_size_is_the_best():
+    small = fedco.practice("baselines.local_sgd", "federated_logistic", T=20, seeds=2, above=0, budget=4)
+    grown = fedco.practice("baselines.local_sgd", "federated_logistic", T=20, seeds=2, above=0, budget=40)
+    assert len(small.rows) == 2 and small.best is small.rows[-1]
+    assert 2 < len(grown.rows) < 20 and grown.grid_runs == 2 * len(grown.rows)
+    *before, last = grown.rows
+    assert last is not grown.best or last.objective > min(row.objective for row in before)
+
+
+def test_a_condition_is_relaxed_as_far_as_the_rows_say(found):
+    """`eta <= 1/L`: the ratio is eta L, up to the first row that measures more than the bound, or diverges."""
+    answer = fedco.practice("baselines.minibatch_sgd", "federated_quadratic", T=60, seeds=2, above=3)
+    (line,) = answer.conditions
+    L = float(fedco.problem("federated_quadratic").certificates["objective_smoothness"].value)
+    fine = []
+    for row in answer.rows:
+        if row.times >= 1:
+            if row.diverged or row.mean > min(row.formula, answer.theory.bound):
+                break
+            fine.append(row)
+    assert len(fine) < sum(row.times >= 1 for row in answer.rows)
+    assert math.isclose(line.relaxed, fine[-1].step * L, rel_tol=1e-9) and line.step == fine[-1].step
+    assert math.isclose(line.at_theory, answer.theory.step * L, rel_tol=1e-9) and line.at_theory <= 1
+    assert line.stopped.startswith(f"at eta = {row.step:.4g} ") and line.relation == "eta <= 1/L_bar"
+    fixed = {line.name: line for line in found("feddro.theorem_5_1").conditions}["momentum_range"]
+    assert fixed.stopped == "does not change with eta" and fixed.relaxed is None
+
+
+def test_a_heuristic_says_that_it_is_one(found):
+    for theorem in CASES:
+        answer = found(theorem)
+        kept, dropped = answer.to_dict()["heuristics"]
+        for rule in (kept, dropped):
+            assert rule["heuristic"] is True and rule["pilots"][0] == answer.theory.step
+            assert math.isclose(rule["over_best"], rule["measured"] / answer.best.mean, rel_tol=1e-12)
+            assert rule["within"] == (rule["over_best"] <= 3)
+        assert dropped["step"] >= kept["step"] * (1 - 1e-6)
+        assert "heuristics, which no theorem stands behind" in str(answer)
+
+
+def test_the_sentences_are_read_off_the_product(found):
+    """Another product, other sentences."""
+    answer = found("fcsg.theorem_4_1")
+    told = answer.explanation
+    largest = max(told.constants, key=lambda line: line.factor)
+    constant, assumption, term = answer.sentences
+    assert constant.startswith(f"Measure {largest.symbol} better: it is {largest.worst:.4g} in the bound")
+    assert f"term {max(told.terms, key=lambda line: line.times).name}:" in term
+    assert f"{max(told.links, key=lambda line: line.factor).name} loses most" in term
+    other = min(told.constants, key=lambda line: line.factor)
+    swapped = replace(
+        told, constants=tuple(replace(line, factor=99.0 if line is other else 1.0) for line in told.constants)
+    )
+    swapped = replace(swapped, terms=tuple(replace(t, times=1.0 + (t.name == "drift")) for t in told.terms), links=())
+    constant, assumption, term = replace(answer, explanation=swapped).sentences
+    assert constant.startswith(f"Measure {other.symbol} better") and "99 of the factor" in constant
+    assert f'"{other.assumptions[0]}"' in assumption and "a factor 99" in assumption
+    assert "the term drift: it is 2 times" in term and "loses most" not in term
+    nothing = replace(told, constants=tuple(replace(line, factor=1.0) for line in told.constants))
+    constant, assumption, _ = replace(answer, explanation=nothing).sentences
+    assert constant.startswith("Constants: none") and assumption.startswith("Assumptions: none")
+    assert replace(answer, explanation=None).sentences == ()
 
 
 def test_a_constant_along_a_run_by_hand():
@@ -108,7 +244,8 @@ def test_a_diverged_point_is_named_and_no_number_is_nan():
     assert last.diverged == 2 and last.mean is None and last.measured == "diverged (2 seeds)"
     assert answer.best is answer.theory and answer.theory.diverged == 0
     text = str(answer)
-    assert "diverged (2 seeds)" in text and "nan" not in text and "inf" not in text.replace("infimum", "")
+    assert "diverged (2 seeds)" in text and re.search(rf"diverged at eta = .*{last.step:.4g}:", text)
+    assert not re.search(r"\b(nan|inf)\b", text)
     assert "no other of the grid does better" in text
     json.dumps(answer.to_dict(), allow_nan=False)
     assert len(answer.plot().data) >= 2
@@ -165,8 +302,16 @@ def test_the_command(capsys, monkeypatch, tmp_path):
     expected = fedco.practice("baselines.local_sgd", "federated_logistic", T=20, seeds=2, above=1, settings={"p": 4})
     assert code == 0 and data == json.loads(expected.to_json()) and data["settings"]["p"] == 4
     assert "step size eta" in picture.read_text()
-    code, printed = run("baselines.local_sgd", *asked)
+    code, printed = run("baselines.local_sgd", *asked, "--out", str(tmp_path / "made"))
     assert code == 0 and printed.out == f"{expected}\n"
+    assert json.loads((tmp_path / "made" / "practice.json").read_text())["rows"] == data["rows"]
+    table = list(csv.DictReader((tmp_path / "made" / "table.csv").read_text().splitlines()))
+    assert [float(row["mean"]) for row in table] == [row["mean"] for row in data["rows"]]
+    drawn = (tmp_path / "made" / "practice.svg").read_text()
+    assert all(
+        text in drawn for text in ("best in theory", "best on the grid", "heuristic", "bound, where", "5 rounds")
+    )
+    assert (tmp_path / "made" / "practice.png").stat().st_size > 10_000
 
 
 @pytest.mark.parametrize(
@@ -196,7 +341,8 @@ def test_wrong_input_is_one_line(capsys, monkeypatch, theorem, options, said):
 
 def test_the_sheet_has_the_grid_the_product_and_the_terms(found):
     answer = found("baselines.local_sgd")
-    grid, product, terms = answer.sheet().tables
+    grid, product, terms, *_ = answer.sheet().tables
     assert [row[0] for row in grid.rows] == [row.step for row in answer.rows]
     assert product.rows[-1][-1] == answer.explanation.factor and len(terms.rows) == len(answer.explanation.terms)
+    assert [table.name for table in answer.sheet().tables[3:]] == ["gain", "conditions", "heuristics"]
     assert "what remains" in answer.to_markdown() and "95% t-interval" in str(answer)

@@ -14,7 +14,7 @@ from fedco.bounds import paper_keys
 from fedco.bounds.audit.checks import audit
 from fedco.bounds.language.reading import InputError
 from fedco.synthetic import problem
-from fedco.validation.runs.experiments import measure
+from fedco.validation.runs.experiments import cap_of, measure
 from fedco.validation.runs.fit import misfit
 from fedco.validation.runs.instance import Instance
 from fedco.validation.runs.registry import recipe_for, recipes, runs_of
@@ -41,6 +41,8 @@ SCHEDULED = {
     "local_scgdm.corollary_3_5": ("p", 81),
 }
 """Theorems whose hyperparameters follow from T, with their period and a short horizon."""
+ADDS_UP = {"library.sgd_convex_distance"}
+"""Theorems whose bound grows with T: without strong convexity nothing takes back the noise of a step."""
 SHORT_CASES = [case for case in CASES if case.values[0] not in SCHEDULED]
 VARIANTS = ("_FO", "_HF")
 
@@ -55,15 +57,14 @@ def bound_at(theorem_id: str, instance: Instance, T: int):
 
 @pytest.mark.parametrize(("theorem_id", "instance"), CASES)
 def test_every_horizon_is_admissible_and_the_longest_is_not_vacuous(theorem_id: str, instance: Instance):
-    cap = float(made(instance).certificates["gradient_cap"].value) ** 2
     totals = []
     for T in instance.horizons:
         bound, kind = bound_at(theorem_id, instance, T)
         assert bound.admissible, (T, bound.failed)
         assert kind in ("exact", "upper")
         totals.append(bound.total)
-    assert totals == sorted(totals, reverse=True)
-    assert len(totals) > 1 and totals[-1] < cap
+    assert totals == sorted(totals, reverse=theorem_id not in ADDS_UP)
+    assert len(totals) > 1 and totals[-1] < cap_of(theorem(theorem_id), made(instance), instance, bound)
 
 
 @pytest.mark.parametrize(("theorem_id", "instance"), CASES)
@@ -116,6 +117,7 @@ STEP = {
     "meta_fl": "beta",
     "local_scgdm": "eta",
     "baselines": "eta",
+    "library": "eta",
 }
 EDGES = [
     case
@@ -129,6 +131,8 @@ TUNED = [case for case in CASES if case.values[1].case == "tuned"]
 def test_an_edge_step_is_the_part_of_the_largest_that_it_says(theorem_id: str, instance: Instance):
     """ComfedL's conditions do not limit the step: its edge is a round of T / 2 steps."""
     name = STEP[theorem_id.partition(".")[0]]
+    if name not in instance.hyperparameters:  # a step size that declines in t
+        name = "a"
     values = fixed_values(theorem_id, instance, {name, "beta"} if "fcsg" in theorem_id else {name})
     region = theorem(theorem_id).admissible(name, statement=recipe_for(theorem_id).label, **values)
     part = 100 * float(instance.hyperparameters[name] / region.intervals[name].upper)

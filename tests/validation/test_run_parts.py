@@ -11,11 +11,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from fedco import theorem
+from fedco import lossless, theorem
 from fedco.algorithms import FCSG, LocalSGD, Start
 from fedco.bounds.language.reading import InputError
 from fedco.synthetic import problem
-from fedco.validation.runs import campaign, generate, lossless, registry, sweeps, values, verify
+from fedco.validation.runs import campaign, generate, registry, sweeps, values, verify
 from fedco.validation.runs.campaign import Experiment, Task, chunks_of, tasks_of
 from fedco.validation.runs.generate import Generated, Setting, _horizons, _round_up, _rounded, instances_of
 from fedco.validation.runs.hidden_constant import NeededConstant, hidden_symbol, proved_value
@@ -179,13 +179,13 @@ def test_planned_seeds_are_whole_groups_and_at_least_64(monkeypatch):
         return 65
 
     monkeypatch.setattr(campaign, "seeds_to_support", planned)
-    assert campaign._planned(theorem(SGD), "printed", INSTANCE, 200, Q(1, 1000), 4.0) == 72
+    assert campaign._planned(theorem(SGD), "printed", INSTANCE, 200, Q(1, 1000), 4.0, None) == 72
     ((bound, cap, slack, alpha),) = asked
     assert 0 < bound < cap and (slack, alpha) == (4.0, Q(1, 1000))
     monkeypatch.setattr(campaign, "seeds_to_support", lambda *_: 3)
-    assert campaign._planned(theorem(SGD), "printed", INSTANCE, 200, Q(1, 1000), 4.0) == 64
+    assert campaign._planned(theorem(SGD), "printed", INSTANCE, 200, Q(1, 1000), 4.0, None) == 64
     monkeypatch.setattr(campaign, "seeds_to_support", None)  # not asked where the bound says nothing
-    assert campaign._planned(theorem(SGD), "printed", INSTANCE, 4, Q(1, 1000), 4.0) == 64
+    assert campaign._planned(theorem(SGD), "printed", INSTANCE, 4, Q(1, 1000), 4.0, None) == 64
 
 
 def test_the_key_of_a_chunk_changes_with_everything_that_its_numbers_depend_on():

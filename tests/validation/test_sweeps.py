@@ -19,7 +19,7 @@ from fedco.validation.statistics.slopes import SlopeEstimate
 
 RECIPES = recipes()
 SWEEPS = sweeps()
-WITHOUT_SWEEPS = ("baselines",)
+WITHOUT_SWEEPS = ("baselines", "library")
 """Papers that declare none."""
 
 FIVE = "feddro.theorem_5_1"

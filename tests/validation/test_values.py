@@ -7,7 +7,7 @@ import pytest
 from fedco.errors import InputError
 from fedco.synthetic import problem
 from fedco.validation.runs.generate import Setting
-from fedco.validation.runs.values import squared_cap
+from fedco.validation.runs.measures import squared_cap
 
 NAMES = ("feddro_heterogeneous", "feddro_noisy", "meta_heterogeneous")
 

@@ -18,10 +18,10 @@ from ...bounds.language.quantities import COUNT, NONNEGATIVE, STEPS
 from ...bounds.language.reading import InputError
 from ...bounds.language.rendering import theorem_dict
 from ...bounds.language.theorem import Statement, Theorem
+from ...lossless import encode
 from ...storage import DamagedError, read_json
 from ..runs.fit import fitting_problems
 from ..runs.instance import Instance
-from ..runs.lossless import encode
 from ..runs.registry import recipe_for
 from ..runs.validate import RESULTS
 from ..runs.values import GIVEN_BY_THE_PROBLEM, HORIZONS, constants, known_without_running

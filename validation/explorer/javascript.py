@@ -22,6 +22,7 @@ from sympy.printing.jscode import JavascriptCodePrinter
 from sympy.printing.precedence import PRECEDENCE
 
 from ...bounds.language.power import Power
+from ...bounds.language.power_sum import DIRECT, EULER_MACLAURIN, PowerSum
 from ...bounds.language.reading import InputError
 from ...bounds.language.recursion import Recurrence, Recursion, StepFunction, entry, least, root
 from ...bounds.language.theorem import Statement
@@ -32,7 +33,23 @@ HELPERS = """
 const $$range = (low, high) => Array.from({length: Math.max(0, high - low)}, (_, i) => low + i);
 const $$zip = (first, ...rest) => first.map((item, i) => [item, ...rest.map((other) => other[i])]);
 const $$steps = (n) => Number.isInteger(n) && n <= MOST_STEPS;
-"""
+const $$powerSum = (first, count, power) => {
+  let sum = first > 0 ? 0 : NaN;
+  const n = Math.floor(count), direct = Math.min(n, DIRECT);
+  for (let k = 0; k < direct; k++) sum += Math.pow(first + k, power);
+  if (!(n > DIRECT)) return sum;
+  const low = first + DIRECT, high = first + n;
+  sum += power === -1 ? Math.log(high / low) : (Math.pow(high, power + 1) - Math.pow(low, power + 1)) / (power + 1);
+  sum += (Math.pow(low, power) - Math.pow(high, power)) / 2;
+  let slope = power;
+  [CORRECTIONS].forEach((factor, at) => {
+    const order = 2 * at + 1;
+    sum += factor * slope * (Math.pow(high, power - order) - Math.pow(low, power - order));
+    slope *= (power - order) * (power - order - 1);
+  });
+  return sum;
+};
+""".replace("DIRECT", str(DIRECT)).replace("CORRECTIONS", ", ".join(map(repr, EULER_MACLAURIN)))
 """What translated functions call; the page defines MOST_STEPS."""
 
 
@@ -202,6 +219,16 @@ class Printer(JavascriptCodePrinter):
     def _print_Symbol(self, expr: sp.Symbol) -> str:
         return self.symbols[expr]
 
+    def _print_Mul(self, expr: sp.Mul) -> str:
+        """A power with a symbol in its exponent may be infinite in a double, and 0 times infinity is no number there."""
+        powers = [factor for factor in expr.args if isinstance(factor, Power)]
+        others = sp.Mul(*(factor for factor in expr.args if factor not in powers))
+        if not powers or not others.free_symbols:
+            printed: str = super()._print_Mul(expr)
+            return printed
+        rest = self._print(others)
+        return f"({rest} === 0 ? 0 : ({rest})*{'*'.join(map(self._print, powers))})"
+
     def _print_Pow(self, expr: sp.Pow) -> str:
         if expr.exp == 2 and expr.base.is_Symbol:
             name = self._print(expr.base)
@@ -213,6 +240,8 @@ class Printer(JavascriptCodePrinter):
         if isinstance(expr, Power):
             base, exponent = (self._print(argument) for argument in expr.args)
             return f"Math.exp({exponent})" if expr.args[0] == sp.E else f"Math.pow({base}, {exponent})"
+        if isinstance(expr, PowerSum):
+            return f"$$powerSum({', '.join(self._print(argument) for argument in expr.args)})"
         if isinstance(expr, StepFunction):
             if any(isinstance(argument, sp.Tuple) for argument in expr.args):
                 raise UntranslatableError(f"{type(expr).__name__}: a list of sizes has no slider")

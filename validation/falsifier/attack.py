@@ -21,6 +21,7 @@ from ...bounds.language.result import AbstractResult, Sheet, Table
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_theorem as find
 from ...bounds.registry import paper_of
+from ...figures import Axis, Plot, bar_plot
 from ...storage import check_folder, digest
 from ..runs.bundle import Bundle, write
 from ..runs.scheduler import run_on_scheduler
@@ -30,8 +31,9 @@ from .confirm import Confirmed
 from .declared import Target, target_of
 from .explain import why
 from .formula import Formula
+from .instance_space import UncertifiedError
+from .noise import OtherDrawsError
 from .search import Claim, Found, Progress, search, search_together
-from .search_space import UncertifiedError
 from .shrink import shrunk
 from .spaces import SPACES
 
@@ -93,6 +95,12 @@ class Falsified(AbstractResult):
         title = f"{self.theorem} ({self.statement}): {self.outcome}, left side over bound {self.ratio:.6g}"
         searched = f"{self.evaluations} instances in {self.seconds:.1f} s"
         return Sheet(title, None, (Table("instance", ("symbol", "value"), rows),), (*self.why, searched))
+
+    def plot(self) -> Plot:
+        """The ratio of the left side to the bound, beside 1, above which the statement is refuted."""
+        sides = {"left side / bound": float(self.ratio), "what the statement allows": 1.0}
+        title = f"{self.theorem} ({self.statement}): {self.outcome}"
+        return bar_plot({"ratio": sides}, title=title, axis=Axis("left side / bound", "1"))
 
     def __float__(self) -> float:
         """The ratio of the left side to the bound."""
@@ -181,7 +189,7 @@ def falsify(
     try:
         found = search(target, formula, seconds=seconds, seed=seed, hidden=hidden, progress=progress, clock=clock)
         return _result(target, formula, found, began, out)
-    except UncertifiedError as error:
+    except (UncertifiedError, OtherDrawsError) as error:
         return Falsified(declared.id, statement, "NOT_APPLICABLE", 0.0, (str(error),))
     finally:
         torch.set_num_threads(threads)

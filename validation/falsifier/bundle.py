@@ -16,11 +16,11 @@ from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_theorem as find
 from ...bounds.registry import paper_of
 from ...user_files import is_python_file, split_file
+from ..exact.interval import Ends
+from ..exact.problem import Instance, as_fractions
 from ..runs.bundle import FROM_DATA, Bundle, BundleError, Sides
 from .confirm import Claimed, Confirmed, NotConfirmed, confirm, sides
 from .declared import Target, own_of, target_of
-from .exact.interval import Ends
-from .exact.problem import Instance, as_fractions
 from .formula import Formula
 from .lemma import Place
 

@@ -6,7 +6,7 @@ Nothing of the search is trusted. A violation that passes is one of the statemen
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,36 +14,24 @@ import sympy as sp
 
 from ...algorithms import Start
 from ...bounds.evaluation.enclosure import EnclosureError, enclose, enclose_bound
-from ...bounds.evaluation.evaluate import InadmissibleError, complete, holds
+from ...bounds.evaluation.evaluate import complete, holds
 from ...bounds.language.reading import InputError
+from ..exact.interval import Ends, Interval
+from ..exact.noise import expectation
+from ..exact.problem import ExactProblem, Instance, exact_problem
+from ..exact.run import MOST_STEPS, CannotReplay, constant, expected, scalar
+from ..exact.tensor import ExactTensor, InexactError
 from ..lemmas.trace import Trace
 from .declared import Target
-from .exact.infinite_clients import InfiniteClients, bits_of, laid_out
-from .exact.interval import Ends, Interval
-from .exact.long_run import long_average_square
-from .exact.noise import expectation
-from .exact.problem import ExactProblem, Instance, exact_problem
-from .exact.rounds import kept_interval, random_round
-from .exact.run import (
-    MOST_STEPS,
-    CannotReplay,
-    average_square,
-    constant,
-    endless_square,
-    expected,
-    invariant_interval,
-    scalar,
-)
-from .exact.tensor import ExactTensor, InexactError
+from .exact_run import ExactRun
 from .formula import Formula
+from .laws import law_of
 from .lemma import Place, balanced, rows_of, trace_of, unseen
 from .properties import PROPERTIES
 
 Q = Fraction
 _BITS = 384
 _LONGEST_LEMMA = 256
-STEPPED = 160
-"""Longer runs with noise are not stepped through; MOST_STEPS is the limit of those without."""
 
 
 class NotConfirmed(ValueError):
@@ -127,6 +115,23 @@ def sides(target: Target, claimed: Claimed) -> Confirmed:
     return Confirmed(claimed, left, right, tuple(checked))
 
 
+def left_side(target: Target, claimed: Claimed) -> tuple[Ends, dict[str, Fraction], tuple[str, ...]]:
+    """The left side as it stands, the observables of a lemma, and what was found true on the way; constants are taken as they are claimed.
+
+    Raises:
+        NotConfirmed: a condition fails, or no exact run is possible.
+    """
+    try:
+        problem = exact_problem(claimed.instance)
+        checked = _check_shape(target, claimed, problem)
+        if target.link is not None:
+            number, seen = _lemma_left(target, claimed, problem)
+            return (number, number), _of(target, seen), tuple(checked)
+        return _left(target, claimed, problem, _completed(target, claimed.stated(target), claimed)), {}, tuple(checked)
+    except (ValueError, InputError, InexactError, EnclosureError, ArithmeticError, KeyError, TypeError) as error:
+        raise NotConfirmed(f"{target.theorem.id} ({target.label}): {error}") from error
+
+
 def confirm(target: Target, claimed: Claimed) -> Confirmed:
     """A violation, checked.
 
@@ -178,7 +183,7 @@ def _check_shape(target: Target, claimed: Claimed, problem: ExactProblem) -> lis
             continue
         if quantity == "clients" and value % problem.clients != 0:
             raise ValueError(f"{name}: wanted a multiple of {problem.clients} clients, got {value}")
-        if quantity == "clients" and value != problem.clients and problem.is_noisy and claimed.interval is None:
+        if quantity == "clients" and value != problem.clients and problem.is_noisy and target.link is not None:
             raise ValueError(f"{name}: wanted {problem.clients}, as the noise of equal clients differs, got {value}")
         if quantity == "participation" and value != 1:
             _check_some_take_part(target, claimed, problem, value)
@@ -190,6 +195,9 @@ def _check_shape(target: Target, claimed: Claimed, problem: ExactProblem) -> lis
         return [
             "the average of so many clients, whose noise is independent, misses what is expected by next to nothing"
         ]
+    total = claimed.hyperparameters.get(target.named("clients") or "", problem.clients)
+    if problem.is_noisy and total != problem.clients:
+        return ["equal clients with independent noise move in the mean as one, whose noise is the mean of theirs"]
     return ["a group of equal clients moves as one, so that any multiple of the clients is the same run"]
 
 
@@ -226,73 +234,9 @@ def _enclosed(value: sp.Expr) -> Ends:
 
 
 def _left(target: Target, claimed: Claimed, problem: ExactProblem, point: Mapping[str, Ends]) -> Ends:
-    whole, handed = _handed(target, problem, point)
-    method = target.method(handed)
-    every = target.every(whole) if target.every else 1
-    if target.steps(whole) % every:
-        raise CannotReplay("the statistic is one of whole rounds")
-    if claimed.interval is not None:
-        period = target.round_length(whole)
-        _whole_rounds(target, whole, period)
-        low, high = claimed.interval
-        if not low <= problem.start <= high:
-            raise CannotReplay("the start is not in the interval")
-        if problem.is_noisy:
-            total = whole[target.named("clients") or ""]
-            crowd = infinite_clients_of(target, problem, point, period)
-            return crowd.square(claimed.interval, total, target.steps(whole) // period, every)
-        if (size := _taking_part(target, problem, point)) < problem.clients:
-            found = random_round(method, problem, period, claimed.interval, size, every)
-            square, off = found.mean_square()
-            slack = off / (target.steps(whole) // period)
-            return square - slack, square + slack
-        return endless_square(method, problem, period, claimed.interval, every=every)
-    steps, after = target.steps(whole), target.average == "after"
-    if steps > (STEPPED if problem.is_noisy else MOST_STEPS):
-        period = target.round_length(whole)
-        return long_average_square(method, problem, steps, period, every=every, after=after)
-    return average_square(method, problem, steps, every=every, after=after)
-
-
-def infinite_clients_of(
-    target: Target, problem: ExactProblem, point: Mapping[str, Ends], period: int
-) -> InfiniteClients:
-    """The infinitely many clients of an endless run with noise, and the method for them.
-
-    Raises:
-        CannotReplay: the noise of a round has too many paths, or the clients do not run their rounds by themselves.
-    """
-    bits = bits_of(target.method(_handed(target, problem, point)[1]), problem, period)
-    return InfiniteClients(target.method(_handed(target, laid_out(problem, bits), point)[1]), problem, bits, period)
-
-
-def _taking_part(target: Target, problem: ExactProblem, point: Mapping[str, Ends]) -> int:
-    """How many clients run a round."""
-    share = target.named("participation")
-    return problem.clients if share is None else int(point[share][0] * problem.clients)
-
-
-def _whole_rounds(target: Target, whole: Mapping[str, int], period: int) -> None:
-    if target.steps(whole) % period or target.average == "after":
-        raise CannotReplay("an endless run averages over whole rounds, their first steps included")
-
-
-def _handed(target: Target, problem: ExactProblem, point: Mapping[str, Ends]) -> tuple[dict[str, int], dict[str, Any]]:
-    """Whole numbers by symbol, and what the declared method is built from; a group of equal clients is one client."""
-    whole: dict[str, int] = {}
-    handed: dict[str, Any] = {}
-    for name, (low, high) in point.items():
-        binding = target.symbols[name]
-        if binding.quantity.domain.startswith(("positive integer", "whole number")):
-            if low != high or low.denominator != 1:
-                raise ValueError(f"{name}: wanted a whole number, got {float(low):.6g}")
-            whole[name] = int(low)
-            handed[name] = problem.clients if binding.quantity.name == "clients" else int(low)
-        elif binding.quantity.name == "participation":
-            handed[name] = low
-        else:
-            handed[name] = scalar(constant((low, high)))
-    return whole, handed
+    run = ExactRun(target, problem, point, claimed.interval)
+    run.check()
+    return law_of(run).square(run)
 
 
 def _right(target: Target, claimed: Claimed) -> Ends:
@@ -300,14 +244,14 @@ def _right(target: Target, claimed: Claimed) -> Ends:
     return total.lower, total.upper
 
 
-def _lemma_sides(target: Target, claimed: Claimed, problem: ExactProblem) -> tuple[Ends, Ends, dict[str, Fraction]]:
-    """Both sides of a lemma at its place in a run, negative parts moved, and the observables there.
+def _lemma_left(target: Target, claimed: Claimed, problem: ExactProblem) -> tuple[Fraction, dict[str, Fraction]]:
+    """The left side of a lemma at its place in a run, and the observables there.
 
     Raises:
         CannotReplay: there is no such row, or the lemma does not speak of it.
     """
-    link, chain, place = target.link, target.chain, claimed.place
-    assert link is not None and chain is not None
+    link, place = target.link, claimed.place
+    assert link is not None
     if place is None:
         raise CannotReplay("wanted the row of the run at which a lemma is compared")
     stated = {**unseen(target.stated), **claimed.stated(target)}
@@ -323,8 +267,15 @@ def _lemma_sides(target: Target, claimed: Claimed, problem: ExactProblem) -> tup
         seen = {name: _mean(side[min(place.row, len(side) - 1)]) for name, side in observables.items()}
         return _mean(left[place.row]), seen
 
-    number, seen = expected(problem, place.steps, take)
-    stated = {**stated, **_of(target, seen)}
+    return expected(problem, place.steps, take)
+
+
+def _lemma_sides(target: Target, claimed: Claimed, problem: ExactProblem) -> tuple[Ends, Ends, dict[str, Fraction]]:
+    """Both sides of a lemma at its place in a run, negative parts moved, and the observables there."""
+    link = target.link
+    assert link is not None
+    number, seen = _lemma_left(target, claimed, problem)
+    stated = {**unseen(target.stated), **claimed.stated(target), **_of(target, seen)}
     _completed(target, stated, claimed)
     parts = enclose_bound(target.theorem.statement(target.label), stated, bits=_BITS)
     statement = target.theorem.statement(target.label)
@@ -352,20 +303,33 @@ def _exact_trace(
     target: Target, claimed: Claimed, problem: ExactProblem, point: Mapping[str, Ends], place: Place, draws: Any
 ) -> Trace:
     """The run of a lemma in exact numbers."""
-    whole, handed = _handed(target, problem, point)
-    numbers: dict[str, Any] = {**{n: scalar(constant(e)) for n, e in point.items()}, **whole}
-    certified = problem.constants()
+    run = ExactRun(target, problem, point)
+    numbers: dict[str, Any] = {**{n: scalar(constant(e)) for n, e in point.items()}, **run.whole}
+    certified = problem.constants() if problem.has_known_noise else {}
     for name, binding in target.theorem.notation.bindings.items():
         if name not in numbers and binding.quantity.name in certified:
             numbers[name] = scalar(certified[binding.quantity.name])
-    steps = place.steps if target.length is None else target.steps(whole)
+    steps = place.steps if target.length is None else run.steps
     most = _LONGEST_LEMMA if target.length is None else MOST_STEPS
     if steps > most:
         raise CannotReplay(f"{steps} steps: wanted at most {most}")
     assert target.chain is not None
     estimate = problem.parameters.get("estimate")
     start = Start(x=problem.initial_point, y=None if estimate is None else ExactTensor.of([estimate]))
-    return trace_of(target.chain, target.method(handed), problem, steps, start, numbers, draws)
+    return trace_of(target.chain, run.method, problem, steps, start, numbers, draws)
+
+
+def exact_run(target: Target, claimed: Claimed) -> ExactRun:
+    """The run of a claimed instance.
+
+    Raises:
+        NotConfirmed: a condition fails.
+    """
+    try:
+        problem = exact_problem(claimed.instance)
+        return ExactRun(target, problem, _completed(target, claimed.stated(target), claimed), claimed.interval)
+    except (ValueError, InexactError, InputError, ArithmeticError) as error:
+        raise NotConfirmed(str(error)) from error
 
 
 def interval_of(target: Target, claimed: Claimed) -> Ends:
@@ -374,16 +338,8 @@ def interval_of(target: Target, claimed: Claimed) -> Ends:
     Raises:
         NotConfirmed: none is found.
     """
+    run = replace(exact_run(target, claimed), interval=(claimed.instance.parameters["start"],) * 2)
     try:
-        problem = exact_problem(claimed.instance)
-        point = _completed(target, claimed.stated(target), claimed)
-        whole, handed = _handed(target, problem, point)
-        period = target.round_length(whole)
-        if problem.is_noisy:
-            return infinite_clients_of(target, problem, point, period).interval()
-        method = target.method(handed)
-        if (size := _taking_part(target, problem, point)) < problem.clients:
-            return kept_interval(method, problem, period, size)
-        return invariant_interval(method, problem, period)
-    except (ValueError, InexactError, InadmissibleError, InputError, ArithmeticError) as error:
+        return law_of(run).interval(run)
+    except (ValueError, InexactError, InputError, ArithmeticError) as error:
         raise NotConfirmed(str(error)) from error

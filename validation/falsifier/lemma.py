@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from ...algorithms import Method, Start
+from ..exact.tensor import ExactTensor
 from ..lemmas.link import LemmaChain, Link
 from ..lemmas.trace import Step, StepMetric, Trace, walk
-from .exact.tensor import ExactTensor
 
 Array = np.ndarray
 _EPSILON = 1e-13

@@ -17,7 +17,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .columns import Columns
 from .noise import Run, SignTable
 
 Array = np.ndarray
@@ -27,6 +26,8 @@ _MOVED = 3
 """Rounds in which it is seen by how much every part of the state moves."""
 _ROUNDING, _FLOOR = 1e-6, 1e-14
 """Relative: how far an affine round may be off, and what of a gradient is nothing but rounding."""
+_OFF_A_GROUP = 3.0
+"""How far a member of a group may go, in units of how far one client alone does: the mean of its group, and what it is off."""
 NO_STATE = ("active",)
 """Fields of a state that no step moves."""
 
@@ -90,16 +91,18 @@ class _Lanes:
         method, self.family, self.start = run.build(self.lanes)
         method.check(self.family)
         self.method = method.over(1)
-        self.columns = Columns()
         self.state: Any = None
+        self.renumber()
 
-    def draws(self, step: int = -1) -> SignTable:
+    def renumber(self) -> None:
+        """Signs are numbered from the first on."""
         if self.table.ndim == 3:  # every instance has lanes of its own
-            return SignTable(self.table.flatten(0, 1), self.clients, step, self.columns)
-        return SignTable(self.table, self.clients, step, self.columns, self.instances)
+            self.draws = SignTable(self.table.flatten(0, 1), self.clients)
+        else:
+            self.draws = SignTable(self.table, self.clients, self.instances)
 
     def begin(self) -> None:
-        self.state = self.method.init(self.family, self.start, self.draws())  # type: ignore[arg-type]
+        self.state = self.method.init(self.family, self.start, self.draws)  # type: ignore[arg-type]
 
     def gradient(self) -> Array:
         """Of the objective at the averaged model, `(instances, lanes)`."""
@@ -113,7 +116,7 @@ class _Lanes:
             if counted.at(t):
                 seen.append(self.gradient())
             if t < counted.period:
-                draws: Any = self.draws(first + t)
+                draws: Any = self.draws.at(first + t)
                 stepped = self.method.local_step(self.family, self.state, draws, first + t)
                 self.state = self.method.communicate(self.family, stepped, first + t)
         return np.stack(seen)
@@ -152,26 +155,31 @@ class _Affine:
     seen_noise: Array
 
 
-def long_squares(true: Run, linear: Run, clients: int, counted: Counted, rounds: Sequence[int]) -> tuple[Array, Array]:
+def long_squares(
+    true: Run, linear: Run, clients: int, counted: Counted, rounds: Sequence[int], share: Array
+) -> tuple[Array, Array]:
     """The mean of E|grad F(xbar)|^2 over numbers of rounds, `(numbers, instances)`, and how far the runs are from affine.
 
     Args:
         true, linear: the instances, and the same with kinks far away.
         rounds: rising, each at least 2.
+        share: the variance of a sign, `(instances,)`: less than 1 where a client is a group, whose mean is what counts.
 
     The second is 0 where a run stays, for the most rounds, where the true instance is the linear one.
     """
     with torch.no_grad(), np.errstate(all="ignore"):
-        first, at, like, spread, unit = _first_round(linear, clients, counted)
+        first, at, like, spread, unit = _first_round(linear, clients, counted, share)
         affine = _affine(linear, clients, counted, at, like, unit)
         start = np.zeros((len(at), at.shape[1] + 1, at.shape[1] + 1))
-        start[:, :-1, :-1] = spread @ spread.swapaxes(1, 2)
+        start[:, :-1, :-1] = spread @ spread.swapaxes(1, 2) * share[:, None, None]
         start[:, -1, -1] = 1.0
         found = [
             (first + total) / (count * counted.number)
-            for count, total in zip(rounds, _totals(affine, start, [r - 1 for r in rounds]), strict=True)
+            for count, total in zip(rounds, _totals(affine, start, [r - 1 for r in rounds], share), strict=True)
         ]
-        reach = _reach(affine, spread, (rounds[-1] - 1).bit_length())
+        wide = np.where(share < 1, _OFF_A_GROUP, 1.0)[:, None, None]
+        pushed = replace(affine, noise=affine.noise * wide)
+        reach = _reach(pushed, spread * wide, (rounds[-1] - 1).bit_length())
         astray = _astray(true, clients, counted, at, like, unit, affine, reach)
     return np.maximum(np.stack(found), 0.0), astray
 
@@ -181,22 +189,22 @@ def _counts(run: Run, clients: int, counted: Counted) -> tuple[int, Any]:
     lanes = _Lanes(run, torch.zeros(1, 0, dtype=torch.float64), clients)
     lanes.begin()
     lanes.round(0, counted)
-    return lanes.columns.count, lanes.state
+    return lanes.draws.columns.count, lanes.state
 
 
-def _first_round(run: Run, clients: int, counted: Counted) -> tuple[Array, Array, Any, Array, Array]:
+def _first_round(run: Run, clients: int, counted: Counted, share: Array) -> tuple[Array, Array, Any, Array, Array]:
     """Its summed squares, the state after it without noise, its form, what each sign does to it, and units of the state."""
     count, like = _counts(run, clients, counted)
     mixed = torch.from_numpy(np.random.default_rng(0).choice([-1.0, 1.0], size=(1, count)))
     lanes = _Lanes(run, torch.cat([_one_turned(count), mixed]), clients)
     lanes.begin()
     base, alone = _split(lanes.round(0, counted)[..., :-1])
-    squares = (base**2 + (alone**2).sum(-1)).sum(0)
+    squares = (base**2 + (alone**2).sum(-1) * share).sum(0)
     at, spread = _split(lanes.flat()[:, :-1].swapaxes(1, 2))
     moved = np.abs(lanes.flat() - at[:, None]).max(axis=1)
     lanes.table = mixed.expand(count + 2, -1)
     for more in range(1, _MOVED):
-        lanes.columns = Columns()
+        lanes.renumber()
         lanes.round(more * counted.period, counted)
         moved = np.maximum(moved, np.abs(lanes.flat() - at[:, None]).max(axis=1))
     unit = np.where(moved > 1e-13 * np.abs(at), moved, 0.0)
@@ -241,15 +249,16 @@ def _later_signs(run: Run, clients: int, counted: Counted, at: Array, like: Any)
     lanes = _Lanes(run, torch.zeros(1, 0, dtype=torch.float64), clients)
     lanes.put(like, at[:, None])
     lanes.round(counted.period, counted)
-    return lanes.columns.count
+    return lanes.draws.columns.count
 
 
-def _totals(affine: _Affine, start: Array, rounds: Sequence[int]) -> Iterator[Array]:
+def _totals(affine: _Affine, start: Array, rounds: Sequence[int], share: Array) -> Iterator[Array]:
     """The summed squares over so many rounds, from second moments M of the state: with W_R = sum_{r<R} A'^r Q A^r
 
     <W_R, M> + <V_R, C C'> + R |G|^2,    V_R = sum_{r<R} W_r.
     """
-    jitter, each = affine.noise @ affine.noise.swapaxes(1, 2), (affine.seen_noise**2).sum(axis=(1, 2))
+    jitter = affine.noise @ affine.noise.swapaxes(1, 2) * share[:, None, None]
+    each = (affine.seen_noise**2).sum(axis=(1, 2)) * share
     doubled = [_Sums(1, affine.seen.swapaxes(1, 2) @ affine.seen, np.zeros_like(affine.step), affine.step)]
     for count in rounds:
         while 2 * doubled[-1].rounds <= count:

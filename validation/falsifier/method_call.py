@@ -16,7 +16,7 @@ from ...algorithms.engine.method import annotation_of
 from ...algorithms.registry import get_method
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import MethodCall
-from .exact.tensor import ExactTensor
+from ..exact.tensor import ExactTensor
 
 
 def method_of(call: MethodCall) -> Callable[[Mapping[str, Any]], Method]:
@@ -30,9 +30,13 @@ def method_of(call: MethodCall) -> Callable[[Mapping[str, Any]], Method]:
 
     def build(values: Mapping[str, Any]) -> Method:
         given = {name: value_of(expr, values) for name, expr in call.values.items()}
-        exact = {name: int(value) for name, value in given.items() if name in whole and _is_whole(value)}
+        counts = {name: int(value) for name, value in given.items() if name in whole and _is_whole(value)}
+        is_exact = any(isinstance(value, ExactTensor) for value in values.values())
+        fixed = {
+            name: ExactTensor.of([v]) if is_exact else float(v) for name, v in given.items() if isinstance(v, Fraction)
+        }
         try:
-            return made(**given | exact, **call.options)
+            return made(**given | fixed | counts, **call.options)
         except TypeError as error:
             raise InputError(f"{call.name}: cannot be built from what the theorem gives it: {error}") from None
 

@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from math import prod
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from ...algorithms import Method, Start
+from ...errors import InputError
+from ..exact.columns import SignDraws
 from ..lemmas.trace import Step, walk
-from .columns import Columns
 
 Array = np.ndarray
 _ROUNDING = 1e-9
@@ -28,7 +28,11 @@ MOST_SIGNS = 64
 """Of a run in closed moments, and of every run that is laid out along lanes."""
 
 
-class SignTable:
+class OtherDrawsError(InputError):
+    """A method draws other numbers than signs."""
+
+
+class SignTable(SignDraws):
     """Draws whose signs are read off a table.
 
     Args:
@@ -37,32 +41,20 @@ class SignTable:
         instances: how many runs have these lanes, those of one beside each other.
     """
 
-    def __init__(
-        self, table: Tensor, clients: int, step: int = -1, columns: Columns | None = None, instances: int = 1
-    ) -> None:
-        self.table, self.clients, self.step, self.instances = table, clients, step, instances
-        self.columns = columns or Columns()
-        self.runs, self.seed_indices = len(table) * instances, (0,)
+    def __init__(self, table: Tensor, clients: int, instances: int = 1) -> None:
+        super().__init__(clients, len(table) * instances)
+        self.table, self.instances = table, instances
 
-    def at(self, step: int) -> SignTable:
-        return SignTable(self.table, self.clients, step, self.columns, self.instances)
-
-    @property
-    def per_seed(self) -> SignTable:
-        return self
-
-    def signs(self, purpose: str, *tail: int) -> Tensor:
-        size = self.clients * prod(tail)
-        first = self.columns.of((self.step, purpose, *tail), size)
+    def taken(self, first: int, size: int, tail: tuple[int, ...]) -> Tensor:
         if first + size > self.table.shape[1]:
             return torch.zeros(self.runs, self.clients, *tail, dtype=torch.float64)
         found = self.table[:, first : first + size].repeat(self.instances, 1)
         return found.reshape(self.runs, self.clients, *tail)
 
-    def subset(self, purpose: str, size: int) -> Tensor:
-        if size != self.clients:
-            raise ValueError(f"{size} of {self.clients} clients take part: no table of signs says which")
-        return torch.ones(self.runs, self.clients, dtype=torch.float64)
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in ("uniform", "integers", "normal", "counts", "words"):
+            raise OtherDrawsError(f"the method draws {name} of its own, and a search knows no noise but signs")
+        raise AttributeError(name)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,14 +12,16 @@ import numpy as np
 
 from ...bounds.language.reading import InputError
 from ...synthetic.families.piecewise import FAMILIES
+from ..exact.problem import Instance, exact_problem
+from ..exact.run import CannotReplay
 from .bisection import bisected
-from .confirm import Claimed, Confirmed, NotConfirmed, confirm, infinite_clients_of, interval_of
+from .confirm import Claimed, Confirmed, NotConfirmed, confirm, exact_run, interval_of
 from .declared import Target
-from .exact.problem import Instance, exact_problem
-from .exact.run import CannotReplay, refined_start
 from .formula import Formula
+from .instance_space import BISECTIONS, STEP_POWERS, STEP_SIZES
+from .laws import FOREVER, law_of
 from .lemma import Place, unseen
-from .search_space import _BISECTIONS, _STEP, _STEP_POWERS, FOREVER, Candidate
+from .search_space import Candidate
 
 Q = Fraction
 _CLOSE = Q(1, 10**6)
@@ -131,7 +133,7 @@ def settle(target: Target, formula: Formula, made: Draft) -> Claimed:
         for name, b in target.symbols.items()
         if b.quantity.role == "constant"
     }
-    steps = [n for n, b in target.symbols.items() if b.quantity.name in _STEP and n in made.free]
+    steps = [n for n, b in target.symbols.items() if b.quantity.name in STEP_SIZES and n in made.free]
     free = dict(made.free)
     for name in steps:
         free[name] = _step(formula, {**unseen(target.symbols), **constants, **free}, name, made.free[name], made.play)
@@ -152,8 +154,8 @@ def _limit(formula: Formula, values: Mapping[str, Fraction], name: str) -> float
     def holds(power: np.ndarray) -> np.ndarray:
         return formula.admits(formula.complete({**numbers, name: 10.0**power}))
 
-    low, _ = bisected(holds, np.full(1, -_STEP_POWERS), np.full(1, _STEP_POWERS), _BISECTIONS)
-    if low[0] == -_STEP_POWERS:
+    low, _ = bisected(holds, np.full(1, -STEP_POWERS), np.full(1, STEP_POWERS), BISECTIONS)
+    if low[0] == -STEP_POWERS:
         raise NotConfirmed(f"{name}: no admissible value")
     return 10.0 ** float(low[0])
 
@@ -179,22 +181,12 @@ def _try_interval(target: Target, claimed: Claimed) -> Any:
 
 def _moved_start(target: Target, claimed: Claimed) -> Claimed:
     """The start moved to where a round stands still, to some two hundred bits."""
-    from .confirm import _completed, _handed
-
-    problem = exact_problem(claimed.instance)
-    point = _completed(target, claimed.stated(target), claimed)
-    whole, handed = _handed(target, problem, point)
-    period = target.round_length(whole)
-    method = target.method(handed)
-
-    def refined(window: Fraction) -> Fraction:
-        if problem.is_noisy:
-            return infinite_clients_of(target, problem, point, period).refined_start(window)
-        return refined_start(method, problem, period, window)
-
+    start = claimed.instance.parameters["start"]
+    run = replace(exact_run(target, claimed), interval=(start, start))
+    law = law_of(run)
     for power in (20, 14, 8, 4, 1):
         try:
-            start = refined(problem.least_gap / 2**power)
+            start = law.refined_start(run, run.problem.least_gap / 2**power)
         except CannotReplay:
             continue
         moved = Instance(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from .confirm import STEPPED, Confirmed, NotConfirmed
+from .confirm import Confirmed, NotConfirmed
 from .declared import Target
 from .formula import Formula
 from .rounding import Draft, confirmed, near
@@ -19,6 +19,8 @@ _TOLERANCES = tuple(Q(1, n) for n in (2, 3, 5, 10, 30, 100, 1000, 10**4))
 _TINIES = tuple(Q(1, 10**power) for power in (3, 6, 9, 12))
 _TRIES, _TRIES_OF_LONG = 250, 8
 """Exact checks of simpler drafts: one takes 10 to 70 ms on one core, and seconds where a long run goes by powers of a round."""
+_LONG = 160
+"""Steps from which a run counts as long."""
 Path = tuple[Any, ...]
 
 
@@ -38,7 +40,7 @@ def shrunk(
 
 def _affordable(target: Target, found: Confirmed) -> int:
     steps = 0 if target.length is None else found.claimed.stated(target).get(target.length, 0)
-    return _TRIES if steps <= STEPPED else _TRIES_OF_LONG
+    return _TRIES if steps <= _LONG else _TRIES_OF_LONG
 
 
 class _Shrinker:

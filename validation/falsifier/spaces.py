@@ -285,73 +285,81 @@ def in_unit(kind: str, parameters: Parameters, cube: UnitCube) -> Parameters:
 
 
 _BOWL, SILENT_BOWL = "bowls with noise", "bowls"
-SPACES: Mapping[str, tuple[Space, ...]] = {
-    "federated": (
-        Space("clients with piecewise linear slopes that differ", _federated, shifted=_levelled),
-        Space(SILENT_BOWL, noisy_quadratics.silent(noisy_quadratics.federated)),
-    ),
-    "local_composite": (
-        Space("Huber functions behind inner maps that differ", _huber),
-        Space("one inner map, outer functions that differ", _together, shifted=_levelled),
-        Space("one inner map, outer functions that differ, a stationary start", _centred, clients=(2,)),
-        Space("inner maps and outer functions that differ", _apart),
-        Space(SILENT_BOWL, noisy_quadratics.silent(noisy_quadratics.local_composite)),
-    ),
-    "shared_composite": (
-        Space("one outer function, a free initial estimate", _shared),
-        Space(SILENT_BOWL, noisy_quadratics.silent(noisy_quadratics.shared_composite)),
-    ),
-    "conditional": (
-        Space("one inner map, outer functions that differ", _together, shifted=_levelled),
-        Space("inner maps and outer functions that differ", _apart),
-        Space(SILENT_BOWL, noisy_quadratics.silent(noisy_quadratics.local_composite)),
-    ),
-    "meta": (
-        Space(
-            "one spline, tilted by client, with a fine kink where a fine-tuning step leads",
-            _fine,
-            clients=(2,),
-            shifted=_started,
-        ),
-        Space(
-            "one spline, tilted by client, with a kink where a fine-tuning step leads",
-            _coarse,
-            clients=(2,),
-            shifted=_started,
-        ),
-        Space(
-            "one spline, tilted by client, with a kink where a short fine-tuning step leads",
-            _short,
-            clients=(2,),
-            shifted=_started,
-        ),
-    ),
-}
-"""Kind -> the spaces that are searched in turn, without noise."""
-
-NOISY: Mapping[str, tuple[Space, ...]] = {
-    "federated": (Space(_BOWL, noisy_quadratics.federated),),
-    "local_composite": (Space(_BOWL, noisy_quadratics.local_composite),),
-    "shared_composite": (Space(_BOWL, noisy_quadratics.shared_composite),),
-    "conditional": (Space(_BOWL, noisy_quadratics.local_composite),),
-    "meta": (Space(_BOWL, noisy_quadratics.fine_tuned),),
-}
-"""Kind -> the spaces whose runs are affine in their noise, where the family of the kind has noise."""
-
-PARTIAL: Mapping[str, tuple[Space, ...]] = {
-    "meta": (
-        Space("quadratic losses, tilted by client", noisy_quadratics.meta, clients=(2,)),
-        Space("quadratic losses, tilted by client, short fine-tuning steps", noisy_quadratics.meta_short, clients=(2,)),
-    ),
-}
-"""Kind -> the spaces on which rounds are affine, for runs in which a part of the clients takes part."""
-
-CROWDED: Mapping[str, tuple[Space, ...]] = {
-    "federated": (Space("clients with piecewise linear slopes that differ", _federated, shifted=_anywhere),),
-    "meta": (Space("convex losses with a bent Hessian", _bent, shifted=_anywhere),),
-}
-"""Kind -> the spaces on which infinitely many clients are run with noise."""
-
 _FEET = Space("a tent as slope, noise that leads to its feet", _tent, own_noise=True)
-BENT: Mapping[str, tuple[Space, ...]] = {"conditional": (_FEET,), "local_composite": (_FEET,)}
-"""Kind -> further spaces whose noise lies where functions bend: runs over all paths, or long ones that stay where they are."""
+
+
+@dataclass(frozen=True)
+class KindSpaces:
+    """The spaces of a kind of problem, by what is run on them.
+
+    Args:
+        silent: searched in turn, without noise.
+        affine: runs are affine in their noise.
+        bent: noise lies where functions bend: runs over all paths, or long ones that stay where they are.
+        partial: rounds in which a part of the clients takes part are affine.
+        crowded: infinitely many clients are run with noise.
+    """
+
+    silent: tuple[Space, ...] = ()
+    affine: tuple[Space, ...] = ()
+    bent: tuple[Space, ...] = ()
+    partial: tuple[Space, ...] = ()
+    crowded: tuple[Space, ...] = ()
+
+
+def _bowls(decode: Callable[..., Parameters]) -> tuple[Space, Space]:
+    """Without noise and with it."""
+    return Space(SILENT_BOWL, noisy_quadratics.silent(decode)), Space(_BOWL, decode)
+
+
+_FEDERATED, _COMPOSITE, _SHARED = map(
+    _bowls, (noisy_quadratics.federated, noisy_quadratics.local_composite, noisy_quadratics.shared_composite)
+)
+_DIFFER = "clients with piecewise linear slopes that differ"
+_ONE_INNER = Space("one inner map, outer functions that differ", _together, shifted=_levelled)
+_TWO_INNER = Space("inner maps and outer functions that differ", _apart)
+
+
+def _kinked(decode: Callable[..., Parameters], kink: str) -> Space:
+    """Fine-tuned losses."""
+    return Space(f"one spline, tilted by client, with a {kink} leads", decode, clients=(2,), shifted=_started)
+
+
+SPACES: Mapping[str, KindSpaces] = {
+    "federated": KindSpaces(
+        silent=(Space(_DIFFER, _federated, shifted=_levelled), _FEDERATED[0]),
+        affine=(_FEDERATED[1],),
+        crowded=(Space(_DIFFER, _federated, shifted=_anywhere),),
+    ),
+    "local_composite": KindSpaces(
+        silent=(
+            Space("Huber functions behind inner maps that differ", _huber),
+            _ONE_INNER,
+            Space("one inner map, outer functions that differ, a stationary start", _centred, clients=(2,)),
+            _TWO_INNER,
+            _COMPOSITE[0],
+        ),
+        affine=(_COMPOSITE[1],),
+        bent=(_FEET,),
+    ),
+    "shared_composite": KindSpaces(
+        silent=(Space("one outer function, a free initial estimate", _shared), _SHARED[0]), affine=(_SHARED[1],)
+    ),
+    "conditional": KindSpaces(silent=(_ONE_INNER, _TWO_INNER, _COMPOSITE[0]), affine=(_COMPOSITE[1],), bent=(_FEET,)),
+    "meta": KindSpaces(
+        silent=(
+            _kinked(_fine, "fine kink where a fine-tuning step"),
+            _kinked(_coarse, "kink where a fine-tuning step"),
+            _kinked(_short, "kink where a short fine-tuning step"),
+        ),
+        affine=(Space(_BOWL, noisy_quadratics.fine_tuned),),
+        partial=(
+            Space("quadratic losses, tilted by client", noisy_quadratics.meta, clients=(2,)),
+            Space(
+                "quadratic losses, tilted by client, short fine-tuning steps", noisy_quadratics.meta_short, clients=(2,)
+            ),
+        ),
+        crowded=(Space("convex losses with a bent Hessian", _bent, shifted=_anywhere),),
+    ),
+}
+"""What is searched, by kind of problem."""

@@ -16,6 +16,9 @@ from .link import Link, Side
 from .report import ROUNDING, SURE, Implied, LemmaReport, LemmaRow
 from .trace import Array, Numbers, Trace
 
+START = "initialisation"
+"""Under which `counterparts` has the descent of the whole run; the role of the terms that bound it."""
+
 
 def report_of(
     theorem_id: str,
@@ -80,19 +83,7 @@ def _constant_like(side: Side, value: float) -> Side:
 
 def compare_sides(link: Link, label: str, trace: Trace, problem: Any) -> tuple[list[LemmaRow], float | None]:
     """The rows of a link by group of steps, and its implied bound on the mean squared gradient."""
-    theorem = get_theorem(link.lemma)
-    chosen = link.statement or (label if label in theorem.labels and label != "corrected" else "printed")
-    left = np.atleast_2d(link.left(trace))
-    known = _constants(theorem, chosen, problem, trace.numbers)
-    seen = {name: np.atleast_2d(side(trace)) for name, side in link.observables.items()}
-    if link.right is not None:
-        derived = theorem.bound(chosen, strict=False, **known)
-        parts = {"constant": np.full_like(left, link.right(derived.derived))}
-        admissible = derived.admissible
-    else:
-        found = evaluate(theorem.statement(chosen), **{k: float(v) for k, v in known.items()}, **seen)
-        parts = {name: np.broadcast_to(value, left.shape) for name, value in found["terms"].items()}
-        admissible = bool(np.all(found["admissible"]))
+    chosen, left, parts, seen, admissible = _evaluated(link, label, trace, problem)
     keep = np.ones(len(left), bool) if link.keeps is None else link.keeps(trace, len(left))
     rows = [
         _row(link, chosen, when, left[mask], {n: p[mask] for n, p in parts.items()}, admissible)
@@ -102,6 +93,47 @@ def compare_sides(link: Link, label: str, trace: Trace, problem: Any) -> tuple[l
     if link.bounds_gradient:
         return rows, float(sum(part.mean() for part in parts.values()))
     return rows, _implied(left[keep], {n: p[keep] for n, p in parts.items()}, seen.get("gradient_sq"), keep)
+
+
+def counterparts(links: Sequence[Link], label: str, trace: Trace, problem: Any) -> dict[str, float]:
+    """What the last link with a descent term finds in a run, in the unit of the squared gradient.
+
+    Returns:
+        Each part of its right side that has an observable in it, by name, and under `START` what the left side descended. Nothing where
+        there is no such link, or it has no descent.
+    """
+    link = next((link for link in reversed(links) if "gradient_sq" in link.observables), None)
+    if link is None:
+        return {}
+    chosen, left, parts, seen, _ = _evaluated(link, label, trace, problem)
+    descent = -float(parts["descent"].mean()) if "descent" in parts else 0.0
+    if not descent > 0:
+        return {}
+    scale = float(seen["gradient_sq"].mean()) / descent
+    statement = get_theorem(link.lemma).statement(chosen)
+    observed = {
+        term.name for term in statement.terms if seen.keys() & {s.name for s in statement.symbols_of(term.expr)}
+    }
+    found = {name: float(parts[name].mean()) * scale for name in parts if name in observed - {"descent"}}
+    return {START: -float(left.mean()) * scale, **found}
+
+
+def _evaluated(
+    link: Link, label: str, trace: Trace, problem: Any
+) -> tuple[str, Array, dict[str, Array], dict[str, Array], bool]:
+    """The statement, the left side, the parts of the right side, the observables, and whether its conditions hold."""
+    theorem = get_theorem(link.lemma)
+    chosen = link.statement or (label if label in theorem.labels and label != "corrected" else "printed")
+    left = np.atleast_2d(link.left(trace))
+    known = _constants(theorem, chosen, problem, trace.numbers)
+    seen = {name: np.atleast_2d(side(trace)) for name, side in link.observables.items()}
+    if link.right is not None:
+        derived = theorem.bound(chosen, strict=False, **known)
+        parts = {"constant": np.full_like(left, link.right(derived.derived))}
+        return chosen, left, parts, seen, derived.admissible
+    found = evaluate(theorem.statement(chosen), **{k: float(v) for k, v in known.items()}, **seen)
+    parts = {name: np.broadcast_to(value, left.shape) for name, value in found["terms"].items()}
+    return chosen, left, parts, seen, bool(np.all(found["admissible"]))
 
 
 def _constants(theorem: Any, label: str, problem: Any, numbers: Numbers) -> dict[str, Any]:

@@ -49,6 +49,18 @@ def attained(problem: Any, quantity: str, models: Trajectory) -> float | None:
     Returns:
         None where the kind of the problem has no inequality for it, its inner points are not known, or nothing moved.
     """
+    values = _by_place(problem, quantity, models)
+    return None if values is None else float(values.max())
+
+
+def typical(problem: Any, quantity: str, models: Trajectory) -> float | None:
+    """The root mean square of a constant over the places of a run, at each the largest over the clients; None as for `attained`."""
+    values = _by_place(problem, quantity, models)
+    return None if values is None else float(values.square().mean().sqrt())
+
+
+def _by_place(problem: Any, quantity: str, models: Trajectory) -> Tensor | None:
+    """The largest value over the clients at each place, `(places,)`; those at which nothing moved are left out."""
     inequality = get_kind(problem.kind).inequalities.get(quantity)
     if inequality is None:
         return None
@@ -60,8 +72,9 @@ def attained(problem: Any, quantity: str, models: Trajectory) -> float | None:
             values = at(problem, inequality.ratio, chosen)
         else:
             return None
+    values = values.amax(-1)
     values = values[values.isfinite()]
-    return float(values.max()) if values.numel() else None
+    return values if values.numel() else None
 
 
 def _shared(problem: Any, ratio: Any, chosen: tuple[Tensor, ...]) -> Tensor:
@@ -73,8 +86,15 @@ def _local(problem: Any, ratio: Any, chosen: tuple[Tensor, ...]) -> Tensor:
     """At y = g_k(x) the outer function f_k of the same client."""
     inner = [problem.inner(problem.to_clients(x)) for x in chosen]
     each = [ratio(problem, *(y[:, k].contiguous() for y in inner)) for k in range(problem.clients)]
-    return torch.stack([values[:, k if values.shape[1] > 1 else 0] for k, values in enumerate(each)])
+    return torch.stack([values[:, k if values.shape[1] > 1 else 0] for k, values in enumerate(each)], dim=-1)
 
 
-_INNER: Mapping[str, Any] = {"shared_composite": _shared, "local_composite": _local}
+def _conditional(problem: Any, ratio: Any, chosen: tuple[Tensor, ...]) -> Tensor:
+    """At y = E g(x, xi) the outer function of the same client and outcome xi."""
+    outcomes, _ = problem.outer_atoms()
+    values: Tensor = ratio(problem, *(problem.inner(problem.to_clients(x), outcomes) for x in chosen))
+    return values
+
+
+_INNER: Mapping[str, Any] = {"shared_composite": _shared, "local_composite": _local, "conditional": _conditional}
 """Kind of problem -> how an inequality of inner points is evaluated at the inner values of models."""

@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-import math
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from ...algorithms import NotApplicable
 from ...algorithms.engine.progress import Progress
 from ...bounds.audit.statement_warning import statement_warning
-from ...bounds.evaluation.evaluate import bound as evaluated
 from ...bounds.language.reading import read_number
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_theorem
 from ...errors import InputError
 from ...synthetic import problem as find_problem
 from ..experiments.estimates import with_constants
-from ..experiments.table import mean_interval
-from ..runs.experiments import statistics
 from ..runs.fit import misfit
 from ..runs.generate import Setting
-from ..runs.instance import Instance
 from ..runs.limits import HOURS, check_runs
 from ..runs.registry import recipe_for
-from ..runs.values import GIVEN_BY_THE_PROBLEM, constants, horizon_of, known_without_running, numbers_of
-from .along import trajectory
-from .answer import DIVERGED, Practice, Row
-from .explain import explain
+from ..runs.values import GIVEN_BY_THE_PROBLEM, constants, horizon_of, known_without_running
+from .answer import Practice
+from .bench import Bench
+from .explain import Explanation, explain
+from .halving import halve
+from .relax import relaxations
+from .steps import GainLine, Heuristic, gain_lines, heuristics
 
 FACTOR, BELOW, ABOVE = 4, 1, 6
 """The grid unless the caller says otherwise: theory's step size times 4^-1 to 4^6."""
@@ -50,6 +45,7 @@ def practice(
     below: int = BELOW,
     above: int = ABOVE,
     seeds: int = 8,
+    budget: int | None = None,
     root_seed: int = 0,
     hours: float = HOURS,
     progress: Callable[[str], Callable[[Progress], None]] | None = None,
@@ -58,7 +54,8 @@ def practice(
 
     The constants are those that the problem certifies (estimated ones are named). What is a whole number and is not given in
     `settings` is as in `validate`: rounds of 2 steps, batches of 1. `tune` chooses the rest at the horizon T. Then the step size alone is
-    multiplied by powers of `factor`; all grid points share their seeds.
+    multiplied by powers of `factor`; all grid points share their seeds. By successive halving every step size gets two seeds, the better
+    half four, and so on; theory's gets all. The grid grows upwards while its largest step size is the best one and the budget allows it.
 
     Args:
         theorem: an id, a file, or the theorem itself.
@@ -69,6 +66,8 @@ def practice(
         settings: hyperparameters that stay as they are, by the theorem's symbols.
         factor, below, above: the grid has factor^-below, …, factor^above times the step size.
         seeds: how many; the interval of the mean is a 95% t-interval. root_seed: the key of all noise.
+        budget: runs, one seed at one step size each, that the grid may take; those of the whole grid as it is given without it. The
+            products and the heuristics are run besides.
         hours: a run that would take longer by an estimate is refused before it starts.
         progress: makes, from a label, what a run reports to.
 
@@ -102,49 +101,52 @@ def practice(
     hyper: dict[str, Any] = {**whole, **{name: value for name, value in chosen.items() if name != horizon}}
     theory = Fraction(hyper[step])
     values = {**setting.values(hyper), horizon: chosen.get(horizon, Fraction(T))}
+    del values[step]
     about, kind = item.statement(label), constants(item, label, made)[1]
-
-    def built(value: Fraction) -> tuple[Any, dict[str, float]]:
-        bound = evaluated(about, {**values, step: value}, strict=False)
-        return bound, numbers_of(Instance(made, {**hyper, step: value}, ""), bound, recipe.defaults)
-
-    first, numbers = built(theory)
+    bench = Bench(item, label, made, recipe, step, {k: v for k, v in hyper.items() if k != step}, values, root_seed)
     try:
-        method = recipe.method(numbers)
+        first, method = bench.bound(theory), bench.method(theory)
         method.check(made)
     except (NotApplicable, ValueError) as error:
         raise InputError(f"{item.id}: cannot be run at theory's hyperparameters: {error}") from None
-    steps, size = recipe.steps(numbers), below + above + 1
-    check_runs([(method, made)] * size, steps, seeds, hours)
-    start = float(made.gradient(made.initial_point.unsqueeze(0)).square().sum())
-    limit = DIVERGED * start if start > 0 else math.inf
-    rows: list[Row] = []
-    for number, power in enumerate(range(-below, above + 1)):
-        times = Fraction(factor) ** power
-        row = Row(float(theory * times), float(times), 0, "")
-        try:
-            bound, numbers = built(theory * times)
-            report = progress and progress(f"{number + 1}/{size} ")
-            result, statistic, _ = statistics(
-                recipe, made, numbers, seeds, metric=item.metric, root_seed=root_seed, progress=report
-            )
-        except (InputError, ValueError) as error:
-            rows.append(replace(row, bound_text=f"not run: {error}"))
-            continue
-        rows.append(_row(replace(row, rounds=result.messages.rounds), bound, statistic, limit))
-    at = next(row for row in rows if row.times == 1)
-    explanation = None
-    if at.mean is not None and at.mean > 0 and at.bound is not None:
-        models = trajectory(method, made, steps, seeds, root_seed)
-        explanation = explain(about, values, first, at.mean, made, models)
+    powers = range(-below, above + 1)
+    allowed = len(powers) * seeds if budget is None else budget
+    check_runs([(method, made)] * -(-allowed // seeds), bench.steps(theory), seeds, hours)
+    rows = halve(bench, theory, factor, powers, seeds, allowed, progress)
+    grid_runs = bench.runs
+    answer = Practice(
+        item, label, made.name, bench.steps(theory), seeds, root_seed, step, _shown(bench), tuple(rows), None
+    )
+    explanation: Explanation | None = None
+    gains: tuple[GainLine, ...] = ()
+    rules: tuple[Heuristic, ...] = ()
+    if answer.theory.mean is not None and answer.best is not None:
+        explanation = explain(bench, theory, seeds, bench.trajectory(theory, seeds))
+        if answer.gain:
+            along = explanation.along if explanation else {}
+            gains = gain_lines(bench, theory, along, rows, answer.best, seeds)
+            rules = heuristics(bench, theory, rows, answer.best, seeds)
     notes = [text for text in (statement_warning(about).text,) if text]
     if kind == "estimated":
         notes.append(f"constants of {made.name} are estimated: outside of what was tried the bound promises nothing")
     notes += replace(first, beside=known_without_running(made)).worth.notes
-    shown = {name: float(value) for name, value in hyper.items() if name != step}
-    return Practice(
-        item, label, made.name, steps, seeds, root_seed, step, shown, tuple(rows), explanation, tuple(notes)
+    return replace(
+        answer,
+        explanation=explanation,
+        notes=tuple(notes),
+        gains=gains,
+        conditions=relaxations(bench, rows),
+        heuristics=rules,
+        budget=allowed,
+        grid_runs=grid_runs,
+        runs=bench.runs,
+        start_objective=bench.start[0],
     )
+
+
+def _shown(bench: Bench) -> dict[str, float]:
+    """The hyperparameters that stay."""
+    return {name: float(value) for name, value in bench.hyper.items()}
 
 
 def _settings(theorem: Theorem, label: str, given: Mapping[str, Any]) -> dict[str, int | Fraction]:
@@ -179,15 +181,3 @@ def _step(theorem: Theorem, label: str, fixed: Mapping[str, Any]) -> str:
     if step in fixed:
         raise InputError(f"--set {step}: wanted it free; the grid varies it around what the theorem chooses")
     return step
-
-
-def _row(row: Row, bound: Any, statistic: np.ndarray, limit: float) -> Row:
-    """With what was measured, and the bound where it holds; a seed above the limit diverged."""
-    diverged = int((~(statistic <= min(limit, sys.float_info.max))).sum())
-    fails = f"conditions fail: {', '.join(bound.failed)}"
-    row = replace(row, bound=bound.total) if bound.admissible else replace(row, bound_text=fails)
-    if diverged:
-        return replace(row, diverged=diverged)
-    mean, low, high = mean_interval(statistic)
-    ends = (None, None) if math.isnan(low) else (low, high)
-    return replace(row, mean=mean, low=ends[0], high=ends[1])

@@ -18,11 +18,12 @@ from flint import fmpq
 from ...algorithms import Start
 from ...bounds.language.theorem import Theorem
 from ...bounds.proof.instances import is_outer
-from ...bounds.proof.kernel import COMMUNICATION, LOCAL, Setting
+from ...bounds.proof.kernel import CLOCK, COMMUNICATION, LOCAL, Loop, Setting
 from ...bounds.proof.kernel.derivation import Progress
 from ...bounds.proof.runs import Style, arranged, instance
 from ..lemmas.trace import walk
 from ..runs.method_of import build_of
+from ..runs.registry import codes_of
 from .paths import NEAR, PATHS, PERIODS, STEPS, Draws, Oracles, OtherSampleError, Paths, Values
 
 STYLE = Style(
@@ -41,6 +42,8 @@ STYLE = Style(
 )
 WEIGHTS = {
     "step_size": Fraction(3, 16),
+    "step_numerator": Fraction(7, 8),
+    "step_offset": Fraction(5, 2),
     "momentum": Fraction(7, 16),
     "gradient_momentum": Fraction(5, 16),
     "inner_momentum": Fraction(11, 16),
@@ -131,6 +134,8 @@ class Beside:
         base, weights = self.base, {b.name: WEIGHTS.get(b.quantity.name) for b in self.progress.theorem.notation}
         chosen = {**weights, str(self.progress.state.period): Fraction(period)}
         point = {p: chosen.get(p.name) or v for p, v in base.point.items()}
+        if (offset := self.progress.state.offset) is not None:
+            point[CLOCK] = offset.at(point)
         return Paths(setting or base.setting, base.problem, point, STEPS, period, base.start, base.free, laws=laws)
 
     def steps(self, period: int) -> tuple[Any, ...]:
@@ -152,7 +157,8 @@ class Beside:
 
     def differences(self, setting: Setting | None = None) -> Iterator[Difference]:
         """Where the equations of the derivation, or of another setting, and the code have other values."""
-        for period in PERIODS:
+        fixed = not self.progress.state.period.params
+        for period in PERIODS if not fixed else (int(self.progress.state.period.at({})),):
             try:
                 yield from self._differences(period, setting)
             except OtherSampleError as error:
@@ -177,7 +183,16 @@ def unequal(where: str, equations: torch.Tensor, code: torch.Tensor) -> Iterator
         yield Difference(where, wanted, got)
 
 
-def named_method(theorem: Theorem, progress: Progress) -> Code | None:
+def codes_beside(progress: Progress, case: str = "") -> tuple[Any, ...]:
+    """The code of a derivation's method in each variant: what its paper declares, else the method that the theorem names."""
+    declared = codes_of(progress.theorem, case)
+    if declared or isinstance(progress.derivation, Loop):
+        return declared
+    named = _named_method(progress.theorem, progress)
+    return () if named is None else (named,)
+
+
+def _named_method(theorem: Theorem, progress: Progress) -> Code | None:
     """The method that a theorem names itself, with the functions of its derivation by their spaces; None where it names none."""
     if theorem.method is None:
         return None

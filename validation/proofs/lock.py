@@ -21,8 +21,7 @@ from ...bounds.proof.kernel.loop import loops
 from ...bounds.proof.kernel.terms import variables
 from ...bounds.proof.locks import Instances
 from ...bounds.proof.runs import unmeasured
-from ..runs.registry import codes_of
-from .code import Code, named_method
+from .code import Code, codes_beside
 from .corollaries import Point, points
 
 BEYOND = (TypeError, KeyError, IndexError, AttributeError, AssertionError, RecursionError)
@@ -100,7 +99,7 @@ def _try(
             return
         progresses.append(progress)
         _families(progress, where, found)
-    _codes(theorem, progresses, case, codes, found)
+    _codes(progresses, case, codes, found)
 
 
 def _families(progress: Progress, where: str, found: _Found) -> None:
@@ -171,15 +170,10 @@ def _left_out(progress: Progress, ran: list[Style], steps: set[str], reasons: di
             yield f"{name}: no such instance satisfies what is assumed: {next(iter(reasons.values()), '')}"
 
 
-def _codes(
-    theorem: Theorem, progresses: Sequence[Progress], case: str, codes: Sequence[Any] | None, found: _Found
-) -> None:
+def _codes(progresses: Sequence[Progress], case: str, codes: Sequence[Any] | None, found: _Found) -> None:
     """The update equations beside the code of the method in each of its variants."""
     *_, last = progresses
-    declared = codes_of(theorem, case) if codes is None else codes
-    if not declared and not isinstance(last.derivation, Loop):
-        named = named_method(theorem, last)
-        declared = () if named is None else (named,)
+    declared = codes_beside(last, case) if codes is None else codes
     if not declared:
         found.without(f"{case} the code of the method: none is declared beside the update equations".strip())
     read: set[str] = set()

@@ -12,15 +12,19 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...bounds.language.result import AbstractResult, Sheet
+from ...lossless import LosslessError, decode, encode
 from ...storage import DamagedError, read_json, sealed, unsealed, write_json
 from ..statistics.evalues import Number
 from ..statistics.verdict import Outcome, Verdict, judge, judge_exact
-from .lossless import LosslessError, decode, encode
+
+if TYPE_CHECKING:
+    from ...figures import Plot
 
 FORMAT = "fedco-refutation/1"
 MODES = ("e-value", "exact")
@@ -79,13 +83,28 @@ class Sides(NamedTuple):
     bound: tuple[Number, Number]
 
 
-@dataclass(frozen=True)
-class Replay:
+@dataclass(frozen=True, repr=False)
+class Replay(AbstractResult):
     """Outcome of a replay: `confirmed` when the recomputed numbers refute the claim and agree with the stored ones."""
 
     verdict: Verdict
     largest_difference: float
     confirmed: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**self.verdict.to_dict(), "confirmed": self.confirmed, "largest_difference": self.largest_difference}
+
+    def __str__(self) -> str:
+        said = "confirmed" if self.confirmed else "NOT confirmed"
+        return f"{self.verdict}\n{said}; largest relative difference to what is stored: {self.largest_difference:.3g}"
+
+    def sheet(self) -> Sheet:
+        whole = self.verdict.sheet()
+        return replace(whole, notes=(str(self).splitlines()[-1].strip(), *whole.notes))
+
+    def plot(self) -> Plot:
+        """Both sides of the claim, as recomputed."""
+        return self.verdict.plot()
 
 
 def verdict_of(bundle: Bundle, values: Sequence[Number], bound: tuple[Number, Number]) -> Verdict:

@@ -21,6 +21,7 @@ from ...algorithms.registry import get_method
 from ...bounds.evaluation.evaluate import Bound
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_paper, get_theorem, is_paper
+from ...lossless import encode
 from ...storage import digest, keep, recall
 from ..statistics.alpha_budget import AlphaBudget
 from ..statistics.planning import seeds_to_support
@@ -28,7 +29,7 @@ from ..statistics.verdict import Verdict, judge, not_applicable
 from .experiments import cap_of, measure
 from .fingerprint import MEASUREMENT
 from .instance import Instance
-from .lossless import encode
+from .measures import judged
 from .method_of import Given
 from .registry import recipe_for
 from .values import evaluate_at
@@ -199,7 +200,8 @@ def _planned(
     cap = cap_of(theorem, problem, instance, bound, method)
     if bound.total is None or not 0 < bound.total < cap:
         return MINIMUM_SEEDS
-    return -(-max(MINIMUM_SEEDS, seeds_to_support(bound.total, cap, slack, alpha)) // 8) * 8
+    claim = judged(theorem.metric, bound.numbers, np.zeros(1), bound.total, cap)
+    return -(-max(MINIMUM_SEEDS, seeds_to_support(claim.bound, claim.cap, slack, alpha)) // 8) * 8
 
 
 def tasks_of(experiments: Sequence[Experiment], chunk: int = CHUNK) -> list[Task]:
@@ -356,13 +358,15 @@ def verdict_for(
     alpha = ledger.spend(experiment.name, actual_seeds=len(statistic))
     if not bound.admissible:
         return not_applicable(claim, f"condition {', '.join(bound.failed)} fails", instance=instance)
+    metric = experiment.theorem.metric
+    found = judged(metric, bound.numbers, statistic, bound.total, cap)  # type: ignore[arg-type]
     return judge(
-        statistic,
-        bound.total,  # type: ignore[arg-type]
+        found.values,
+        found.bound,
         alpha=alpha,
-        cap=cap,
+        cap=found.cap,
         certificates_kind=kind,
-        claim=claim,
+        claim=f"{claim}, how often it fails" if metric.failure else claim,
         instance=instance,
-        terms=bound.terms,
+        terms=None if metric.failure else bound.terms,
     )

@@ -16,6 +16,7 @@ from ..statistics.verdict import Outcome, Verdict, judge
 from .campaign import Experiment, verdict_for
 from .declaration import Probe
 from .experiments import Measured, measure
+from .measures import judged
 from .registry import declared, recipe_for
 from .values import evaluate_at
 
@@ -87,11 +88,13 @@ def _judged(found: Measured, bound: float | None, ledger: AlphaBudget, name: str
     assert bound is not None
     alpha = ledger.spend(name, actual_seeds=len(found.statistic))
     where = f"{found.instance.name}, T={found.instance.horizons[0]}"
+    about = found.bound.statement_itself.theorem.metric
+    claimed = judged(about, found.bound.numbers, found.statistic, bound, found.cap)
     return judge(
-        found.statistic,
-        bound,
+        claimed.values,
+        claimed.bound,
         alpha=alpha,
-        cap=found.cap,
+        cap=claimed.cap,
         certificates_kind=found.certificates,
         claim=f"negative control: {claim}",
         instance=where,

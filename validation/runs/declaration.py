@@ -52,6 +52,24 @@ class Counterexample:
 
 
 @dataclass(frozen=True)
+class InPractice:
+    """A problem on which a theorem's step size is compared with a grid, for docs/practice.md.
+
+    Args:
+        name: of its files. title: what it is, as a heading.
+        problem: a registered name, or a function that builds it. T: horizon, as the theorem counts it.
+        settings: hyperparameters that stay, by the theorem's symbols. few: a horizon that takes a second or two.
+    """
+
+    name: str
+    title: str
+    problem: str | Callable[[], Any]
+    T: int
+    settings: Mapping[str, int] = field(default_factory=dict)
+    few: int = 20
+
+
+@dataclass(frozen=True)
 class Runs:
     """How the theorems of a paper are run; every mapping is by theorem id.
 
@@ -69,6 +87,7 @@ class Runs:
         outside: controls with a step far outside the region.
         codes: theorem id, or `ID CASE` where there are several derivations -> the method's code, in each of its variants, as it
             stands beside the update equations that `fedco prove` takes (`proofs.code.Code`, `proofs.loops.LoopCode`).
+        practice: the problems of docs/practice.md.
         understated: controls on a problem whose objective gap is then declared too small.
     """
 
@@ -84,6 +103,7 @@ class Runs:
     understated: tuple[Probe, ...] = ()
     codes: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     instances: Mapping[str, tuple[Instance, ...]] = field(default_factory=dict)
+    practice: Mapping[str, tuple[InPractice, ...]] = field(default_factory=dict)
 
 
 def counts_rounds(schedule: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -84,3 +85,25 @@ def metric_cap(theorem: Theorem, problem: Any, moves: Callable[[], Method], step
     known = problem.certificates
     steepest = float(known["gradient_cap"].value) * radius if "gradient_cap" in known else float("inf")
     return min(float(known["objective_smoothness"].value) * radius**2 / 2, steepest)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What is judged of a bound: the mean of `values` is at most `bound`, and none of them is above `cap`."""
+
+    values: np.ndarray
+    bound: float
+    cap: float
+
+
+def judged(metric: Metric, numbers: Mapping[str, float], statistic: np.ndarray, bound: float, cap: float) -> Judged:
+    """The claim on expectations that a verdict is about: of a bound that may fail with probability delta, how often it does.
+
+    A bound that is not below the cap never fails, and says nothing: it is judged as it stands, as vacuous.
+
+    Args:
+        statistic: (seeds,) what the metric measures along each run. numbers: the values of the statement's symbols.
+    """
+    if not metric.failure or bound >= cap:
+        return Judged(statistic, bound, cap)
+    return Judged((statistic > bound).astype(float), numbers[metric.failure], 1.0)

@@ -12,8 +12,11 @@ import sympy as sp
 from ...algorithms import Method
 from ...algorithms.declared import DEFAULTS
 from ...algorithms.engine.method import annotation_of
+from ...algorithms.engine.schedule import Schedule
 from ...algorithms.registry import get_method
+from ...bounds.language.notation import STEP
 from ...bounds.language.reading import InputError
+from ...bounds.language.schedule import read_schedule
 from ...bounds.language.theorem import Theorem
 from .recipe import Build
 
@@ -53,9 +56,9 @@ def _hyperparameters(
         name = declared.name
         if name in formulas:
             value = sp.sympify(formulas[name]).xreplace(symbols)
-            if value.free_symbols:
-                raise InputError(_without_value(theorem, name, min(map(str, value.free_symbols))))
-            found[name] = float(value)
+            if unknown := value.free_symbols - {STEP}:
+                raise InputError(_without_value(theorem, name, min(map(str, unknown))))
+            found[name] = _declining(value) if STEP in value.free_symbols else float(value)
         elif name in values:
             found[name] = values[name]
         elif declared.default is MISSING and name in DEFAULTS:
@@ -65,6 +68,16 @@ def _hyperparameters(
         if name in found and annotation_of(declared).startswith(("int", "Batches")):
             found[name] = _whole(theorem, name, found[name])
     return found
+
+
+def _declining(formula: sp.Expr) -> Schedule:
+    """A step size that depends on the step, in which all symbols have values."""
+    found = read_schedule(formula)
+    if found is None:
+        raise InputError(
+            f"{formula}: wanted a step size such as a/(t + t0) with t0 > 0, and a whole number of steps K in floor(t/K)"
+        )
+    return Schedule(float(found.a), float(found.t0), found.root, int(found.every))
 
 
 def _without_value(theorem: Theorem, name: str, symbol: str) -> str:

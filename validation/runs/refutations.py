@@ -7,31 +7,37 @@ checks every fact about it, evaluates both sides again, and compares every numbe
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ... import __version__
+from ...bounds.audit.bundled import FOLDER, NO_READING
 from ...bounds.audit.necessary import kept_bundles
-from ...bounds.audit.refutation import Refutation
-from ...bounds.audit.refuted import refutations
+from ...bounds.audit.refutation import Case, Refutation, RefutationError
+from ...bounds.audit.refuted import evidence, refutations
+from ...bounds.registry import all_papers, get_paper, get_theorem
 from ...errors import InputError
 from ...suggestion import nearest
+from ..exact.problem import Instance
 from .bundle import FROM_DATA, Bundle, BundleError, Replay, Sides, from_dict, read, write
 from .bundle import replay as replay_bundle
 
+_WORDS = ("slip", "picture", "order", "evidence")
+"""Notes that are written as they are: nothing follows from them."""
 _COMPARED = ("claim", "mode", "problem", "certificates", "hyperparameters", "seeds", "notes", "values", "bound", "cap")
 
 
 def bundle_of(item: Refutation) -> Bundle:
-    """The bundle of a refutation, its instance rebuilt now.
+    """The bundle of a refutation, its instance rebuilt now and, where it is data, run now.
 
     Raises:
         RefutationError, InadmissibleError: the instance is not what it says, or a printed condition fails.
     """
-    case = item.case()
+    case = item.case() if item.data is None else run_now(item)
     item = item.graded(case)
     left, right = item.sides(case)
     certificates = {
@@ -40,7 +46,7 @@ def bundle_of(item: Refutation) -> Bundle:
     }
     return Bundle(
         claim=_claim(item),
-        recipe=item.name,
+        recipe=item.name if item.data is None else item.data["recipe"],
         mode="exact",
         problem=_plain({**case.problem, "parameters": dict(case.problem["parameters"])}),
         certificates=certificates,
@@ -53,7 +59,7 @@ def bundle_of(item: Refutation) -> Bundle:
             "instance": item.summary,
             "grade": item.grade,
             "status": item.word,
-            "reading": item.reading or "none is needed: the instance satisfies every assumption that fedco show prints",
+            "reading": item.reading or NO_READING,
             "choice": case.choice,
             "assumptions": {**case.assumptions, **{each.name: each.holds for each in item.checked(case)}},
             "assumption_checks": {each.name: list(each.how) for each in item.checked(case)},
@@ -61,8 +67,44 @@ def bundle_of(item: Refutation) -> Bundle:
             "observables": _plain(dict(case.observables)),
             "checked": list(case.facts),
             "findings": list(item.findings),
+            **(
+                {}
+                if item.data is None
+                else {part: item.data["notes"][part] for part in _WORDS if part in item.data["notes"]}
+            ),
         },
     )
+
+
+def run_now(item: Refutation) -> Case:
+    """The instance of a bundle with both sides, observables and checks as the method's own code gives them now.
+
+    Raises:
+        RefutationError: the instance is not what the bundle says.
+    """
+    from ..falsifier.confirm import Claimed, NotConfirmed, left_side
+    from ..falsifier.declared import target_of
+    from ..falsifier.lemma import Place
+
+    case = item.case()
+    given = case.problem["parameters"]
+    try:
+        target = target_of(get_theorem(item.claim), item.statement)
+        own = [name for name, binding in target.symbols.items() if binding.quantity.role == "constant"]
+        place = given.get("place")
+        if place is not None and target.link is None:
+            raise InputError("place: wanted none, as the claim is about a whole run")
+        claimed = Claimed(
+            Instance.from_dict({"settings": {}, **given["instance"]}),
+            {name: Fraction(value) for name, (value, _) in case.constants.items() if name in own},
+            {name: Fraction(value) for name, value in case.hyperparameters.items()},
+            None if given.get("interval") is None else (Fraction(given["interval"][0]), Fraction(given["interval"][1])),
+            None if place is None else Place(**place),
+        )
+        left, seen, checked = left_side(target, claimed)
+    except (NotConfirmed, InputError, ValueError, KeyError, TypeError) as error:
+        raise RefutationError(f"{item.name}: {error}") from error
+    return replace(case, left=left, observables=seen, facts=dict.fromkeys(checked, True))
 
 
 def _claim(item: Refutation) -> str:
@@ -112,17 +154,15 @@ class _Registry(Mapping[str, Callable[[Bundle], Sides]]):
             from ..falsifier.bundle import recompute
 
             return recompute
-        return _recompute(refutations()[name])
+        return _recompute({**refutations(), **evidence()}[name])
 
     def __iter__(self) -> Iterator[str]:
-        return iter((*refutations(), FROM_DATA))
+        return iter((*refutations(), *evidence(), FROM_DATA))
 
     def __len__(self) -> int:
-        return len(refutations()) + 1
+        return len(refutations()) + len(evidence()) + 1
 
 
-KEPT = Path(__file__).parents[2] / "docs" / "refutations"
-"""The bundles that come with fedco, in the repository as in an installed package."""
 REGISTRY: Mapping[str, Callable[[Bundle], Sides]] = _Registry()
 
 
@@ -135,19 +175,24 @@ def registry(method: Path | None) -> Mapping[str, Callable[[Bundle], Sides]]:
     return {FROM_DATA: partial(recompute, method=method)}
 
 
+def kept() -> dict[str, Path]:
+    """The bundles that come with the papers, by name."""
+    folders = [paper.file.folder / FOLDER for paper in all_papers() if paper.file is not None]
+    return {file.stem: file for folder in folders for file in sorted(folder.glob("*.json"))}
+
+
 def bundle_file(given: str) -> Path:
-    """The file of a bundle: the one that is there, else the refutation of this name that comes with fedco.
+    """The file of a bundle: the one that is there, else the refutation of this name that comes with a paper.
 
     Args:
-        given: a path; or a name as in `docs/refutations`, with or without that folder and `.json`.
+        given: a path; or a name, with or without a folder before it and `.json` behind it.
 
     Raises:
         InputError: there is neither; the message has the nearest names.
     """
     if Path(given).exists():
         return Path(given)
-    known = {file.stem: file for file in KEPT.glob("*.json")}
-    name = _name(given)
+    known, name = kept(), _name(given)
     if name not in known:
         raise InputError(
             f"{given[:60]}: wanted the file of a bundle or the name of a refutation; {nearest(name, known)}"
@@ -188,32 +233,14 @@ def replay(given: str | Path) -> Replay:
     return replay_bundle(named_bundle(str(given)), REGISTRY)
 
 
-def write_all(folder: Path) -> dict[str, Path]:
-    """Write every exact refutation; returns name -> file."""
-    return {name: write(bundle_of(item), folder / f"{name}.json") for name, item in refutations().items()}
-
-
-def rows(folder: Path) -> list[dict[str, str]]:
-    """Write every bundle to `folder`; returns rows for a table: claim, instance, reading, both sides, file."""
-    made = []
-    for name, item in refutations().items():
-        bundle = bundle_of(item)
-        path = write(bundle, folder / f"{name}.json")
-        made.append(
-            {
-                "name": name,
-                "claim": bundle.claim,
-                "instance": str(bundle.notes["instance"]),
-                "grade": str(bundle.notes["grade"]),
-                "reading": str(bundle.notes["reading"]),
-                "left": f"{float(bundle.values[0]):.6g}",
-                "right": f"{float(bundle.bound[1]):.6g}",
-                "file": f"{folder.name}/{path.name}",
-            }
-        )
-    return made
+def write_again(names: Iterable[str] = ()) -> Iterator[Path]:
+    """Compute the named refutations again, or all of them, and write their files in the folders of their papers."""
+    known = {**refutations(), **evidence()}
+    for name in names or known:
+        paper = get_paper(known[name].claim.partition(".")[0])
+        yield write(bundle_of(known[name]), paper.written.folder / FOLDER / f"{name}.json")
 
 
 if __name__ == "__main__":
-    for target in write_all(Path(sys.argv[1] if len(sys.argv) > 1 else "docs/refutations")).values():
+    for target in write_again(sys.argv[1:]):
         print(target)

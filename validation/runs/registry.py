@@ -12,7 +12,7 @@ from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_paper, get_theorem, is_paper, paper_keys, paper_of
 from ..lemmas.link import LemmaChain
-from .declaration import Counterexample, Runs
+from .declaration import Counterexample, InPractice, Runs
 from .method_of import Given, build_of, steps_of
 from .recipe import Recipe
 from .sweep import Sweep
@@ -96,6 +96,11 @@ def why_without(theorem_id: str) -> str:
 def chains() -> dict[str, LemmaChain]:
     """Every chain of lemmas, by theorem id."""
     return {name: chain for paper in paper_keys() for name, chain in runs_of(paper).chains.items()}
+
+
+def in_practice() -> dict[str, tuple[InPractice, ...]]:
+    """The problems of docs/practice.md, by theorem id."""
+    return {name: found for paper in paper_keys() for name, found in runs_of(paper).practice.items()}
 
 
 def chain_for(theorem_id: str) -> LemmaChain:

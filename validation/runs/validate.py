@@ -35,6 +35,7 @@ from .fingerprint import MEASUREMENT
 from .generate import instances_of
 from .instance import Instance
 from .limits import HOURS, check_experiments
+from .measures import judged
 from .method_of import Given, fixed_by
 from .registry import recipe_for
 
@@ -210,12 +211,14 @@ DIVISORS = tuple(10**power for power in range(1, 10))
 def _control(result: ExperimentResult, name: str, ledger: AlphaBudget) -> Verdict:
     """The first verdict REFUTED of a bound divided by 10, 100, ...; each divisor is tested at an equal share of alpha."""
     alpha = ledger.spend(name, actual_seeds=len(result.statistic)) / len(DIVISORS)
+    metric, numbers = result.experiment.theorem.metric, result.bound.numbers
     for divisor in DIVISORS:
+        claim = judged(metric, numbers, result.statistic, result.bound.total / divisor, result.cap)
         verdict = judge(
-            result.statistic,
-            result.bound.total / divisor,
+            claim.values,
+            claim.bound,
             alpha=alpha,
-            cap=result.cap,
+            cap=claim.cap,
             certificates_kind=result.certificates,
             claim=f"negative control: {result.experiment.theorem.id} divided by {divisor:,}",
             instance=f"{result.experiment.instance.name}, T={result.experiment.T}",

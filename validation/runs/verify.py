@@ -16,12 +16,12 @@ from typing import Any
 from ...bounds.files import is_file
 from ...bounds.registry import get_theorem
 from ...errors import InputError
+from ...lossless import decode
 from ...storage import DamagedError, read_json
 from ..statistics.alpha_budget import AlphaBudget
 from .campaign import Experiment, chunks_of, conclude, run_task
 from .instance import Instance
 from .limits import check_experiments
-from .lossless import decode
 from .validate import RESULTS, versions
 
 CASES = 3

@@ -32,8 +32,9 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ...lossless import Number as Number
+
 Array: TypeAlias = NDArray[np.float64]
-Number: TypeAlias = int | float | Fraction
 
 #: The fixed grid of betting fractions. Small ones serve rare large values (U/B large), those near 1 serve X close to 0.
 GRID: tuple[Fraction, ...] = tuple(

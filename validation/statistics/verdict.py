@@ -21,6 +21,8 @@ import numpy as np
 
 from ...bounds.evaluation.without_running import is_vacuous
 from ...bounds.language.result import AbstractResult, Cell, Sheet, Table
+from ...errors import InputError
+from ...figures import Axis, Plot, bar_plot
 from .evalues import (
     Array,
     Bracket,
@@ -125,6 +127,20 @@ class Verdict(AbstractResult):
         plain["outcome"] = str(self.outcome)
         plain["note"] = _ONE_INSTANCE
         return {name: _json_safe(value) for name, value in plain.items()}
+
+    def plot(self) -> Plot:
+        """What was measured, the bound, and the cap, as far as they are known.
+
+        Raises:
+            InputError: none of them is: the claim was not tried.
+        """
+        known = {"measured": self.empirical, "bound": self.bound, "cap": self.cap}
+        sides = {name: float(value) for name, value in known.items() if value is not None}
+        if not sides:
+            raise InputError(f"plot: {self.claim} was not tried: {self.reason}; wanted a verdict with numbers")
+        return bar_plot(
+            {"value": sides}, title=f"{self.claim} on {self.instance}: {self.outcome}", axis=Axis("value", "1")
+        )
 
     def row(self) -> tuple[Cell, ...]:
         """The cells of the verdict under `VERDICT_COLUMNS`."""

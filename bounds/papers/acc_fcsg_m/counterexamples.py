@@ -56,36 +56,6 @@ def scalar_constants(known: Mapping[str, Any], **why: str) -> dict[str, tuple[An
     return {name: (value, {**_WHY, **why}[name]) for name, value in {**known, "F_gap": Q(0)}.items()}
 
 
-@refutes(
-    THEOREM,
-    "acc_fcsg_m.printed_conditions",
-    slip="the conditions that the proof uses: the bundle most_charitable",
-    alternatives={"the conditions that the proof uses: the bundle most_charitable": "refuted"},
-)
-def printed_conditions() -> Case:
-    """100 noiseless clients, half with slope 1 + clip(y), half with slope -1, started at the minimiser, printed step
-    sizes."""
-    radius = Q(1, 2)
-    known = lab.constants(1 + radius, 1, 1)
-    q, T, N, b, B = 4, 40, 100, 10**5, 10**4
-    alpha = 1 / (6 * q * smoothness(known))
-    beta = 5 * smoothness(known) * alpha
-    path = lab.run("acc_fcsg_m", [lambda y: 1 + clip(y, radius), lambda y: Q(-1)], alpha, beta, q, T, Q(0))
-    return Case(
-        {
-            "name": "two groups of equal clients",
-            "parameters": {"offsets": [1, -1], "curvatures": [1, 0], "radius": radius, "start": 0},
-        },
-        scalar_constants(known),
-        {"alpha": alpha, "beta": beta, "q": q, "m": 1, "b": b, "B": B, "N": N, "T": T},
-        path.average(lambda x: clip(x, radius) / 2),
-        {"the groups have the same size": N % 2 == 0},
-        picture=clipped((1, -1), (1, 0), radius),
-        clients=scalar_clients([[(1, 1)], [(-1, 0)]], radius),
-        choice=C_READING,
-    )
-
-
 @refutes(THEOREM, "acc_fcsg_m.lost_inner_lipschitz", variant="inner_lipschitz", slip="6 beta L_f^2 L_g^2/(N b)")
 def lost_inner_lipschitz() -> Case:
     """One client, f = H_1(y) + xi y with xi = +-1 behind g = 1000 x, 40 steps: exact second moments."""
@@ -292,38 +262,6 @@ def lost_sum() -> Case:
             {f"model {k}": x for k, x in enumerate(models, start=1)},
         ),
         choice="the deviation is that of one client n: the printed line has no sum over the clients",
-    )
-
-
-@refutes(
-    "acc_fcsg_m.lemma_d_3",
-    "acc_fcsg_m.first_block",
-    reading="u_1 is not averaged before the first step, as line 2 of Algorithm 2 prints",
-    alternatives={"u_1 is averaged before the first step, which line 2 of Algorithm 2 does not say": "not refuted"},
-)
-def first_block() -> Case:
-    """Two noiseless linear clients, F_1 = x and F_2 = -x: until the first communication their estimates stay 1 and -1."""
-    N, q, b = 2, 3, 10
-    known = lab.constants(1, 1, 1)
-    alpha, beta, _ = proof_parameters(known, q, b, N)
-    path = lab.run("acc_fcsg_m", [lambda _: Q(1), lambda _: Q(-1)], alpha, beta, q, q, Q(0))
-    used = path.used[1:]
-    return Case(
-        {"name": "two linear clients", "parameters": {"slopes": [1, -1], "start": 0, "steps": q}},
-        _of_lemma(
-            known,
-            "L_f",
-            "L_g",
-            "S_f",
-            "S_g",
-            L_f="|f'| = 1",
-            S_f="f is linear: every positive number is a Lipschitz constant",
-        ),
-        {"alpha": alpha, "beta": beta, "q": q, "N": N, "b": b},
-        lab.mean([lab.dispersion(u) for u in used]),
-        {"the mean of the estimates is 0": all(lab.mean(u) == 0 for u in used)},
-        observables={"update_sq": lab.mean([lab.mean(u) ** 2 for u in used])},
-        choice="u_1 is not averaged before the first step, as line 2 of Algorithm 2 prints it; the average is over t = 1..q",
     )
 
 

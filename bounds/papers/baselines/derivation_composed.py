@@ -4,17 +4,31 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ...proof.author import MEAN, MEAN_SQUARE, Act, Derivation, Proof, Reader, Term, Var, quantity, sq, total, value
+from ...proof.author import (
+    MEAN,
+    MEAN_SQUARE,
+    Act,
+    Derivation,
+    Proof,
+    Reader,
+    Signomial,
+    Term,
+    Var,
+    quantity,
+    sq,
+    total,
+    value,
+)
 from ...proof.tactics import smooth_composition, smooth_descent, smooth_mean, variance_of_mean
 
 X, U, AFTER, NEXT_U = Var("x"), Var("u"), Var("x", 1), Var("u", 1)
 
 
 class Scgd:
-    """SCGD: the value that each client uses, and the direction, at step 0 and later."""
+    """SCGD: the value that each client uses, and the direction, at step 0 and later; `young`: at least 1 + gamma."""
 
-    def __init__(self, s: Reader):
-        self.s, proof = s, Proof(s, time="independence")
+    def __init__(self, s: Reader, young: Signomial):
+        self.s, self.young, proof = s, young, Proof(s, time="independence")
         self.proof, self.clients = proof, proof.clients(s.N)
         self.inner, self.outer = (proof.batch(name, s.b, "independence") for name in "ij")
         proof.source("z", "n i", "independence")
@@ -98,10 +112,10 @@ class Scgd:
         values = "value clients", "value batch", "value noise"
         proof.claim(f"here, {kind}", sq(here) <= (1 - share) ** 2 * A + noise, *values, updated)
         kept = 1 - s.gamma if kind == "later" else 0 * s.gamma
-        drift = 2 / s.gamma * s.C_g**2 * s.eta**2 * self.moment
+        drift = self.young / s.gamma * s.C_g**2 * s.eta**2 * self.moment
         proof.claim(
             f"error, {kind}",
-            quantity("A", 1) <= kept * A + 2 * noise + drift,
+            quantity("A", 1) <= kept * A + self.young * noise + drift,
             "moved",
             given={f"here, {kind}": 1 + s.gamma, f"length, {kind}": (1 + 1 / s.gamma) * s.C_g**2 * s.eta**2},
             squares=(s.gamma * here - away,),
@@ -111,7 +125,16 @@ class Scgd:
 
 def scgd(s: Reader) -> Derivation:
     """Section 4."""
-    method = Scgd(s)
+    return _scgd(s, 2 * s.gamma**0)
+
+
+def scgd_sharpened(s: Reader) -> Derivation:
+    """Section 4: Young's inequality with gamma, nothing of 1 + gamma rounded up."""
+    return _scgd(s, 1 + s.gamma)
+
+
+def _scgd(s: Reader, young: Signomial) -> Derivation:
+    method = Scgd(s, young)
     proof, moved, gradient, kinds = method.proof, method.moved, method.gradient, ("first", "later")
     A = proof.quantity("A", sq(U - method.g(X)))
     P = proof.quantity("P", sq(gradient - proof.given(moved)))
@@ -133,10 +156,10 @@ def scgd(s: Reader) -> Derivation:
         method.estimate(kind)
     fresh = s.gamma**2 * s.delta_g**2 / s.b
     proof.claim("bias", quantity("P") <= method.by_value * (A + fresh), "bias, later", why="(1 - gamma)^2 <= 1")
-    rest = 2 * s.gamma * s.delta_g**2 / (s.N * s.b) + 2 * s.eta**2 * s.C_g**2 * method.moment / s.gamma**2
+    rest = young * (s.gamma * s.delta_g**2 / (s.N * s.b) + s.eta**2 * s.C_g**2 * method.moment / s.gamma**2)
     proof.claim(
         "values",
-        total("P") <= method.by_value * (s.delta_g**2 / s.b * (1 + 2 / (s.N * s.gamma)) + s.T * (fresh + rest)),
+        total("P") <= method.by_value * (s.delta_g**2 / s.b * (1 + young / (s.N * s.gamma)) + s.T * (fresh + rest)),
         proof.at_start("bias, first"),
         proof.sum("bias", start=1),
         proof.at_start("error, first"),

@@ -15,8 +15,7 @@ from ...audit.findings import Evidence, confirm
 from ...language.dimension import INNER, OBJECTIVE
 from ...registry import get_theorem as find
 from . import PAPER
-from . import instances as cases
-from .checks import THEOREM_1, THEOREM_2, below, shown
+from .checks import THEOREM_1, THEOREM_2, below, clip, shown
 
 Q = Fraction
 
@@ -77,8 +76,8 @@ def exponent_one() -> Evidence:
     for steps in (10, 100, 1000):
         w, slopes = Q(3), set()
         for _ in range(steps):
-            slopes.add(cases.HUBER(w))
-            w -= Q(1, steps) * cases.HUBER(w)
+            slopes.add(clip(w))
+            w -= Q(1, steps) * clip(w)
         ends[steps] = (w, slopes)
     return confirm(all(end == (2, {1}) for end in ends.values()), end_points={k: str(w) for k, (w, _) in ends.items()})
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
+from functools import partial
 
 from ...proof.author import Derivation, Reader, Signomial, Var, quantity, sq, value
-from ...proof.tactics import Sgd, unlike_descent, variance_of_mean
+from ...proof.tactics import Sgd, unlike_descent, unlike_rounds
 
 X, AFTER = Var("x"), Var("x", 1)
 
@@ -13,20 +15,20 @@ X, AFTER = Var("x"), Var("x", 1)
 class Least(Sgd):
     """Minibatch SGD on an objective that is least at x_*: the noise of a step, and what smoothness says of it."""
 
-    def __init__(self, s: Reader):
-        super().__init__(s, pooled=True)
+    def __init__(self, s: Reader, declining: Signomial | None = None, *, exact: bool = False):
+        super().__init__(s, pooled=True, declining=declining, exact=exact)
         self.s, proof = s, self.proof
         self.least, self.slope = proof.minimiser(), self.full(X)
-        self.variance = s.sigma**2 / (s.N * s.b)
         self.gap = value("F", X) - value("F", self.least)
         self.distance = sq(X - self.least)
         proof.bound("L_bar", *proof.points, of="F", name="smooth")
-        variance_of_mean(proof, "noise", self.noise, "n i", s.sigma**2, proof.bound("sigma", self.sampled))
+        self.variance = self.average_noise(s)
+        self.moved = ("step",) if exact else ("step", "noise")
         proof.update("x", name="step")
 
     def approach(self, tangent: str, kept: Signomial) -> None:
         """||x[+1] - x_*||^2 <= kept ||x - x_*||^2 + eta^2 variance, with `tangent` for a convex F."""
-        s, proof = self.s, self.proof
+        s, proof, eta = self.s, self.proof, self.eta
         proof.quantity("distance", self.distance)
         nearer = X - 1 / s.L_bar * self.slope
         proof.smooth("F", "smooth", s.L_bar, X, nearer)
@@ -39,46 +41,89 @@ class Least(Sgd):
         )
         proof.claim(
             "approach",
-            quantity("distance", 1) <= kept * quantity("distance") + s.eta**2 * self.variance,
-            *("step", "noise"),
-            given={tangent: 2 * s.eta, "slope": s.eta / s.L_bar},
+            quantity("distance", 1) <= kept * quantity("distance") + eta**2 * self.variance,
+            *self.moved,
+            given={tangent: 2 * eta, "slope": eta / s.L_bar},
             why="||x - x_*||^2 - 2 eta <grad F, x - x_*> + eta^2 ||grad F||^2",
         )
 
-    def descended(self, growth: Signomial) -> Derivation:
-        """The gap contracts where `steep` says that 2 growth (F(x) - F(x_*)) <= ||grad F(x)||^2."""
-        s, proof = self.s, self.proof
+    def descent(self, growth: Signomial, *, whole: bool = False) -> Signomial:
+        """gap[+1] <= factor gap + noise, where `steep` says that 2 growth (F(x) - F(x_*)) <= ||grad F(x)||^2; the factor.
+
+        `whole`: nothing of the squared gradient is left out.
+        """
+        s, proof, eta = self.s, self.proof, self.eta
         proof.quantity("gap", self.gap)
         proof.smooth("F", "smooth", s.L_bar, X, AFTER)
-        noise = s.L_bar * s.eta**2 / 2 * self.variance
+        kept = eta - s.L_bar * eta**2 / 2 if whole else eta / 2
+        factor = 1 - 2 * growth * kept
         proof.claim(
             "descent",
-            quantity("gap", 1) <= (1 - growth * s.eta) * quantity("gap") + noise,
-            *("step", "noise"),
-            given={"descent lemma": 1, "steep": s.eta / 2},
-            why="F[+1] <= F - eta/2 ||grad F||^2 + L_bar eta^2/2 variance",
+            quantity("gap", 1) <= factor * quantity("gap") + s.L_bar * eta**2 / 2 * self.variance,
+            *self.moved,
+            given={"descent lemma": 1, "steep": kept},
+            why="F[+1] <= F - (eta - L_bar eta^2/2) ||grad F||^2 + L_bar eta^2/2 variance",
         )
-        return self.closed("descent", "gap", growth, s.L_bar * s.eta * self.variance / (2 * growth), "F_gap")
+        return factor
 
-    def closed(self, step: str, of: str, growth: Signomial, rest: Signomial, start: str) -> Derivation:
-        """A contraction by 1 - growth eta at every step, from a bound at the start."""
-        proof, s = self.proof, self.s
-        proof.contraction(step, of, 1 - growth * s.eta, rest, name="contraction")
+    def descended(self, growth: Signomial, *, whole: bool = False) -> Derivation:
+        """The gap contracts."""
+        s = self.s
+        rest = s.L_bar * self.eta * self.variance / (2 * growth)
+        if whole:
+            rest = (1 + s.L_bar * self.eta) / 2 * rest
+        return self.closed("descent", "gap", self.descent(growth, whole=whole), rest, "F_gap")
+
+    def slowing(self, growth: Signomial) -> Derivation:
+        """The gap with the weight (t + t0)^2, for step sizes a/(t + t0)."""
+        s, proof = self.s, self.proof
+        clock = proof.clock(s.t0)
+        factor = self.descent(growth)
+        noise = s.L_bar / 2 * (1 + 1 / s.t0) ** 2 * s.a**2 * self.variance
+        left = clock**2 - (clock + 1) ** 2 * factor
+        proof.claim(
+            "weighted",
+            (clock + 1) ** 2 * quantity("gap", 1) <= clock**2 * quantity("gap") + noise,
+            given={"descent": (clock + 1) ** 2, proof.least("minimiser", X): left},
+            why="(s + 1)^2 (1 - a growth/s) <= s^2 and (s + 1)^2/s^2 <= (1 + 1/t0)^2, at s = t + t0",
+        )
+        summed = proof.weighted("weighted", {"gap": clock**2})
+        proof.bound("F_gap", of="gap", name="start")
+        return proof.qed(summed, "start", metric="gap", model="x", inside={"a": Fraction(2), "t0": Fraction(2)})
+
+    def closed(self, step: str, of: str, factor: Signomial, rest: Signomial, start: str) -> Derivation:
+        """A contraction at every step, from a bound at the start."""
+        proof = self.proof
+        proof.contraction(step, of, factor, rest, name="contraction")
         proof.bound(start, of=of, name="start")
         return proof.qed("contraction", "start", metric=of, model="x", inside={"eta": Fraction(1, 2)})
 
 
 def sgd_convex(s: Reader) -> Derivation:
     """Section 1."""
+    return _convex(s, 2 * s.eta**2, {})
+
+
+def sgd_convex_sharpened(s: Reader) -> Derivation:
+    """Section 1: eta^2 of the noise is that of the step, L_bar eta^3 that of the descent."""
+    given = {"convexity": 2 * s.eta, "descent lemma": 2 * s.eta}
+    return _convex(s, s.eta**2 + s.L_bar * s.eta**3, given)
+
+
+def _convex(s: Reader, noise: Signomial, given: Mapping[str, Signomial]) -> Derivation:
+    """The distance falls by 2 eta times the gap, but for the noise times a number; `given`: the multipliers that do not follow."""
     sgd = Least(s)
     proof = sgd.proof
     proof.quantity("distance", sgd.distance)
     proof.quantity("gap", value("F", AFTER) - value("F", sgd.least))
+    convex = proof.convex("convexity", X, sgd.least)
     proof.smooth("F", "smooth", s.L_bar, X, AFTER)
     proof.claim(
         "approach",
-        2 * s.eta * quantity("gap") <= quantity("distance") - quantity("distance", 1) + 2 * s.eta**2 * sgd.variance,
-        *("step", "noise", proof.convex("convexity", X, sgd.least), "descent lemma"),
+        2 * s.eta * quantity("gap") <= quantity("distance") - quantity("distance", 1) + noise * sgd.variance,
+        *(name for name in ("step", "noise", convex, "descent lemma") if name not in given),
+        given=given,
+        squares=(sgd.slope,) if given else (),
         why="||x - x_*||^2 - 2 eta <grad F, x - x_*> + eta^2 ||grad F||^2, and 2 eta times the descent",
     )
     proof.sum("approach")
@@ -99,21 +144,44 @@ def sgd_strongly_convex(s: Reader) -> Derivation:
     """Section 2."""
     sgd = Least(s)
     sgd.approach(sgd.proof.bound("mu", X, sgd.least, of="F", name="tangent"), 1 - s.mu * s.eta)
-    return sgd.closed("approach", "distance", s.mu, s.eta * sgd.variance / s.mu, "D")
+    return sgd.closed("approach", "distance", 1 - s.mu * s.eta, s.eta * sgd.variance / s.mu, "D")
 
 
-def sgd_pl(s: Reader) -> Derivation:
+def sgd_strongly_convex_declining(s: Reader) -> Derivation:
+    """Section 5: the squared distance, with the weight (t + t0)^2."""
+    sgd = Least(s, declining=s.t0)
+    proof = sgd.proof
+    clock = proof.clock(s.t0)
+    sgd.approach(proof.bound("mu", X, sgd.least, of="F", name="tangent"), 1 - s.mu * sgd.eta)
+    noise = (1 + 1 / s.t0) ** 2 * s.a**2 * sgd.variance
+    proof.claim(
+        "weighted",
+        (clock + 1) ** 2 * quantity("distance", 1) <= clock**2 * quantity("distance") + noise,
+        given={"approach": (clock + 1) ** 2},
+        why="(s + 1)^2 (1 - mu a/s) <= s^2 and (s + 1)^2/s^2 <= (1 + 1/t0)^2, at s = t + t0",
+    )
+    summed = proof.weighted("weighted", {"distance": clock**2})
+    proof.bound("D", of="distance", name="start")
+    return proof.qed(summed, "start", metric="distance", model="x", inside={"a": Fraction(2), "t0": Fraction(2)})
+
+
+def sgd_pl(s: Reader, *, whole: bool = False) -> Derivation:
     """Section 3."""
     sgd = Least(s)
-    proof = sgd.proof
-    proof.bound("kappa", X, of="F", name="steep")
-    return sgd.descended(s.kappa)
+    sgd.proof.bound("kappa", X, of="F", name="steep")
+    return sgd.descended(s.kappa, whole=whole)
 
 
-def sgd_strongly_convex_gap(s: Reader) -> Derivation:
-    """Section 2: strong convexity implies the Polyak-Lojasiewicz inequality."""
+def sgd_strongly_convex_gap(s: Reader, *, whole: bool = False) -> Derivation:
+    """Section 2."""
     sgd = Least(s)
-    proof, least = sgd.proof, sgd.least
+    steep(sgd)
+    return sgd.descended(s.mu, whole=whole)
+
+
+def steep(sgd: Least) -> None:
+    """Strong convexity implies the Polyak-Lojasiewicz inequality."""
+    s, proof, least = sgd.s, sgd.proof, sgd.least
     proof.bound("mu", X, least, of="F", name="tangent")
     proof.claim(
         "steep",
@@ -122,7 +190,82 @@ def sgd_strongly_convex_gap(s: Reader) -> Derivation:
         squares=(sgd.slope - s.mu * (X - least),),
         why="the least value of the tangent with the square",
     )
-    return sgd.descended(s.mu)
+
+
+def sgd_pl_declining(s: Reader) -> Derivation:
+    """Section 5."""
+    sgd = Least(s, declining=s.t0)
+    sgd.proof.bound("kappa", X, of="F", name="steep")
+    return sgd.slowing(s.kappa)
+
+
+def sgd_strongly_convex_gap_declining(s: Reader) -> Derivation:
+    """Section 5."""
+    sgd = Least(s, declining=s.t0)
+    steep(sgd)
+    return sgd.slowing(s.mu)
+
+
+def descended(s: Reader, *, exact: bool) -> Derivation:
+    """The sum of the descent."""
+    descent = Sgd(s, pooled=True, exact=exact)
+    descent.proof.bound("L_bar", *descent.proof.points, of="F", name="smooth")
+    descent.proof.update("x", name="mean")
+    descent.descend(s, s.L_bar, 0 * s.L_bar)
+    return descent.proved("descent, summed", "infimum")
+
+
+def gd(s: Reader) -> Derivation:
+    """Section 7: the squared gradient, without any convexity."""
+    return descended(s, exact=True)
+
+
+def sgd_probable(s: Reader) -> Derivation:
+    """Section 8."""
+    return descended(s, exact=False)
+
+
+def gd_convex(s: Reader) -> Derivation:
+    """Section 7: 2 eta t times the gap, plus the squared distance, does not grow."""
+    descent = Least(s, exact=True)
+    proof = descent.proof
+    weight = 2 * s.eta * (proof.clock(s.eta**0) - 1)
+    proof.quantity("distance", descent.distance)
+    proof.quantity("gap", descent.gap)
+    lemma = proof.smooth("F", "smooth", s.L_bar, X, AFTER)
+    lower = quantity("gap", 1) <= quantity("gap") - s.eta / 2 * sq(descent.slope)
+    proof.claim("descent", lower, "step", given={lemma: 1})
+    proof.claim(
+        "approach",
+        2 * s.eta * quantity("gap") <= quantity("distance") - quantity("distance", 1) + s.eta**2 * sq(descent.slope),
+        "step",
+        given={proof.convex("convexity", X, descent.least): 2 * s.eta},
+        why="||x - x_*||^2 - 2 eta <grad F, x - x_*> + eta^2 ||grad F||^2",
+    )
+    proof.claim(
+        "weighted",
+        (weight + 2 * s.eta) * quantity("gap", 1) + quantity("distance", 1)
+        <= weight * quantity("gap") + quantity("distance"),
+        given={"descent": weight + 2 * s.eta, "approach": 1},
+        why="2 eta (t + 1) times the descent, and the approach",
+    )
+    summed = proof.weighted("weighted", {"gap": weight, "distance": s.eta**0})
+    proof.bound("D", of="distance", name="start")
+    return proof.qed(summed, "start", metric="gap", model="x", inside={"eta": Fraction(1, 2)})
+
+
+def gd_strongly_convex(s: Reader) -> Derivation:
+    """Section 7."""
+    descent = Least(s, exact=True)
+    descent.approach(descent.proof.bound("mu", X, descent.least, of="F", name="tangent"), 1 - s.mu * s.eta)
+    return descent.closed("approach", "distance", 1 - s.mu * s.eta, 0 * s.mu, "D")
+
+
+def gd_pl(s: Reader) -> Derivation:
+    """Section 7."""
+    descent = Least(s, exact=True)
+    descent.proof.bound("kappa", X, of="F", name="steep")
+    return descent.descended(s.kappa)
 
 
 def local_sgd_pl(s: Reader) -> Derivation:
@@ -137,11 +280,52 @@ def local_sgd_pl(s: Reader) -> Derivation:
     return proof.qed(*reasons, metric="gap", model="x", inside={"eta": Fraction(1, 2)})
 
 
+def local_sgd_strongly_convex(s: Reader) -> Derivation:
+    """Section 6."""
+    sgd = unlike_rounds(s)
+    proof, here, least = sgd.proof, sgd.clients(X), sgd.proof.minimiser()
+    gap, slope, mean = value("F", here) - value("F", least), sgd.full(here), sgd.clients(sgd.gradient(X))
+    distance, nearer = sq(here - least), here - 1 / s.L * slope
+    proof.quantity("gap", gap)
+    proof.quantity("distance", distance)
+    lemma = proof.smooth("F", "smooth", s.L, here, nearer)
+    proof.claim("slope", sq(slope) <= 2 * s.L * gap, proof.least("minimiser", nearer), lemma)
+    proof.bound("mu", here, least, of="F", name="tangent")
+    above = proof.least("minimiser", here, name="above the minimum")
+    bias = s.L**2 * s.eta * (1 / s.mu + 2 * s.eta)
+    noise = s.eta**2 * s.sigma**2 / (s.N * s.b)
+    proof.claim(
+        "approach",
+        quantity("distance", 1) <= quantity("distance") - s.eta * quantity("gap") + bias * quantity("X") + noise,
+        *("mean", "noise"),
+        given={"tangent": 2 * s.eta, "slope": 2 * s.eta**2, above: s.eta - 4 * s.eta**2 * s.L, "bias": bias / s.L**2},
+        squares=(mean - slope + s.mu * (here - least), mean - 2 * slope),
+        why="2<a, b> <= ||a||^2/mu + mu ||b||^2 for the bias a of the mean gradient, and ||c||^2 <= 2 ||grad F||^2 + 2 ||a||^2",
+    )
+    proof.bound("D", of="distance", name="nearby")
+    reasons = proof.sum("approach"), "nearby", "consensus"
+    return proof.qed(*reasons, metric="gap", model="x", inside={"eta": Fraction(1, 4)})
+
+
 DERIVATIONS = (
     ("sgd_convex", sgd_convex),
     ("sgd_convex_distance", sgd_convex_distance),
     ("sgd_strongly_convex", sgd_strongly_convex),
     ("sgd_strongly_convex_gap", sgd_strongly_convex_gap),
+    ("sgd_strongly_convex_declining", sgd_strongly_convex_declining),
+    ("sgd_strongly_convex_gap_declining", sgd_strongly_convex_gap_declining),
     ("sgd_pl", sgd_pl),
+    ("sgd_pl_declining", sgd_pl_declining),
+    ("gd", gd),
+    ("gd_convex", gd_convex),
+    ("gd_strongly_convex", gd_strongly_convex),
+    ("gd_pl", gd_pl),
     ("local_sgd_pl", local_sgd_pl),
+    ("sgd_probable", sgd_probable),
+    ("local_sgd_strongly_convex", local_sgd_strongly_convex),
+)
+SHARPENED = (
+    ("sgd_convex", sgd_convex_sharpened),
+    ("sgd_strongly_convex_gap", partial(sgd_strongly_convex_gap, whole=True)),
+    ("sgd_pl", partial(sgd_pl, whole=True)),
 )

@@ -1,17 +1,25 @@
-"""Local-SCGDM: the checks behind the findings; exact rationals, each from scratch."""
+"""Local-SCGDM: the checks behind the findings. Whole runs are read off the bundles in `refutations/`, which `fedco replay` runs again."""
 
 from __future__ import annotations
 
 from fractions import Fraction as Q
 from itertools import product
+from typing import Any
 
 from ...audit.findings import Evidence, confirm
-from . import instances as instances
-from .instances import ONE, clip, huber
+from ...audit.refuted import Kept, kept
 
 _MAIN = "local_scgdm.theorem_3_4"
-_KEEP = 200
-"""Bits kept where a trajectory is long: an error far below every margin that is claimed."""
+ONE = Q(1)
+
+
+def clip(y: Q) -> Q:
+    """The derivative of Huber's function: 1-Lipschitz, at most 1."""
+    return max(-ONE, min(ONE, y))
+
+
+def huber(y: Q) -> Q:
+    return y * y / 2 if abs(y) <= 1 else abs(y) - Q(1, 2)
 
 
 def printed(values: dict, label: str = "printed", name: str = _MAIN) -> tuple[float, tuple[str, ...]]:
@@ -23,68 +31,79 @@ def printed(values: dict, label: str = "printed", name: str = _MAIN) -> tuple[fl
     return float(found.total or 0.0), found.failed
 
 
+def instance(variant: str = "") -> Kept:
+    """An instance of Theorem 3.4."""
+    return kept(f"{_MAIN}.{variant}" if variant else _MAIN)
+
+
+def slope_of_objective(found: Kept, x: Q) -> Any:
+    """F'(x)."""
+    assert found.case.clients is not None
+    return found.case.clients.objective.derivative.at(x)
+
+
 # --- the theorem -----------------------------------------------------------------------------------------------------
 
 
 def heterogeneity() -> Evidence:
-    """FROZEN: the gradient is 1 at every step, the largest value that C_f C_g allows, and the bound is about 25/32."""
-    case = instances.FROZEN
-    bound, failed = printed(case.values())
-    left = case.left()
-    return confirm(left == 1 and bound < 0.7813 and not failed, left=str(left), printed_bound=bound, T=case.T)
+    """The gradient is 1 at every step, the largest value that C_f C_g allows, and the bound is about 25/32."""
+    found = instance()
+    bound, failed = printed(found.case.values)
+    left, T = found.left[0], found.case.values["T"]
+    return confirm(left == 1 and bound < 0.7813 and not failed, left=str(left), printed_bound=bound, T=T)
 
 
 def leaves_the_optimum() -> Evidence:
-    """LEAVES: x_0 is the minimiser, there is no noise, and the average squared gradient is 0.155."""
-    case = instances.LEAVES
-    bound, failed = printed(case.values())
-    left = case.left(_KEEP)
-    facts = case.gradient(case.start) == 0 and left > Q(155, 1000) and bound < 1e-10 and not failed
-    return confirm(facts, left=float(left), printed_bound=bound, T=case.T)
+    """x_0 is the minimiser, there is no noise, and the average squared gradient is 0.155."""
+    found = instance("leaves")
+    bound, failed = printed(found.case.values)
+    left, start = found.left[0], Q(found.case.problem["parameters"]["instance"]["parameters"]["start"])
+    facts = slope_of_objective(found, start) == 0 and left > Q(155, 1000) and bound < 1e-10 and not failed
+    return confirm(facts, left=float(left), printed_bound=bound, T=found.case.values["T"])
 
 
 def equal_inner_functions() -> Evidence:
-    """OUTER: g_1 = g_2, T = 3, and the left side is more than 10000 times the bound."""
-    case = instances.OUTER
-    bound, failed = printed(case.values())
-    left = case.left()
-    return confirm(float(left) > 1e4 * bound > 0 and not failed, left=float(left), printed_bound=bound)
+    """g_1 = g_2, T = 3, and the left side is more than 10000 times the bound."""
+    found = instance("equal_inner")
+    bound, failed = printed(found.case.values)
+    left = float(found.left[0])
+    return confirm(left > 1e4 * bound > 0 and not failed, left=left, printed_bound=bound)
 
 
 def rate() -> Evidence:
-    """FROZEN at T = n^4: every xbar_t stays above 1, so the gradient is 1, and the bound falls like T^(-1/2)."""
-    ratios = {}
+    """The same clients at T = n^4: every xbar_t stays above 1, where the gradient is 1, and the bound falls like T^(-1/2)."""
+    found, ratios = instance(), {}
+    start = Q(found.case.problem["parameters"]["instance"]["parameters"]["start"])
     for n in (4, 10, 100, 1000):
-        case = instances.frozen(n)
-        bound, failed = printed(case.values())
-        facts = instances.floor_of_frozen(case) > 1 and not failed and case.gradient(Q(101, 100)) == 1
+        values = {**found.case.values, "eta": Q(1, n * n), "p": n, "T": n**4}
+        bound, failed = printed(values)
+        beta, alpha = Q(values["beta"]), Q(values["alpha"])
+        lowest = start - (n - 1) * beta / n**2 - beta / alpha  # of xbar_t, for every t: docs/theory/local_scgdm.md
+        facts = lowest > 1 and not failed and slope_of_objective(found, Q(101, 100)) == 1
         ratios[n**4] = 1 / bound if facts else 0.0
-    path = instances.frozen(5).run(60, _KEEP)
-    above = all(sum(x, Q(0)) / 2 >= instances.floor_of_frozen(instances.frozen(5)) for x in path)
+    above = found.left[0] == 1
     return confirm(
         above and ratios[256] > 1 and ratios[10**12] > 50000, left_over_bound={str(k): v for k, v in ratios.items()}
     )
 
 
 def initial_inner() -> Evidence:
-    """NOISY_START: one client, independent samples; with L_f for L_g the bound holds."""
-    case = instances.NOISY_START
-    bound, failed = printed(case.values())
-    repaired, _ = printed(case.values(), "composed")
-    left, largest = case.left()
-    facts = 2 * bound < float(left) < repaired and largest < 1 and not failed
-    return confirm(facts, left=float(left), printed_bound=bound, with_L_f=repaired, T=case.T)
+    """One client, independent samples; with L_f for L_g the bound holds."""
+    found = instance("initial_inner")
+    bound, failed = printed(found.case.values)
+    repaired, _ = printed(found.case.values, "composed")
+    left = float(found.left[0])
+    facts = 2 * bound < left < repaired and not failed
+    return confirm(facts, left=left, printed_bound=bound, with_L_f=repaired, T=found.case.values["T"])
 
 
 def one_sample() -> Evidence:
-    """SAME_SAMPLE: every stochastic gradient at the start is 0, while the gradient is 1."""
-    evidence = {}
-    for name, case in {"fixed": instances.SAME_SAMPLE, "schedule": instances.SAME_SAMPLE_SCHEDULE}.items():
-        bound, failed = printed(case.values())
-        grid = [Q(i, 1000) for i in range(-300, 301, 3)]
-        certified = all(abs(case.bump_slope(r)) <= 1 and abs(case.bump(r)) <= case.width / 2 for r in grid)
-        facts = set(case.directions()) == {0} and certified and not failed and bound < case.left() == 1
-        evidence[name] = bound if facts else None
+    """Nothing moves the client, whatever the hyperparameters are, while the gradient is 1."""
+    found, evidence = instance("one_sample"), {}
+    schedule = {"alpha": 1, "beta": Q(1, 11), "gamma": 1, "eta": Q(1, 400), "p": 20, "T": 20**4}
+    for name, hyper in {"fixed": {}, "schedule": schedule}.items():
+        bound, failed = printed({**found.case.values, **hyper})
+        evidence[name] = bound if not failed and bound < found.left[0] == 1 else None
     return confirm(None not in evidence.values(), left="1", printed_bound=evidence)
 
 
@@ -103,14 +122,14 @@ def inner_error_at_communication() -> Evidence:
 
 
 def momentum_at_communication() -> Evidence:
-    """OPPOSED: m_k is exact before the communication and 0 after it, and the local model jumps with m_t = 0."""
-    case = instances.OPPOSED
-    h, c = case.hyper, case.constants
-    smooth = c["C_g"] ** 2 * c["L_f"] + c["C_f"] * c["L_g"]
-    left, right = ONE, 2 * h["eta"] * h["beta"] ** 2 * smooth**2 / h["alpha"]
-    path = case.run(2)
-    jump = path[2][0] - path[1][0]
-    return confirm(left > right and jump == h["beta"] * h["eta"], left=str(left), right=float(right), jump=str(jump))
+    """f_1 = y, f_2 = -y: m_k is exact before the communication and 0 after it, and the local model jumps with m_t = 0."""
+    values = kept("local_scgdm.lemma_4_1").case.values
+    alpha, beta, eta = (Q(values[name]) for name in ("alpha", "beta", "eta"))
+    smooth = 2 * values["L_f"]  # C_g^2 L_f + C_f L_g with C_f = C_g = 1 and L_g = L_f
+    left, right = ONE, 2 * eta * beta**2 * smooth**2 / alpha
+    models = [-beta * eta, beta * eta]  # after one step; after two they are averaged
+    jump = sum(2 * x for x in models) / 2 - models[0]
+    return confirm(left > right and jump == beta * eta, left=str(left), right=float(right), jump=str(jump))
 
 
 def inner_spread() -> Evidence:
@@ -123,16 +142,12 @@ def inner_spread() -> Evidence:
 
 
 def client_spread() -> Evidence:
-    """OPPOSED: sum ||z - zbar||^2 = 2 against 0 in (33), and a consensus error of (beta eta)^2 against 0 in (13)."""
-    case = instances.OPPOSED
-    slopes = [c.inner_slope(case.start) * c.outer_slope(case.start) for c in case.clients]
-    spread = sum((z - sum(slopes) / 2) ** 2 for z in slopes)
-    consensus = [sum((v - sum(x) / 2) ** 2 for v in x) for x in case.run(1)]
-    _, failed = printed(case.values())
-    expected = 2 * (case.hyper["beta"] * case.hyper["eta"]) ** 2
-    return confirm(
-        spread == 2 and sum(consensus) == expected and not failed, spread="2", consensus=float(sum(consensus))
-    )
+    """f_1 = y, f_2 = -y: sum ||z - zbar||^2 = 2 against 0 in (33), and a consensus error of (beta eta)^2 against 0 in (13)."""
+    found = kept("local_scgdm.lemma_4_3")
+    step = Q(found.case.values["beta"]) * Q(found.case.values["eta"])
+    spread, consensus = sum(z**2 for z in (ONE, -ONE)), sum(x**2 for x in (-step, step))
+    facts = spread == 2 and consensus == 2 * step**2 and found.left[0] == step**2 / 2 > found.right[1]
+    return confirm(facts, spread="2", consensus=float(consensus))
 
 
 def descent_step() -> Evidence:

@@ -1,16 +1,18 @@
-"""Re-checks of the findings on meta_fl that break a claim, and of the constants that say little; each from scratch."""
+"""Re-checks of the findings on meta_fl: what breaks a claim, constants that say little, norms and slips; each from scratch and exact."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise, product
-from math import ceil
 from typing import Any
 
 import sympy as sp
 
 from ...audit.findings import Evidence, confirm
-from . import constants as constants
+from ...evaluation.evaluate import bound
+from ...language.reading import InputError
+from ...registry import get_theorem as find
+from . import constants
 from . import instances as cases
 from .instances import Q, TwoSided, fraction, less, two_sided, values_of
 
@@ -20,6 +22,14 @@ CHEAP = (Q(1), Q(1, 10), Q(1, 100))
 def right_side(name: str, label: str, case: TwoSided, **values: Any) -> sp.Expr:
     """The total of Theorem 8 on an instance."""
     return values_of(name, label, {**case.constants, **values})["total"]
+
+
+_CONSTANTS = "alpha B L rho sigma_G sigma_H kappa_G kappa_H gamma_G gamma_H D D_H nu"
+
+
+def ones(**other: Any) -> dict[str, Any]:
+    """Every symbol of the lemmas is 1, but for these."""
+    return {**dict.fromkeys(_CONSTANTS.split(), 1), **other}
 
 
 # --- the sampling term -----------------------------------------------------------------------------------------------
@@ -33,12 +43,7 @@ def lost_tau() -> Evidence:
     good = True
     for (nu, alpha), c in product(((1, Q(1, 10)), (2, Q(1, 10)), (3, Q(1, 100))), (1, 10, 10**6)):
         case = two_sided(nu, alpha)
-        tau = 1000 * c
-        beta = 1 / (Q(tau) ** 2 * fraction(values_of("lemma_4", "printed", case.constants)["L_F"]))
-        left, rounds = case.low(beta, tau)
-        at = {"beta": beta, "tau": tau, "K": rounds, "F_gap": 0, "c": c}
-        printed = right_side("theorem_8", "printed", case, **at)
-        repaired = right_side("theorem_8", "corrected", case, **at)
+        left, printed, repaired = _long_rounds("theorem_8", case, c)
         good = good and less(printed, left) and less(left, repaired)
         ratios[f"nu={nu} c={c}"] = float(left / fraction(printed))
     case = two_sided(2, Q(1, 10))
@@ -47,18 +52,22 @@ def lost_tau() -> Evidence:
     return confirm(good and same and min(ratios.values()) > 1, left_over_right=ratios, algorithm_run_exactly=str(run))
 
 
+def _long_rounds(name: str, case: TwoSided, c: int, **more: Any) -> tuple[Fraction, sp.Expr, sp.Expr]:
+    """Left side of (30), right side printed and corrected."""
+    beta, tau, rounds = case.long_rounds(c)
+    at = {"beta": beta, "tau": tau, "K": rounds, "F_gap": 0, "c": c, **more}
+    printed, corrected = (right_side(name, label, case, **at) for label in ("printed", "corrected"))
+    return case.low(beta, tau)[0], printed, corrected
+
+
 def lost_tau_hessian_free() -> Evidence:
     """The same with central differences, which are exact on quadratics; delta = tau^-3 makes the printed bias
     negligible.
     """
     ratios = {}
     for nu, c in ((1, 1), (1, 1000), (2, 10)):
-        case = two_sided(nu, Q(1, 10))
-        tau = 1000 * c
-        beta = 1 / (Q(tau) ** 2 * fraction(values_of("lemma_4", "printed", case.constants)["L_F"]))
-        left, rounds = case.low(beta, tau)
-        at = {"beta": beta, "tau": tau, "K": rounds, "F_gap": 0, "c": c, "delta": Q(1, tau**3)}
-        ratios[f"nu={nu} c={c}"] = float(left / fraction(right_side("theorem_8_HF", "printed", case, **at)))
+        left, printed, _ = _long_rounds("theorem_8_HF", two_sided(nu, Q(1, 10)), c, delta=Q(1, (1000 * c) ** 3))
+        ratios[f"nu={nu} c={c}"] = float(left / fraction(printed))
     return confirm(min(ratios.values()) > 1, left_over_right=ratios)
 
 
@@ -67,12 +76,11 @@ def remark_9() -> Evidence:
     eps^-2.
     """
     case = two_sided(1, Q(1, 10))
-    l_f = fraction(values_of("lemma_4", "printed", case.constants)["L_F"])
     over_eps, allowed = [], True
     for j in (2, 3, 4, 5, 6):
         eps, tau = Q(1, 10 ** (2 * j)), 10**j
         left, rounds = case.low(eps, tau)
-        allowed = allowed and rounds <= 10 ** (3 * j) and eps <= 1 / (10 * tau * l_f)
+        allowed = allowed and rounds <= 10 ** (3 * j) and eps <= 1 / (10 * tau * case.smoothness)
         over_eps.append(left / eps)
     grows = all(later > 9 * earlier for earlier, later in pairwise(over_eps))
     return confirm(
@@ -104,14 +112,14 @@ def lemma_7() -> Evidence:
     shown: dict[str, str] = {}
     good = True
     for nu in (2, 3):
-        left, printed, corrected = _heterogeneity(cases.clients(cases.concave(10), Q(1, 10), Q(-1, 10)), nu, Q(1))
+        left, printed, corrected = _heterogeneity(cases.opposed(cases.concave(10), Q(1, 10)), nu, Q(1))
         good = good and printed < left <= corrected
         shown[f"concave, nu={nu}"] = f"{left} > {printed}"
     for alpha, eps in product(CHEAP, (Q(1, 10**4), Q(1, 10**8))):
         left, printed, corrected = _heterogeneity(cases.wiggle(eps, alpha), 2, alpha)
         good = good and 500 * printed < left <= corrected < Q(101, 100) * left
         shown[f"wiggle, alpha={alpha} eps={float(eps):.0e}"] = f"{float(left):.4g} > {float(printed):.4g}"
-    nu_1 = _heterogeneity(cases.clients(cases.concave(10), Q(1, 10), Q(-1, 10)), 1, Q(1))
+    nu_1 = _heterogeneity(cases.opposed(cases.concave(10), Q(1, 10)), 1, Q(1))
     return confirm(good and nu_1[0] <= nu_1[1] and _subtracted_is_not_constant() and _line_134(), **shown)
 
 
@@ -121,15 +129,7 @@ def _heterogeneity(group: list[cases.Client], nu: int, alpha: Fraction) -> tuple
     gamma_G = Q(abs(group[0].shift))
     if known["gamma_G_sq"] != gamma_G**2:
         raise ValueError("gamma_G is not what the shifts say")
-    at = {
-        "B": known["B"],
-        "L": known["L"],
-        "rho": known["rho"],
-        "gamma_G": gamma_G,
-        "gamma_H": 0,
-        "alpha": alpha,
-        "nu": nu,
-    }
+    at = ones(B=known["B"], L=known["L"], rho=known["rho"], gamma_G=gamma_G, gamma_H=0, alpha=alpha, nu=nu)
     printed, corrected = (fraction(values_of("lemma_7", label, at)["total"]) for label in ("printed", "corrected"))
     return cases.spread(group, Q(0), nu, alpha), printed, corrected
 
@@ -173,13 +173,8 @@ def theorem_8_through_lemma_7() -> Evidence:
     """
     ratios = []
     for x in (100, 1000, 10**4):
-        radius = 2 * Q(x) ** 2 + 1
-        case = two_sided(2, Q(x), Q(1), radius, 1 / radius)
-        known = {**values_of("lemma_4", "printed", case.constants), **values_of("lemma_7", "printed", case.constants)}
-        l_f, gamma_sq = fraction(known["L_F"]), fraction(known["total"])
-        beta, gap = 1 / (10 * l_f), case.curvature / 2  # F(0) - mean of the minima of f_i
-        left, rounds = case.low(beta, 1)
-        rounds = max(rounds, ceil(400 * gap / (beta**2 * gamma_sq * l_f)))
+        case, beta, rounds, gap = cases.far_apart(x)
+        left, _ = case.low(beta, 1)
         at = {"beta": beta, "tau": 1, "K": rounds, "F_gap": gap, "c": 1}
         ratios.append(left / fraction(right_side("theorem_8", "printed", case, **at)))
     grows = all(later > 90 * earlier for earlier, later in pairwise(ratios))
@@ -187,7 +182,7 @@ def theorem_8_through_lemma_7() -> Evidence:
 
 
 def full_participation() -> Evidence:
-    """The instance of `meta_fl_refuted` with r = 1: a round maps an interval into itself on which |F'| is large."""
+    """The instance of `counterexamples.full_participation` with r = 1: a round maps an interval into itself on which |F'| is large."""
     from ...audit.refuted import refutations
 
     item = refutations()["meta_fl.theorem_8.full_participation"]
@@ -201,7 +196,7 @@ def full_participation() -> Evidence:
 
 def first_order_bias() -> Evidence:
     """(32) is at least 2 B however small alpha is; with c >= 1 its square exceeds every possible ||grad F||^2."""
-    at = {"B": 1, "L": 1, "sigma_G": 0, "D": 1, "nu": 3, "alpha": Q(1, 10**9)}
+    at = ones(sigma_G=0, nu=3, alpha=Q(1, 10**9))
     printed, corrected = (values_of("lemma_10", label, at)["mu_F_FO"] for label in ("printed", "corrected"))
     A, B = sp.symbols("A B", positive=True)
     excess = sp.Poly(sp.expand(B**2 * (A + 1) ** 2 - B**2 * A**2), A, B)
@@ -228,7 +223,7 @@ def hessian_free_noise() -> Evidence:
             total += (d - (1 - alpha) ** (2 * nu)) ** 2 / 2 ** (2 * nu + 1)
         return total
 
-    at = {"B": 5, "L": 1, "rho": Q(1, 10**6), "sigma_G": 1, "sigma_H": 0, "D": 1, "D_H": 1, "nu": nu, "alpha": alpha}
+    at = ones(B=5, rho=Q(1, 10**6), sigma_H=0, nu=nu, alpha=alpha)
     deltas = (Q(1), Q(1, 1000), Q(1, 10**6))
     moments = {second_moment(delta) for delta in deltas}
     printed = [values_of("lemma_11", "printed", {**at, "delta": delta})["sigma_F_HF"] ** 2 for delta in deltas]
@@ -253,10 +248,8 @@ def _best_delta() -> bool:
 
 def zero_bias_terms() -> Evidence:
     """f_i = 0 with noisy gradients: every estimate is unbiased, (23) is at least sigma_G/sqrt(D) for every alpha."""
-    base = {"B": 1, "rho": 1, "sigma_G": 1, "sigma_H": 1, "kappa_G": 1, "kappa_H": 1, "D": 1, "D_H": 1, "nu": 2}
-    tiny = {**base, "L": 1, "alpha": Q(1, 10**9)}
+    tiny, one_step = ones(nu=2, alpha=Q(1, 10**9)), ones(alpha=Q(1, 10))
     printed, corrected = (values_of("lemma_6", label, tiny)["mu_F"] for label in ("printed", "corrected"))
-    one_step = {**base, "L": 1, "alpha": Q(1, 10), "nu": 1}
     known = 2 * Q(1, 10)  # Per-FedAvg: 2 alpha L sigma_G / sqrt(D)
     more = less(5 * known, values_of("lemma_6", "composed", one_step)["mu_F"])
     fewer = not less(known, values_of("lemma_6", "corrected", one_step)["mu_F"])
@@ -269,7 +262,7 @@ def zero_bias_terms() -> Evidence:
 
 def fourth_moments() -> Evidence:
     """At fixed variances (24) grows without limit in kappa; the second moment does not (corrected constant)."""
-    at = {"B": 1, "L": 1, "rho": 1, "sigma_G": 1, "sigma_H": 1, "D": 1, "D_H": 1, "nu": 2, "alpha": Q(1, 10)}
+    at = ones(nu=2, alpha=Q(1, 10))
     printed = [values_of("lemma_6", "printed", {**at, "kappa_G": k, "kappa_H": k})["sigma_F"] ** 2 for k in (1, 10**12)]
     corrected = values_of("lemma_6", "corrected", at)["sigma_F"] ** 2
     return confirm(
@@ -285,7 +278,7 @@ def powers_of_two() -> Evidence:
     """
     found = {}
     for nu in range(1, 7):
-        tiny = {"L": 1, "sigma_G": 1, "kappa_G": 1, "D": 1, "nu": nu, "alpha": Q(1, 10**12)}
+        tiny = ones(nu=nu, alpha=Q(1, 10**12))
         found[nu] = [
             round(float(values_of("lemma_5", label, tiny)["h2_nu"]) * 1e24, 6) for label in ("printed", "corrected")
         ]
@@ -301,3 +294,179 @@ def central_difference() -> Evidence:
 
     error = (gradient(delta * v) - gradient(-delta * v)) / (2 * delta)
     return confirm(error == rho * delta * v**2 / 2, error=str(error), printed=str(rho * delta * v**2))
+
+
+# --- norms, missing definitions and slips -----------------------------------------------------------------------------
+
+
+def spectral_norm() -> Evidence:
+    """Noise diag(+-1, +-1), two samples: 3/4 where (107) and (69) say 1/2; and two matrices orthogonal in mean
+    whose squares do not add.
+    """
+
+    def mean_power(power: int) -> Fraction:
+        total = Q(0)
+        for a, b, c, d in cases.signs(4):
+            total += max(abs((a + c) / 2), abs((b + d) / 2)) ** power / 16
+        return total
+
+    second, fourth = mean_power(2), mean_power(4)
+    claimed = values_of("lemma_12", "printed", ones(D_H=2, sigma_G=0, kappa_G=0))
+    frobenius = (
+        sum(((a + c) / 2) ** 2 + ((b + d) / 2) ** 2 for a, b, c, d in cases.signs(4)) / 16
+    )  # sigma_H^2 = 2, D' = 2
+    t = Q(1, 10)
+    apart = sum(max(abs(1 + side * t), abs(1 - side * t)) ** 2 for side in (1, -1)) / 2  # X = +-t diag(1, -1), Y = I
+    return confirm(
+        second == fourth == Q(3, 4) and claimed["kbar_H"] == sp.Rational(1, 2) and frobenius == 1 and apart > 1 + t**2,
+        spectral=str(second),
+        claimed="1/2",
+        sum_of_squares=f"{apart} > {1 + t**2}",
+    )
+
+
+def assumption_5() -> Evidence:
+    """f = sum f_i: four equal clients with ||grad f_i|| = B are 3 B away from it; with the mean they are at
+    distance 0.
+    """
+    N, B = 4, Q(1)
+    gradients = [B] * N
+    total = sum(gradients)
+    printed = sum((g - total) ** 2 for g in gradients) / N
+    repaired = sum((g - total / N) ** 2 for g in gradients) / N
+    return confirm(
+        printed == 9 * B**2 and printed > (2 * B) ** 2 and repaired == 0, printed=str(printed), largest=str(4 * B**2)
+    )
+
+
+def missing_expectation() -> Evidence:
+    """f_i = 0, gradient noise 10 with probability 1/101 and -1/10 otherwise (sigma_G = 1): ||.||^2 = 100, (24) is
+    about 3.
+    """
+    p = Q(1, 101)
+    mean, variance = p * 10 - (1 - p) / 10, p * 100 + (1 - p) / 100
+    fourth = p * 10**4 + (1 - p) / 10**4
+    at = ones(sigma_H=0, kappa_G=fourth, kappa_H=0, nu=2, alpha=Q(1, 1000))
+    right = values_of("lemma_6", "printed", at)["sigma_F"] ** 2
+    return confirm(mean == 0 and variance == 1 and less(right, Q(100)), left=100, right=float(right))
+
+
+def output() -> Evidence:
+    """tau = 1, one client in two: E||grad F(w_K)||^2 of the model that is returned exceeds the average of (30), for
+    K = 1..29.
+    """
+    case = two_sided(1, Q(1, 10))
+    beta = Q(1, 20)
+    q = 1 - case.curvature * beta
+    square, total, worse = Q(0), Q(0), []
+    for rounds in range(1, 30):
+        total += square
+        square = q * q * square + (1 - q) ** 2 * case.shift**2
+        worse.append(square > total / rounds)
+    return confirm(all(worse), rounds=len(worse), last_over_average=float(square * 29 / total))
+
+
+def hessian_free_target() -> Evidence:
+    """f' = 1 + w|w| near 0, nu = 1: the noiseless Hessian-free direction is not grad F, so which of them stands in
+    (37) matters.
+    """
+    alpha, delta = Q(1, 2), Q(1, 10)
+
+    def gradient(x: Fraction) -> Fraction:
+        return 1 + x * abs(x)
+
+    last = gradient(-alpha * gradient(Q(0)))  # and grad F(0) = last, the Hessian at 0 being 0
+    free = last - alpha * (gradient(delta * last) - gradient(-delta * last)) / (2 * delta)
+    covered = alpha * 2 * delta * last**2  # q_1 of (156) with rho = 2 and the gradient itself for B
+    return confirm(free != last and abs(free - last) <= covered, exact_gradient=str(last), hessian_free=str(free))
+
+
+def induction_hypothesis() -> Evidence:
+    """(164b): d~ = +-1, d = 0, f' = w^2/2 near 0. The hypothesis (mean error 0) gives 0, the left side is delta^2/2."""
+    delta = Q(1, 2)
+    mean = sum(Q(side) for side in (1, -1)) / 2
+    left = sum((side * delta) ** 2 / 2 for side in (1, -1)) / 2
+    return confirm(mean == 0 and left == delta**2 / 2 and left > 0, left=str(left), claimed=0)
+
+
+def misplaced_square() -> Evidence:
+    """(124a): E|XY| <= sqrt(E X^2 (E Y)^2) fails for X = Y = 0 or 1 with equal chances; with E Y^2 it holds."""
+    mean = square = Q(1, 2)
+    return confirm(
+        square**2 > square * mean**2 and square**2 <= square * square, left=str(square**2), right=str(square * mean**2)
+    )
+
+
+def no_step_yet() -> Evidence:
+    """(40) at l = nu reads h'_0: (21) gives a positive number, the true value is 0 because w~_0 = w_0."""
+    s = constants.at(alpha=1, L=1, sigma_G=1, D=1)
+    return confirm(constants.one_h2(s, 0) == sp.Rational(1, 4) and constants.h2(s, 0) == 0, printed="1/4", true=0)
+
+
+def no_steps() -> Evidence:
+    """nu = 0, which the conclusion calls FedAvg: g_0 of (28) is not 0, gamma_F^2 is 12 gamma_G^2, mu_F is
+    sigma_G/sqrt(D).
+    """
+    found = constants.printed(constants.at(**ones(gamma_H=0)), 0)
+    at = ones(nu=0, delta=1)
+    corrected = {name: values_of(name, "corrected", at) for name in ("lemma_6", "lemma_7")}
+    good = (
+        constants.one_g(constants.at(**ones()), 0) == sp.Rational(1, 8)
+        and found["gamma_F"] ** 2 == 12
+        and found["mu_F"] == 1
+        and corrected["lemma_6"]["mu_F"] == 0
+        and corrected["lemma_6"]["sigma_F"] == 1
+        and corrected["lemma_7"]["gamma_F"] == 1
+    )
+    only_above_1 = find("meta_fl.lemma_6").statement("printed").condition("steps")
+    return confirm(
+        good and str(only_above_1) == "nu > 1", g_0="1/8", gamma_F_sq=12, mu_F=1, stated_for=str(only_above_1)
+    )
+
+
+def biased_path() -> Evidence:
+    """f' = w^2/2 near 0, alpha = 1, noise +-1: E w~_2 - w_2 = -1/2, so w~_2 is no unbiased estimate."""
+    total = Q(0)
+    for first, second in cases.signs(2):
+        w_1 = -first
+        total += (w_1 - (w_1**2 / 2 + second)) / 4
+    return confirm(total == Q(-1, 2), bias=str(total))
+
+
+def one_client() -> Evidence:
+    """n = 1, r = 1: the sampling factor of (30) is 0/0; nobody is left out, so it is 0."""
+    noiseless = dict.fromkeys(("sigma_G", "sigma_H", "kappa_G", "kappa_H", "gamma_G", "gamma_H"), 0)
+    theorem = find("meta_fl.theorem_8")
+    given = ones(**noiseless, alpha=Q(1, 10), beta=Q(1, 100), K=10, tau=1, F_gap=1, r=1, n=1, c=1)
+    at = {name: value for name, value in given.items() if name in theorem.symbols("printed")}
+    try:
+        sampled = bound(theorem.statement("printed"), at)
+    except InputError as error:
+        total = values_of("theorem_8", "corrected", at)["total"]
+        return confirm(total == 40, printed=str(error), corrected=str(total))
+    return confirm(False, printed=str(sampled))
+
+
+def per_fedavg() -> Evidence:
+    """nu = 1: (19) equals Per-FedAvg's 4 L + alpha rho B at alpha = 1/L only, and is below it for smaller alpha;
+    (27) is neither above nor below its 3 B^2 alpha^2 gamma_H^2 + 192 gamma_G^2."""
+    smooth = {a: values_of("lemma_4", "printed", ones(alpha=a))["L_F"] - (4 + sp.Rational(a)) for a in (1, Q(1, 2))}
+    hessian = values_of("lemma_7", "printed", ones(gamma_G=0))["total"]
+    gradient = values_of("lemma_7", "printed", ones(gamma_H=0))["total"]
+    good = smooth[1] == 0 and smooth[Q(1, 2)] < 0 and hessian == 15 and gradient == 48
+    return confirm(good, gamma_F_sq={"gamma_H": f"{hessian} against 3", "gamma_G": f"{gradient} against 192"})
+
+
+def wrong_letters() -> Evidence:
+    """(105) starts from 'd_1 = 0': with d_1 of (107) in its place (103) does not give (105). (123) cites Assumption
+    1, which does not bound gradients: w^2/2 is bounded below."""
+    s = constants.at(alpha=1, L=1, rho=1, sigma_G=1, sigma_H=1, D=1, D_H=1)
+    A, d_1 = constants.growth(s), constants.d(s, 1)
+    from_d = A * d_1 + s.alpha * s.rho * A * constants.h(s, 1)
+    from_0 = s.alpha * s.rho * A * constants.one_h_sum(s, 2)  # (105)
+    gradient = Q(10**6)
+    return confirm(
+        d_1 == 1 and from_d != from_0 and constants.t(s, 2) == from_0 and gradient**2 / 2 > 0,
+        from_d_1=str(from_d),
+        from_0=str(from_0),
+    )

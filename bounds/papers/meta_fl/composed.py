@@ -1,4 +1,4 @@
-"""meta_fl: `composed` statements composed from the steps of the appendices, and Theorem 8 with explicit constants.
+"""meta_fl: `composed` statements composed from the steps of the appendices, the corrected lemmas, and Theorem 8 with explicit constants.
 
 The paper proves Theorem 8 by reference to another paper. The steps T1 to T9 composed below are those of
 docs/theory/meta_fl.md.
@@ -6,13 +6,17 @@ docs/theory/meta_fl.md.
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import sympy as sp
 
+from ...language.bounding import AVERAGE, MEAN_SQUARE, PATH, PATH_SQ, Form, size, unlike
 from ...language.notation import slack_symbol
 from ...language.theorem import Condition, DeclarationError, Derived, Statement, Term, Theorem
 from ...proof.compose import Chain
 from . import PAPER, constants
-from .constants import fourth, g, growth, sampling
+from .constants import fourth, g, growth
 
 R = sp.Rational
 WRITTEN = PAPER.written
@@ -122,6 +126,118 @@ def lemma_11() -> Statement:
         Derived("sigma_F_HF", sp.sqrt(2 * p2.symbol + 2 * q_nu.symbol**2), r"\sigma_F^{HF}", "(150)"),
     )
     return Statement("composed", (), STEPS, (p, p2, q_nu, *made))
+
+
+# --- the corrected lemmas, for one batch size -------------------------------------------------------------------------------
+
+BIAS, MOMENT = (size("estimate_error"),), (size("estimate_error", MEAN_SQUARE),)
+
+
+def _steps() -> SimpleNamespace:
+    """The constants of the corrected statements, each of which may use those before it."""
+    nu = s.nu
+    h2_nu = Derived(
+        "h2_nu",
+        constants.corrected_one_h2(s, nu),
+        r"h'_\nu",
+        "second moment, step M2",
+        (Form(PATH_SQ, "fine_tuned_model"),),
+    )
+    root_of = (Form(PATH, "fine_tuned_model"),)
+    h_nu = Derived("h_nu", sp.sqrt(h2_nu.symbol), r"h_\nu", "first moment, step M2", root_of)
+    mu = Derived(
+        "mu_F",
+        constants.corrected_bias(s, nu, h_nu.symbol, constants.corrected_h_sum(s, nu)),
+        r"\mu_F",
+        "bias, step M3",
+        BIAS,
+    )
+    sigma = Derived(
+        "sigma_F", sp.sqrt(constants.corrected_v(s, nu)), r"\sigma_F", "root of the second moment, step M3", MOMENT
+    )
+    mu_FO = Derived(
+        "mu_F_FO", constants.corrected_bias_first_order(s, nu, h_nu.symbol), r"\mu_F^{FO}", "bias, step M4", BIAS
+    )
+    of_FO = sp.sqrt(constants.corrected_second_moment_first_order(s, nu, mu_FO.symbol))
+    sigma_FO = Derived("sigma_F_FO", of_FO, r"\sigma_F^{FO}", "root of the second moment, step M4", MOMENT)
+    mu_HF = Derived("mu_F_HF", mu.symbol + constants.corrected_b_HF(s, nu), r"\mu_F^{HF}", "bias, step M5", BIAS)
+    q_nu = Derived("q_nu", constants.one_q(s, nu) / 2, r"q_\nu", "step M5: half of (41)")
+    of_HF = sp.sqrt(constants.corrected_v_HF(s, nu)) + q_nu.symbol
+    sigma_HF = Derived("sigma_F_HF", of_HF, r"\sigma_F^{HF}", "root of the second moment, step M5", MOMENT)
+    return SimpleNamespace(
+        path=(h2_nu, h_nu),
+        exact=(mu, sigma),
+        first_order=(mu_FO, sigma_FO),
+        hessian_free=(mu, mu_HF, q_nu, sigma_HF),
+    )
+
+
+def _of_the_path(step: str, more: tuple[Derived, ...] = (), also: str = "") -> Statement:
+    note = f"step {step} of docs/theory/meta_fl.md{also}"
+    return Statement("corrected", (), (), (*_steps().path, *more), note=note)
+
+
+def corrected_lemma_5() -> Statement:
+    """Lemma 5 by step M2."""
+    return _of_the_path("M2", also="; no fourth moment")
+
+
+def corrected_lemma_6() -> Statement:
+    """Lemma 6 by step M3."""
+    return _of_the_path("M3", _steps().exact, "; no fourth moment")
+
+
+def corrected_lemma_10() -> Statement:
+    """Lemma 10 by step M4."""
+    return _of_the_path("M4", _steps().first_order)
+
+
+def corrected_lemma_11() -> Statement:
+    """Lemma 11 by step M5."""
+    return _of_the_path("M5", _steps().hessian_free)
+
+
+def corrected_lemma_7() -> Statement:
+    """Lemma 7 by step M6; unlike the printed one it depends on rho."""
+    apart = (unlike("meta_gradient", over=AVERAGE),)
+    gamma = Derived("gamma_F", constants.corrected_heterogeneity(s, s.nu), r"\gamma_F", "step M6", apart)
+    terms = (Term("heterogeneity", gamma.symbol**2),)
+    return Statement("corrected", terms, (), (gamma,), note="step M6 of docs/theory/meta_fl.md; depends on rho")
+
+
+# --- Theorem 8 ---------------------------------------------------------------------------------------------------------------
+
+
+def _take_part(r: Any, n: Any) -> Any:
+    if isinstance(r, sp.Basic):
+        return sp.Integer(0) if r == 1 else (1 - r) / (r * (n - 1))
+    import numpy as np
+
+    return np.where(np.equal(r, 1), 0.0, (1 - r) / (r * np.where(np.equal(n, 1), np.nan, n - 1)))
+
+
+class sampling(sp.Function):
+    """Variance of a mean over a random subset, per population variance: (1-r)/(r(n-1)), and 0 when everyone takes
+    part.
+    """
+
+    is_nonnegative = True
+    _imp_ = staticmethod(_take_part)
+
+    @property
+    def quotient(self) -> tuple[sp.Expr, sp.Expr]:
+        """Numerator and denominator."""
+        r, n = self.args
+        return 1 - r, r * (n - 1)
+
+    @classmethod
+    def eval(cls, r: sp.Expr, n: sp.Expr) -> sp.Expr | None:
+        return _take_part(r, n) if r == 1 or (r.is_number and n.is_number) else None
+
+    def _latex(self, printer: Any, exp: str | None = None) -> str:
+        r, n = (printer._print(argument) for argument in self.args)
+        text = rf"\frac{{1-{r}}}{{{r}({n}-1)}}"
+        return rf"\left({text}\right)^{{{exp}}}" if exp else text
 
 
 def theorem_8(estimate: Theorem, unlike: Theorem) -> Statement:

@@ -10,7 +10,7 @@ list: D = [D_0, ..., D_nu] for gradients, D_H = [D'_0, ..., D'_(nu-1)] for Hessi
 
 Names: h, h2, h4 bound the first, second and fourth moment of the path error (the paper's h, h', h''), d, d4 those
     of the product of Hessian factors (d, d'), p, p2 and q the parts of the Hessian-free error (p, p', q); c, t and
-    g are the paper's. `closed_*` are the sums that the paper prints, `corrected_*` the corrected constants of
+    g are the paper's. `one_*` are the sums that the paper prints, `corrected_*` the corrected constants of
     docs/theory/meta_fl.md.
 """
 
@@ -24,7 +24,7 @@ from typing import Any
 import sympy as sp
 
 from ...language.reading import read_number
-from ...language.recursion import Geometric, Nested, entry, recursion, root
+from ...language.recursion import Geometric, Nested, entry, least, recursion, root, stepwise
 
 
 def at(**values: Any) -> SimpleNamespace:
@@ -50,38 +50,6 @@ def growth(s: SimpleNamespace) -> Any:
 def fourth(kappa: Any, sigma: Any, size: Any) -> Any:
     """Lemma 12, (68) and (69): the fourth moment of the mean of `size` samples."""
     return (kappa + 3 * (size - 1) * sigma**4) / size**3
-
-
-def _take_part(r: Any, n: Any) -> Any:
-    if isinstance(r, sp.Basic):
-        return sp.Integer(0) if r == 1 else (1 - r) / (r * (n - 1))
-    import numpy as np
-
-    return np.where(np.equal(r, 1), 0.0, (1 - r) / (r * np.where(np.equal(n, 1), np.nan, n - 1)))
-
-
-class sampling(sp.Function):
-    """Variance of a mean over a random subset, per population variance: (1-r)/(r(n-1)), and 0 when everyone takes
-    part.
-    """
-
-    is_nonnegative = True
-    _imp_ = staticmethod(_take_part)
-
-    @property
-    def quotient(self) -> tuple[sp.Expr, sp.Expr]:
-        """Numerator and denominator."""
-        r, n = self.args
-        return 1 - r, r * (n - 1)
-
-    @classmethod
-    def eval(cls, r: sp.Expr, n: sp.Expr) -> sp.Expr | None:
-        return _take_part(r, n) if r == 1 or (r.is_number and n.is_number) else None
-
-    def _latex(self, printer: Any, exp: str | None = None) -> str:
-        r, n = (printer._print(argument) for argument in self.args)
-        text = rf"\frac{{1-{r}}}{{{r}({n}-1)}}"
-        return rf"\left({text}\right)^{{{exp}}}" if exp else text
 
 
 # --- the recursions --------------------------------------------------------------------------------------------------
@@ -198,52 +166,7 @@ def q(nu: int, alpha: Any, B: Any, L: Any, rho: Any, delta: Any) -> Any:
     return value
 
 
-# --- the sums that the paper prints, for batch sizes that differ from step to step ------------------------------------
-
-
-def closed_c(s: SimpleNamespace, nu: int) -> sp.Expr:
-    """(64)."""
-    A = growth(s)
-    return s.alpha * s.rho * A ** (nu - 1) * sum((A**l for l in range(nu)), sp.Integer(0))
-
-
-def closed_h(s: SimpleNamespace, nu: int) -> sp.Expr:
-    """(20), (79)."""
-    return s.alpha * s.sigma_G * sum((growth(s) ** j / root(entry(s.D, nu - 1 - j)) for j in range(nu)), sp.Integer(0))
-
-
-def closed_h2(s: SimpleNamespace, nu: int) -> sp.Expr:
-    """(21), (84)."""
-    ratio, scale = 2 + 2 * s.alpha**2 * s.L**2, s.alpha**2 * s.sigma_G**2
-    later = sum((ratio ** (nu - j - 1) / entry(s.D, j) for j in range(1, nu)), sp.Integer(0))
-    return scale * ratio ** (nu - 1) / entry(s.D, 0) + 2 * scale * later
-
-
-def closed_h4(s: SimpleNamespace, nu: int) -> sp.Expr:
-    """(22), (88)."""
-    ratio = 8 + 64 * s.alpha**4 * s.L**4
-    first, *rest = (fourth(s.kappa_G, s.sigma_G, entry(s.D, j)) * ratio ** (nu - j - 1) for j in range(max(nu, 1)))
-    return s.alpha**4 * (first + 64 * sum(rest, sp.Integer(0)))
-
-
-def closed_t(s: SimpleNamespace, nu: int) -> sp.Expr:
-    """(105)."""
-    return s.alpha * s.rho * growth(s) ** (nu - 1) * sum((closed_h(s, j) for j in range(1, nu)), sp.Integer(0))
-
-
-def closed_g(s: SimpleNamespace, nu: int) -> sp.Expr:
-    """(28), (139)."""
-    count = sp.Integer(2) ** (nu - 1) + sum(2**l for l in range(1, nu))
-    return s.alpha**2 * s.gamma_H**2 * growth(s) ** (2 * nu - 2) * count
-
-
-def closed_q(s: SimpleNamespace, nu: int) -> sp.Expr:
-    """(41), (160)."""
-    powers = sum((growth(s) ** (nu + i - 1) for i in range(nu)), sp.Integer(0))
-    return s.alpha * s.rho * s.delta * s.B**2 * powers
-
-
-# --- the same sums for one batch size, and a symbolic number of steps -------------------------------------------------
+# --- the sums that the paper prints, for one batch size and a symbolic number of steps ------------------------------------
 
 
 def one_h(s: SimpleNamespace, nu: Any) -> sp.Expr:
@@ -375,5 +298,159 @@ def printed(s: SimpleNamespace, nu: int) -> dict[str, sp.Expr]:
             "sigma_F_FO": lambda: sp.sqrt(second_moment_first_order(s, nu, h2(s, nu))),
             "mu_F_HF": lambda: p(s, nu) + q(s, nu),
             "sigma_F_HF": lambda: sp.sqrt(2 * p2(s, nu) + 2 * q(s, nu) ** 2),
+        }
+    )
+
+
+# --- the corrected constants: steps M2 to M6 of part I of docs/theory/meta_fl.md ------------------------------------------------
+# They hold for nu >= 0, need no fourth moment and only the spectral norm of a Hessian, and are at most the printed ones (gamma_F
+# apart, where the printed one is too small). For one batch size the kernel checks them; for sizes that differ from step to step
+# they are argued in docs/theory/meta_fl.md, and tested with all outcomes of small batches.
+
+
+def _h2_after(value: Any, alpha: Any, L: Any, sigma_G: Any, D: Any) -> tuple[Any]:
+    return ((1 + alpha * L) ** 2 * value + alpha**2 * sigma_G**2 / D,)
+
+
+corrected_h2 = stepwise("h2", "(M2)", lambda alpha, L, sigma_G, D: (0 * alpha,), _h2_after)
+"""Step M2: E||w~_nu - w_nu||^2; the noise is orthogonal to the past, so that squares add."""
+
+
+def _h_sum_after(total: Any, value: Any, alpha: Any, L: Any, sigma_G: Any, D: Any) -> tuple[Any, Any]:
+    return (total + root(value), *_h2_after(value, alpha, L, sigma_G, D))
+
+
+corrected_h_sum = stepwise(
+    "h_sum", "(M2)", lambda alpha, L, sigma_G, D: (0 * alpha, 0 * alpha), _h_sum_after, lazy=True
+)
+"""h_0 + h_1 + ... + h_(nu-1), h being the root of h2, and h_0 = 0."""
+
+
+def _v_start(
+    path: Any, alpha: Any, B: Any, L: Any, rho: Any, sigma_G: Any, sigma_H: Any, D: Any, D_H: Any
+) -> tuple[Any, Any, Any]:
+    return sigma_G**2 / D + L**2 * path, B**2 + sigma_G**2 / D, 1 + 0 * alpha
+
+
+def _v_after(
+    path: Any,
+    value: Any,
+    size: Any,
+    power: Any,
+    alpha: Any,
+    B: Any,
+    L: Any,
+    rho: Any,
+    sigma_G: Any,
+    sigma_H: Any,
+    D: Any,
+    D_H: Any,
+) -> tuple[Any, Any, Any]:
+    A, noise = 1 + alpha * L, alpha**2 * sigma_H**2 / D_H * size
+    carried = (A * root(value) + alpha * rho * B * power * root(path)) ** 2
+    return carried + noise, A**2 * size + noise, A * power
+
+
+corrected_v = stepwise("v", "(M3)", _v_start, _v_after, along=corrected_h2, lazy=True)
+"""Step M3: second moment of the error of the exact method; then that of the vector that enters a factor, and a power of A.
+
+(A sqrt(v) + alpha rho B A^l h)^2 is the error so far, and the Hessian taken at the wrong point of the path.
+"""
+
+
+def _HF_start(
+    path: Any,
+    alpha: Any,
+    B: Any,
+    L: Any,
+    rho: Any,
+    sigma_G: Any,
+    sigma_H: Any,
+    delta: Any,
+    D: Any,
+    D_H: Any,
+) -> tuple[Any, Any, Any, Any]:
+    return sigma_G**2 / D + L**2 * path, 0 * alpha, B**2 + sigma_G**2 / D, 1 + 0 * alpha
+
+
+def _HF_after(
+    path: Any,
+    value: Any,
+    bias: Any,
+    size: Any,
+    power: Any,
+    alpha: Any,
+    B: Any,
+    L: Any,
+    rho: Any,
+    sigma_G: Any,
+    sigma_H: Any,
+    delta: Any,
+    D: Any,
+    D_H: Any,
+) -> tuple[Any, Any, Any, Any]:
+    A, noise = 1 + alpha * L, alpha**2 / D_H * least(sigma_G**2 / delta**2, sigma_H**2 * size)
+    carried = (A * root(value) + alpha * rho * B * power * root(path)) ** 2
+    return carried + noise, A * bias + alpha * rho * delta / 2 * size, A**2 * size + noise, A * power
+
+
+corrected_v_HF = stepwise("v_HF", "(M5)", _HF_start, _HF_after, along=corrected_h2, lazy=True)
+"""Step M5: second moment of the error of the Hessian-free direction against its noiseless form. The other values of the rule are
+`b_HF`, the second moment of the vector that enters a factor, and a power of A."""
+
+corrected_b_HF = stepwise("b_HF", "(M5)", _HF_start, _HF_after, along=corrected_h2, result=1, lazy=True)
+"""Step M5: what the central differences add to the bias."""
+
+
+def corrected_one_h2(s: SimpleNamespace, nu: Any) -> sp.Expr:
+    """h2 with D_0 = ... = D."""
+    return s.alpha**2 * s.sigma_G**2 / s.D * Geometric(nu, growth(s) ** 2)
+
+
+def corrected_bias(s: SimpleNamespace, nu: Any, h_nu: Any, path: Any) -> sp.Expr:
+    """mu_F, step M3; `path` is h_1 + ... + h_(nu-1)."""
+    A = growth(s)
+    return A**nu * s.L * h_nu + s.B * s.alpha * s.rho * A ** (nu - 1) * path
+
+
+def corrected_heterogeneity(s: SimpleNamespace, nu: Any) -> sp.Expr:
+    """gamma_F (not its square), step M6."""
+    A = growth(s)
+    apart = nu * s.gamma_H + s.alpha * s.rho * s.gamma_G * Nested(nu, A)
+    return s.gamma_G * A ** (2 * nu) + s.alpha * s.B * A ** (nu - 1) * apart
+
+
+def corrected_bias_first_order(s: SimpleNamespace, nu: Any, h_nu: Any) -> sp.Expr:
+    """mu_F, step M4."""
+    return s.L * h_nu + s.B * (growth(s) ** nu - 1)
+
+
+def corrected_second_moment_first_order(s: SimpleNamespace, nu: Any, mu_F: Any) -> sp.Expr:
+    """sigma_F^2, step M4."""
+    return s.sigma_G**2 / entry(s.D, nu) + mu_F**2
+
+
+def corrected(s: SimpleNamespace, nu: int) -> dict[str, sp.Expr]:
+    """Every corrected constant, for batch sizes that may differ from step to step (argued, not checked by the kernel); what s lacks is
+    left out.
+    """
+
+    def exact_bias() -> sp.Expr:
+        return corrected_bias(s, nu, sp.sqrt(corrected_h2(s, nu)), corrected_h_sum(s, nu))
+
+    def first_order() -> sp.Expr:
+        return corrected_bias_first_order(s, nu, sp.sqrt(corrected_h2(s, nu)))
+
+    return available(
+        {
+            "h_nu": lambda: sp.sqrt(corrected_h2(s, nu)),
+            "h2_nu": lambda: corrected_h2(s, nu),
+            "mu_F": exact_bias,
+            "sigma_F": lambda: sp.sqrt(corrected_v(s, nu)),
+            "gamma_F": lambda: corrected_heterogeneity(s, nu),
+            "mu_F_FO": first_order,
+            "sigma_F_FO": lambda: sp.sqrt(corrected_second_moment_first_order(s, nu, first_order())),
+            "mu_F_HF": lambda: exact_bias() + corrected_b_HF(s, nu),
+            "sigma_F_HF": lambda: sp.sqrt(corrected_v_HF(s, nu)) + q(s, nu) / 2,
         }
     )

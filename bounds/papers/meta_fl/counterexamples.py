@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import ceil
 from typing import Any
 
 from ...audit.instance import Clients, Curve, Law
@@ -12,7 +11,7 @@ from ...audit.refutation import Case, Ends, declared_in, refutes
 from ...evaluation.enclosure import ends
 from ...language.bounding import UNIFORM_SET
 from . import instances as cases
-from .instances import Q, TwoSided, fraction, two_sided, values_of
+from .instances import Q, TwoSided, far_apart, fraction, two_sided, values_of
 
 _BITS = 400
 _WHY = {
@@ -24,6 +23,9 @@ _WHY = {
     "F_gap": "an upper bound of F(w_0) - inf F, from the minima of the clients",
 }
 MEAN = "f of Assumption 5 is the mean of the f_i, as in (1), where the line before (18) prints their sum"
+SUM = {
+    "Assumption 5 with f the sum of the f_i, as the line before (18) prints, for their mean as in (1)": "not refuted"
+}
 _NO_NOISE = "the oracles are exact"
 
 
@@ -114,9 +116,7 @@ def _two_sided_case(
 
 def _long_rounds(name: str, nu: int, c: int, **more: Any) -> Case:
     case = two_sided(nu, Q(1, 10))
-    tau = 1000 * c
-    beta = 1 / (Q(tau) ** 2 * fraction(values_of("lemma_4", "printed", case.constants)["L_F"]))
-    _, rounds = case.low(beta, tau)
+    beta, tau, rounds = case.long_rounds(c)
     low, high = second_moments(case, Q(1, 100), 2, 3)
     checked = {
         "the closed form is Algorithm 1 over all choices of clients (two steps, three rounds)": (
@@ -167,76 +167,8 @@ def sampling_hessian_free() -> Case:
 def heterogeneity() -> Case:
     """Two quadratic clients far from each other, alpha L = 10^4, two fine-tuning steps, one local step: Lemma 7's
     constant is too small by the factor (alpha L)^2."""
-    x = 10**4
-    radius = 2 * Q(x) ** 2 + 1
-    case = two_sided(2, Q(x), Q(1), radius, 1 / radius)
-    known = {**values_of("lemma_4", "printed", case.constants), **values_of("lemma_7", "printed", case.constants)}
-    smooth, spread = fraction(known["L_F"]), fraction(known["total"])
-    beta, gap = 1 / (10 * smooth), case.curvature / 2
-    rounds = max(case.low(beta, 1)[1], ceil(400 * gap / (beta**2 * spread * smooth)))
+    case, beta, rounds, gap = far_apart(10**4)
     return _two_sided_case("meta_fl.theorem_8", case, 1000, beta, 1, rounds, gap)
-
-
-@refutes(
-    "meta_fl.lemma_7",
-    "meta_fl.lemma_7_false",
-    reading=MEAN,
-    alternatives={
-        "Assumption 5 with f the sum of the f_i, as the line before (18) prints, for their mean as in (1)": "not refuted"
-    },
-)
-def lemma_7() -> Case:
-    """Two clients phi +- w/10 with phi'' = -1 where the fine-tuning takes place, nu = 2, alpha = 1/L."""
-    return _lemma_7(cases.clients(cases.concave(10), Q(1, 10), Q(-1, 10)), 2, Q(1))
-
-
-@refutes(
-    "meta_fl.lemma_7",
-    "meta_fl.lemma_7_false",
-    variant="three_steps",
-    reading=MEAN,
-    alternatives={
-        "Assumption 5 with f the sum of the f_i, as the line before (18) prints, for their mean as in (1)": "not refuted"
-    },
-)
-def lemma_7_three() -> Case:
-    """The same two clients with three fine-tuning steps."""
-    return _lemma_7(cases.clients(cases.concave(10), Q(1, 10), Q(-1, 10)), 3, Q(1))
-
-
-@refutes(
-    "meta_fl.lemma_7",
-    "meta_fl.lemma_7_false",
-    variant="small_alpha",
-    reading=MEAN,
-    alternatives={
-        "Assumption 5 with f the sum of the f_i, as the line before (18) prints, for their mean as in (1)": "not refuted"
-    },
-)
-def lemma_7_small_alpha() -> Case:
-    """Two clients whose Hessian goes from -1 to 1 between the points that they reach in one step: alpha = 1/(100 L)."""
-    return _lemma_7(cases.wiggle(Q(1, 10**4), Q(1, 100)), 2, Q(1, 100))
-
-
-def _lemma_7(group: list[cases.Client], nu: int, alpha: Q) -> Case:
-    known = cases.certificate(group)
-    shift = abs(group[0].shift)
-    return Case(
-        {
-            "name": "two clients with a common spline",
-            "parameters": {
-                "knots_of_the_Hessian": [list(knot) for knot in group[0].phi.knots],
-                "slope": group[0].phi.slope,
-                "shifts": [client.shift for client in group],
-                "w": 0,
-            },
-        },
-        _certificates({**known, "gamma_G": shift, "gamma_H": 0}, "B", "L", "gamma_G", "gamma_H"),
-        {"alpha": alpha, "nu": nu},
-        cases.spread(group, Q(0), nu, alpha),
-        {"gamma_G^2 is the mean squared shift": known["gamma_G_sq"] == shift**2},
-        picture=_spline_picture(group, {"w": 0}),
-    )
 
 
 def _spline_picture(group: list[cases.Client], marks: Mapping[str, Q | int]) -> Picture:
@@ -259,7 +191,7 @@ def _stepped_hill(eps: Q, alpha: int = 4) -> list[cases.Client]:
     e, base = alpha * eps, Q(-alpha)
     hill = [(base - 4 * e, 0), (base - 2 * e, 1), (base, 0)]
     far = [(base * 3 - 3, 0), (base * 3 - 2, 1), (base * 3 - 1, 1), (base * 3, 0)]
-    return cases.clients(cases.spline(*far, *hill, slope=1), eps, -eps)
+    return cases.opposed(cases.spline(*far, *hill, slope=1), eps)
 
 
 @refutes(

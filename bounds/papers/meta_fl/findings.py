@@ -13,8 +13,7 @@ import sympy as sp
 from ...audit.findings import Evidence, Finding, confirm
 from ...language.notation import slack_symbol
 from ...proof.certificates import prove_nonnegative
-from . import checks as checks
-from . import slip_checks as slips
+from . import checks
 
 FINDINGS = (
     Finding(
@@ -138,7 +137,7 @@ FINDINGS = (
         "Frobenius norm in (13), (15), (17), or the constants of step M3, for which the spectral norm is enough",
         "read in the spectral norm (69) and (107) are false (factor 3/2 for two samples); no violation of (23) or "
         "(24) is known",
-        slips.spectral_norm,
+        checks.spectral_norm,
     ),
     Finding(
         "meta_fl.zero_bias",
@@ -195,7 +194,7 @@ FINDINGS = (
         "(30) bounds an average over rounds and local steps of models that the server does not form for 0 < t < "
         "tau; return an iterate drawn at random, or say that the average is meant",
         "the theorem says nothing about the model that is returned; it may be worse than the average for every K",
-        slips.output,
+        checks.output,
     ),
     Finding(
         "meta_fl.assumption_5",
@@ -207,7 +206,7 @@ FINDINGS = (
         "their mean, as in (1)",
         "read literally, N > 1 identical clients have heterogeneity (N - 1) B and the automatic choice gamma_G = 2 "
         "B fails",
-        slips.assumption_5,
+        checks.assumption_5,
     ),
     Finding(
         "meta_fl.missing_expectation",
@@ -218,7 +217,7 @@ FINDINGS = (
         "the left side has no expectation (in the text at hand)",
         "E||..||^2, as (127) proves",
         "read literally an almost sure bound, which is false: 100 against 3",
-        slips.missing_expectation,
+        checks.missing_expectation,
     ),
     Finding(
         "meta_fl.hessian_free_target",
@@ -229,7 +228,7 @@ FINDINGS = (
         "the distance to grad F_i^HF, which is defined nowhere",
         "the distance to grad F_i, as in (150) and (161)",
         "none, once read that way; it is what Theorem 8 needs",
-        slips.hessian_free_target,
+        checks.hessian_free_target,
     ),
     Finding(
         "meta_fl.no_step_yet",
@@ -240,7 +239,7 @@ FINDINGS = (
         "h'_0 is used, (21) is for l >= 1 and gives a positive number at 0",
         "h'_0 = 0",
         "read from (21) the constant is slightly too large",
-        slips.no_step_yet,
+        checks.no_step_yet,
     ),
     Finding(
         "meta_fl.no_steps",
@@ -251,7 +250,7 @@ FINDINGS = (
         "Lemma 6 is for nu > 1, Theorem 8 uses it for nu >= 1, the conclusion speaks of nu = 0",
         "it holds for nu = 1 by the initial values; at nu = 0 d_0 is undefined and g_0, gamma_F, mu_F are not FedAvg's",
         "use the printed constants for nu >= 1; the corrected ones hold for nu >= 0 and give FedAvg's at 0",
-        slips.no_steps,
+        checks.no_steps,
     ),
     Finding(
         "meta_fl.one_client",
@@ -262,7 +261,7 @@ FINDINGS = (
         "n stands for the number N of clients, and (1-r)/(r(n-1)) is 0/0 for one client",
         "n = N, and 0 when r = 1",
         "the printed bound is undefined for n = 1",
-        slips.one_client,
+        checks.one_client,
     ),
     Finding(
         "meta_fl.per_fedavg",
@@ -273,7 +272,7 @@ FINDINGS = (
         "for alpha <= 1/L the smoothness constant at nu = 1 reduces to 4 L + B alpha rho",
         "is at most that, with equality at alpha = 1/L; gamma_F at nu = 1 is not Per-FedAvg's, neither above nor below",
         "none: the printed constant is the smaller one",
-        slips.per_fedavg,
+        checks.per_fedavg,
     ),
     Finding(
         "meta_fl.induction_hypothesis",
@@ -284,7 +283,7 @@ FINDINGS = (
         "the induction hypothesis is on ||E[d~ - d]||, the next line uses E||d~ - d||",
         "state the induction for E||d~ - d||, which every p_l bounds",
         "none on the constant",
-        slips.induction_hypothesis,
+        checks.induction_hypothesis,
     ),
     Finding(
         "meta_fl.misplaced_square",
@@ -295,7 +294,7 @@ FINDINGS = (
         "the Cauchy-Schwarz inequality with (E||e_2||)^2",
         "E||e_2||^2, which the next line uses",
         "none on the constant",
-        slips.misplaced_square,
+        checks.misplaced_square,
     ),
     Finding(
         "meta_fl.biased_path",
@@ -306,7 +305,7 @@ FINDINGS = (
         "w~_l is called the unbiased estimate of w_l",
         "biased for l >= 2, the gradient being taken at a random point; (20) bounds the bias",
         "none: (20) does not use it",
-        slips.biased_path,
+        checks.biased_path,
     ),
     Finding(
         "meta_fl.wrong_letters",
@@ -318,7 +317,7 @@ FINDINGS = (
         "t_1 = 0; Assumption 2. In (112) and (120) the condition is on w~_(nu-1), in (157) the last norm is not "
         "squared",
         "none",
-        slips.wrong_letters,
+        checks.wrong_letters,
     ),
 )
 

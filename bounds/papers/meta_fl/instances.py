@@ -135,6 +135,11 @@ def clients(phi: Spline, *shifts: Any) -> list[Client]:
     return [Client(phi, Q(shift)) for shift in shifts]
 
 
+def opposed(phi: Spline, shift: Any) -> list[Client]:
+    """phi +- shift w."""
+    return clients(phi, shift, -shift)
+
+
 def certificate(group: Sequence[Client]) -> dict[str, Fraction]:
     """B, L, rho, gamma_G^2 and gamma_H of clients that share phi, all exact; every f_i must be bounded below.
 
@@ -168,7 +173,7 @@ def wiggle(eps: Fraction, alpha: Fraction) -> list[Client]:
     e, a = alpha * eps, alpha
     far = [(-7, 0), (-6, 1), (-5 + e / 2, 1), (-4 + e / 2, 0)]
     near = [(-a - 2 * e, 0), (-a - e, -1), (-a + e, 1), (-a + 2 * e, 0), (-e, 0), (0, -1), (e, 0)]
-    return clients(spline(*far, *near, slope=1), eps, -eps)
+    return opposed(spline(*far, *near, slope=1), eps)
 
 
 @dataclass(frozen=True)
@@ -204,6 +209,17 @@ class TwoSided:
         """
         x = tau * beta * self.curvature
         return self.curvature**2 * self.shift**2 * (1 - x) ** 2 * x / (4 * (1 + x)), ceil(2 * (1 + x) / x)
+
+    @property
+    def smoothness(self) -> Fraction:
+        """L_F as printed."""
+        return fraction(values_of("lemma_4", "printed", self.constants)["L_F"])
+
+    def long_rounds(self, c: int) -> tuple[Fraction, int, int]:
+        """beta, tau and K at which 1000 c local steps of a round add up, so that c in the place of O(1) is not enough."""
+        tau = 1000 * c
+        beta = 1 / (Q(tau) ** 2 * self.smoothness)
+        return beta, tau, self.low(beta, tau)[1]
 
     def average(self, beta: Fraction, tau: int, rounds: int) -> float:
         """Theorem 8's average itself in floating point, by the second-moment recursion."""
@@ -250,6 +266,16 @@ def two_sided(nu: int, alpha: Fraction, shift: Fraction = HALF, radius: Any = 1,
     return TwoSided(
         nu, alpha, shift, curvature, {**constants, "D": 1, "D_H": 1, "delta": 1, "r": Q(1, 2), "n": 2}, group[0].phi
     )
+
+
+def far_apart(x: int) -> tuple[TwoSided, Fraction, int, Fraction]:
+    """Two clients far from each other, alpha L = x and nu = 2; beta and K for tau = 1, and F_gap, which K makes small beside the bound."""
+    radius = 2 * Q(x) ** 2 + 1
+    case = two_sided(2, Q(x), Q(1), radius, 1 / radius)
+    spread = fraction(values_of("lemma_7", "printed", case.constants)["total"])
+    beta, gap = 1 / (10 * case.smoothness), case.curvature / 2  # F(0) - mean of the minima of f_i
+    rounds = max(case.low(beta, 1)[1], ceil(400 * gap / (beta**2 * spread * case.smoothness)))
+    return case, beta, rounds, gap
 
 
 def signs(count: int) -> Iterator[tuple[Fraction, ...]]:

@@ -36,7 +36,7 @@ from .assumptions import (
     Variance,
 )
 from .corollary import Corollary, follow
-from .derivation import Derivation, Lemma, Step, Verdict, check
+from .derivation import AtNumbers, Derivation, Lemma, Step, Verdict, check
 from .facts import Inequality, Quantity
 from .known import Known
 from .loop import Delivery, Loop, named, run_through
@@ -81,6 +81,7 @@ from .rules import (
     Sure,
     Triangle,
     Vanishing,
+    Weighted,
     Weights,
     WithinRound,
 )
@@ -102,7 +103,7 @@ from .setting import (
     Source,
     Variable,
 )
-from .signomial import ONE, POSITION, Param, ProofError, Signomial, parameter, signomial
+from .signomial import CLOCK, ONE, POSITION, Param, ProofError, Signomial, clock, parameter, signomial
 from .terms import Act, App, Given, Mean, Pair, Sum, Term, Var
 
 Plan = Derivation | Alternatives | Corollary | Loop
@@ -111,6 +112,7 @@ Plan = Derivation | Alternatives | Corollary | Loop
 __all__ = [
     "BATCH",
     "CLIENTS",
+    "CLOCK",
     "COMMUNICATION",
     "EVERY",
     "FIRST",
@@ -126,6 +128,7 @@ __all__ = [
     "App",
     "Assume",
     "Assumed",
+    "AtNumbers",
     "AtStart",
     "Axiom",
     "Bounded",
@@ -211,11 +214,13 @@ __all__ = [
     "Variable",
     "Variance",
     "Verdict",
+    "Weighted",
     "Weights",
     "WithinRound",
     "at",
     "check",
     "check_each",
+    "clock",
     "dot",
     "follow",
     "named",

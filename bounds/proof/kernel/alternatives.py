@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from .derivation import Derivation, Line, Verdict, check, one_case_of
+from .derivation import AtNumbers, Derivation, Line, Verdict, check, one_case_of
 from .signomial import ProofError
 
 
@@ -23,10 +23,10 @@ class Alternatives:
             raise ProofError(f"wanted two or more cases with different names, got {names}")
 
 
-def check_each(found: Alternatives, theorem: Any, label: str) -> Verdict:
+def check_each(found: Alternatives, theorem: Any, label: str, numbers: AtNumbers | None = None) -> Verdict:
     """Re-check every case; what a case uses, leaves out or fails at has its name in front."""
     listed = [item.name for item in theorem.assumptions]
-    verdicts = {name: check(derivation, theorem, label) for name, derivation in found.cases}
+    verdicts = {name: check(derivation, theorem, label, numbers) for name, derivation in found.cases}
     lines = tuple(
         Line(f"{name}: {x.name}", x.claim, x.rule, tuple(f"{name}: {step}" for step in x.uses), x.why)
         for name, verdict in verdicts.items()
@@ -38,7 +38,7 @@ def check_each(found: Alternatives, theorem: Any, label: str) -> Verdict:
     failures += [f"{name}: no case of {found.assumption!r}" for name, d in found.cases if d.either != found.assumption]
     others = one_case_of(found.assumption)
     if failures:
-        return Verdict(theorem.id, label, False, lines, failure="; ".join(failures))
+        return Verdict(theorem.id, label, False, lines, failure="; ".join(failures), at=numbers)
     each = tuple(verdicts.values())
     used = {name for verdict in each for name in verdict.assumptions} | {found.assumption}
     conditions = {name for verdict in each for name in verdict.conditions}
@@ -58,6 +58,7 @@ def check_each(found: Alternatives, theorem: Any, label: str) -> Verdict:
         given=tuple(dict.fromkeys(name for verdict in each for name in verdict.given if name != others)),
         formal=tuple(dict.fromkeys(text for verdict in each for text in verdict.formal)),
         rests_on=each[0].rests_on,
+        at=numbers,
     )
 
 

@@ -11,14 +11,25 @@ from ..search import points_near
 from .assumptions import Declared
 from .facts import Fact, Quantity, State, assumed
 from .known import Averaged
-from .problem import accept_declarations, accept_metric, horizon, left_side, period, rests_on
+from .problem import accept_declarations, accept_metric, horizon, left_side, period, rests_on, right_side
 from .reader import Reader
 from .readings import Reading
 from .region import Region
 from .rules import POSITIONAL, RULES, Combine, Rule, Weights
-from .scalars import One, Scalar
 from .setting import Setting
-from .signomial import Param, ProofError, Signomial, holds, moves
+from .signomial import (
+    CLOCK,
+    SINCE_START,
+    Param,
+    ProofError,
+    Signomial,
+    clock,
+    holds,
+    is_positive,
+    mentions,
+    moves,
+    params_in,
+)
 
 
 @dataclass(frozen=True)
@@ -56,6 +67,7 @@ class Derivation:
         time: name of the assumption that samples of different steps are independent, on which conditional expectations rest.
         lemmas: statements that are taken as true; the verdict says so.
         either: an entry of the list by which one of several things holds, of which this derivation covers one (`Alternatives`).
+        offset: a positive number; the update equations may then speak of the clock, t + offset at step t.
     """
 
     setting: Setting
@@ -69,6 +81,18 @@ class Derivation:
     time: str
     lemmas: tuple[Lemma, ...] = ()
     either: str = ""
+    offset: Signomial | None = None
+
+
+@dataclass(frozen=True)
+class AtNumbers:
+    """A statement at values of its symbols, with one number in the place of its terms; its conditions are not needed."""
+
+    values: Mapping[str, Fraction]
+    bound: Fraction
+
+    def __str__(self) -> str:
+        return f"at {', '.join(f'{name} = {value}' for name, value in self.values.items())}: at most {self.bound}"
 
 
 @dataclass(frozen=True)
@@ -89,7 +113,7 @@ class Verdict:
     `accepted`: every step follows; `given`: the statements that are taken as true and that the kernel has not checked, so that
     the theorem is `checked` only where there are none. `dropped`: the nonnegative numbers that single steps leave out; `loose`:
     conditions that are used with room only. `formal`: the assumed bounds in words; `rests_on`: the metric, the horizon, the
-    period and the variant of the method that the derivation is about.
+    period and the variant of the method that the derivation is about. `at`: the numbers at which it holds, where it is not the statement.
     """
 
     theorem: str
@@ -107,6 +131,7 @@ class Verdict:
     given: tuple[str, ...] = ()
     formal: tuple[str, ...] = ()
     rests_on: Mapping[str, str] = field(default_factory=dict)
+    at: AtNumbers | None = None
 
     @property
     def checked(self) -> bool:
@@ -134,10 +159,13 @@ class Verdict:
             "loose": list(self.loose),
             "definitions": list(self.reading),
         }
+        if self.at is not None:
+            data |= {"at": {k: str(v) for k, v in self.at.values.items()}, "bound": str(self.at.bound)}
         return data if self.accepted else {**data, "failure": self.failure}
 
     def __str__(self) -> str:
-        rows = [f"{self.theorem}, {self.statement}", *(f"  {text}" for text in self.reading), ""]
+        place = f", {self.at}" if self.at else ""
+        rows = [f"{self.theorem}, {self.statement}{place}", *(f"  {text}" for text in self.reading), ""]
         for number, x in enumerate(self.lines, 1):
             rows.append(f"{number:>3}. {x.name}: {x.claim}")
             rows.append(
@@ -156,13 +184,14 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Progress:
-    """The lines checked so far, and what they established."""
+    """The lines checked so far, and what they established; with `values` at numbers only."""
 
     derivation: Derivation
     theorem: Any
     label: str
     state: State
     lines: tuple[Line, ...] = ()
+    values: Mapping[str, Fraction] | None = None
 
     def after(self, step: Step) -> Progress:
         """With one more step; what is here already stays as it is.
@@ -175,27 +204,44 @@ class Progress:
         return replace(self, state=state, lines=(*self.lines, line))
 
 
-def begin(derivation: Derivation, theorem: Any, label: str = "corrected") -> Progress:
+def begin(
+    derivation: Derivation, theorem: Any, label: str = "corrected", values: Mapping[str, Fraction] | None = None
+) -> Progress:
     """Before the first step.
 
+    Args:
+        values: those of the symbols of the statement, where it is checked at numbers.
+
     Raises:
-        ProofError: the declarations are not allowed.
+        ProofError: the declarations, or the values, are not allowed.
     """
     statement = theorem.statement(label)
-    return Progress(derivation, theorem, label, _state(derivation, theorem, statement, Reader(theorem, statement)))
+    state = _state(derivation, theorem, statement, Reader(theorem, statement), values)
+    return Progress(derivation, theorem, label, state, values=values)
 
 
-def check(derivation: Derivation, theorem: Any, label: str = "corrected") -> Verdict:
-    """Re-check a derivation of `theorem.statement(label)`; every step, with exact arithmetic."""
+def check(derivation: Derivation, theorem: Any, label: str = "corrected", numbers: AtNumbers | None = None) -> Verdict:
+    """Re-check a derivation of `theorem.statement(label)`, or of that at numbers; every step, with exact arithmetic."""
     try:
-        return finish(begin(derivation, theorem, label))
+        values, bound = (numbers.values, numbers.bound) if numbers else (None, None)
+        found = finish(begin(derivation, theorem, label, values), bound)
     except ProofError as error:
-        return Verdict(theorem.id, label, False, (), failure=str(error))
+        found = Verdict(theorem.id, label, False, (), failure=str(error))
+    return replace(found, at=numbers)
 
 
-def finish(progress: Progress) -> Verdict:
-    """The verdict after the steps of the derivation that are still to be checked, and the conclusion."""
+def finish(progress: Progress, bound: Fraction | None = None) -> Verdict:
+    """The verdict after the steps of the derivation that are still to be checked, and the conclusion.
+
+    Args:
+        bound: at numbers, the number in the place of the terms of the statement.
+
+    Raises:
+        ProofError: at numbers without a bound, or the other way round.
+    """
     derivation, theorem, label = progress.derivation, progress.theorem, progress.label
+    if (bound is None) != (progress.values is None):
+        raise ProofError("a bound that is a number goes with values of the symbols")
     state, lines = progress.state.copy(), list(progress.lines)
     try:
         for step in derivation.steps[len(lines) :]:
@@ -205,7 +251,7 @@ def finish(progress: Progress) -> Verdict:
                 raise ProofError(f"step {step.name}: {error}") from None
         statement = theorem.statement(label)
         found = reading(derivation, theorem, statement, Reader(theorem, statement))
-        final = _conclusion(derivation, found, state)
+        final = _conclusion(derivation, found, state, bound)
         lines.append(checked_line(state, Step("conclusion", final)))
     except ProofError as error:
         return Verdict(theorem.id, label, False, tuple(lines), failure=str(error))
@@ -219,17 +265,29 @@ def reading(derivation: Derivation, theorem: Any, statement: Any, reader: Reader
     return Reading(theorem, statement, reader, *declared, either=derivation.either)
 
 
-def _state(derivation: Derivation, theorem: Any, statement: Any, reader: Reader) -> State:
-    region = _region(statement, reader)
-    inside = _inhabited(region, reader, derivation.inside)
+def _state(
+    derivation: Derivation, theorem: Any, statement: Any, reader: Reader, values: Mapping[str, Fraction] | None
+) -> State:
+    region = _region(statement, reader, derivation.offset)
+    if values is None:
+        inside = _inhabited(region, reader, derivation.inside, derivation.offset)
+    else:
+        if derivation.offset is not None:
+            raise ProofError("at numbers: the proof has a clock, and what depends on t has no number")
+        if constants := sorted(values.keys() - {binding.name for binding in theorem.notation}):
+            raise ProofError(f"{constants[0]} is no symbol of the theorem: its value is that of its formula")
+        if derivation.lemmas:  # they are taken as true under their conditions
+            _inhabited(region, reader, values, None)
+        region = region.at(allowed_point(reader, values))
+        inside = {param: formula.at({}) for param, formula in region.formulas.items() if param not in region.powers}
     distinct_names(theorem, statement, reader, (lemma.theorem.id for lemma in derivation.lemmas))
     for lemma in derivation.lemmas:
         _applies(lemma, statement, theorem)
     declarations = (derivation.setting, derivation.quantities, derivation.axioms)
     if any(holds(each, Averaged) for each in declarations):
         raise ProofError("a sample that is averaged away has no step that can be written")
-    if any(moves(each) for each in declarations):
-        raise ProofError("a declaration does not depend on the position in the round")
+    if any(moves(each) for each in _fixed(derivation)):
+        raise ProofError("a declaration does not depend on the position in the round, or on the step")
     names = [q.name for q in derivation.quantities]
     if len(set(names)) != len(names):
         raise ProofError("a quantity is declared twice")
@@ -237,13 +295,27 @@ def _state(derivation: Derivation, theorem: Any, statement: Any, reader: Reader)
     structural = accept_declarations(found, derivation.time)
     axioms = found.axioms(derivation.axioms)
     quantities = {q.name: q for q in derivation.quantities}
-    points = points_near(inside, region)
+    points = points_near(inside, region) if values is None else (inside,)
     sizes = horizon(found), period(found)
-    state = State(derivation.setting, quantities, axioms, region, *sizes, points, structural=structural)
+    state = State(
+        derivation.setting, quantities, axioms, region, *sizes, points, structural=structural, offset=derivation.offset
+    )
     for param, (base, _) in region.exponentials.items():
         if state.certify(base) is None:
             raise ProofError(f"{param.name}: its base may be negative{state.where_negative(base)}")
     return state
+
+
+def _fixed(derivation: Derivation) -> tuple[Any, ...]:
+    """The declarations that are the same at every step: with a clock, all but the coefficients of the update equations."""
+    setting, rest = derivation.setting, (derivation.quantities, derivation.axioms, derivation.offset)
+    if derivation.offset is None:
+        return (setting, *rest)
+    if not is_positive(derivation.offset):
+        raise ProofError(f"the offset {derivation.offset!r} may be 0 or negative")
+    equations = [term for variable in setting.variables for _, term in variable.equations]
+    moving = frozenset(param for term in equations for param in params_in(term) if param.moving)
+    return (setting.indices, setting.sources, setting.functions, setting.objectives, *rest, *(moving - {CLOCK}))
 
 
 def distinct_names(theorem: Any, statement: Any, reader: Reader, lemmas: Iterable[str] = ()) -> None:
@@ -251,7 +323,7 @@ def distinct_names(theorem: Any, statement: Any, reader: Reader, lemmas: Iterabl
     conditions = [c.name for c in statement.conditions]
     conditions += [f"{c.name} reversed" for c in statement.conditions if c.relation == "=="]
     counts = [f"{param.name}{text}" for param in reader.params.values() if param.count for text in (">=1", " whole")]
-    distinct([*(item.name for item in theorem.assumptions), *conditions, *counts, *lemmas])
+    distinct([*(item.name for item in theorem.assumptions), *conditions, *counts, *lemmas, SINCE_START])
 
 
 def distinct(names: Sequence[str]) -> None:
@@ -260,8 +332,8 @@ def distinct(names: Sequence[str]) -> None:
         raise ProofError(f"{both[0]!r} is the name of two of the assumptions, conditions and lemmas")
 
 
-def _region(statement: Any, reader: Reader) -> Region:
-    slacks: dict[str, Signomial] = {}
+def _region(statement: Any, reader: Reader, offset: Signomial | None) -> Region:
+    slacks: dict[str, Signomial] = {} if offset is None else {SINCE_START: clock() - offset}
     for condition in statement.conditions:
         first, *second = reader.slack(condition)
         slacks[condition.name] = first
@@ -282,9 +354,13 @@ def allowed_point(reader: Reader, values: Mapping[str, Fraction]) -> dict[Param,
     return point
 
 
-def _inhabited(region: Region, reader: Reader, inside: Mapping[str, Fraction]) -> dict[Param, Fraction]:
-    """A rational point at which the conditions hold, so nothing is proved from a contradiction."""
+def _inhabited(
+    region: Region, reader: Reader, inside: Mapping[str, Fraction], offset: Signomial | None
+) -> dict[Param, Fraction]:
+    """A rational point at which the conditions hold, at step 0, so nothing is proved from a contradiction."""
     point = region.constants_at(allowed_point(reader, inside))
+    if offset is not None:
+        point[CLOCK] = offset.at(point)
     for name, slack in region.conditions.items():
         if slack.at(point) < 0:
             raise ProofError(f"the point inside violates {name}")
@@ -323,7 +399,9 @@ def checked_line(state: State, step: Step) -> Line:
     if type(step.rule) not in RULES:
         raise ProofError(f"{step.rule!r} is no rule")
     if type(step.rule) not in POSITIONAL and moves(step.rule):
-        raise ProofError(f"{step.rule.title}: not for statements about the position in the round")
+        raise ProofError(f"{step.rule.title}: not for statements about the position in the round, or about the step")
+    if state.offset is None and mentions(step.rule, CLOCK):
+        raise ProofError("the derivation has no clock")
     if step.name in state.facts:
         raise ProofError("there is a step of this name already")
     if holds(step.rule, Averaged):
@@ -335,13 +413,13 @@ def checked_line(state: State, step: Step) -> Line:
     return Line(step.name, repr(fact), step.rule.title, tuple(dict.fromkeys(step.rule.uses)), step.why)
 
 
-def _conclusion(derivation: Derivation, found: Reading, state: State) -> Combine:
-    """The statement itself, read off its declaration: metric <= sum of the terms."""
+def _conclusion(derivation: Derivation, found: Reading, state: State, bound: Fraction | None) -> Combine:
+    """The statement itself, read off its declaration: metric <= sum of the terms, or at numbers <= the bound."""
     if derivation.metric not in state.quantities:
         raise ProofError(f"{derivation.metric}: no such quantity")
     state.structural |= accept_metric(found, state.quantities[derivation.metric].meaning, state.axioms)
-    total = Scalar(tuple((found.reader.read(term.expr), One()) for term in found.statement.terms))
-    return Combine(left_side(found, derivation.metric, state.horizon), total, derivation.conclusion)
+    right = right_side(found, bound)
+    return Combine(left_side(found, derivation.metric, state.horizon), right, derivation.conclusion)
 
 
 def _verdict(derivation: Derivation, found: Reading, label: str, state: State, lines: list[Line]) -> Verdict:
@@ -384,7 +462,7 @@ def one_case_of(entry: str) -> str:
 
 def _reading(derivation: Derivation) -> tuple[str, ...]:
     """The update equations and the named quantities, in words of the derivation."""
-    rows = []
+    rows = [] if derivation.offset is None else [f"offset = {derivation.offset!r}"]
     for variable in derivation.setting.variables:
         for phases, term in variable.equations:
             place = "" if len(phases) == 4 else f"   ({', '.join(sorted(phases))})"
@@ -401,4 +479,16 @@ def _given(derivation: Derivation, theorem: Any, label: str) -> tuple[str, ...]:
     return tuple(f"{name}: any nonnegative number{meanings[name]}" for name in names if name in meanings)
 
 
-__all__ = ["Derivation", "Lemma", "Line", "Progress", "Step", "Verdict", "allowed_point", "begin", "check", "finish"]
+__all__ = [
+    "AtNumbers",
+    "Derivation",
+    "Lemma",
+    "Line",
+    "Progress",
+    "Step",
+    "Verdict",
+    "allowed_point",
+    "begin",
+    "check",
+    "finish",
+]

@@ -13,7 +13,7 @@ from .region import Certificate, Region, used_conditions
 from .scalars import At, Atom, Inner, Named, One, Scalar, Total, Value, form
 from .sequences import Numbers
 from .setting import EVERY, Setting
-from .signomial import ONE, Param, ProofError, Signomial, identifier, moves
+from .signomial import CLOCK, ONE, Param, ProofError, Signomial, identifier, mentions, moves
 from .terms import Sum
 
 
@@ -145,7 +145,7 @@ class State:
     `points` lie in the region: a number that is negative at one of them has no certificate, and is refused at once.
     `dropped`: nonnegative numbers that some step left out; `exact`: conditions that some certificate uses without room.
     `numbers`: the sequences of a loop, `earlier` what was proved of the loop before it, `sizes` sure bounds of vectors; see loop.py.
-    `structural`: the assumptions on which the declarations rest.
+    `structural`: the assumptions on which the declarations rest. `offset`: what the clock shows at step 0, where there is one.
     """
 
     setting: Setting
@@ -163,6 +163,7 @@ class State:
     earlier: Earlier | None = None
     sizes: Mapping[Sum, Moment] = field(default_factory=dict)
     structural: Uses = frozenset()
+    offset: Signomial | None = None
 
     def __post_init__(self) -> None:
         self.algebra = Algebra(self.setting)
@@ -182,8 +183,12 @@ class State:
             raise ProofError(f"{name} speaks of the position in the round, or of the step itself")
         return fact
 
-    def equation(self, name: str) -> Equation:
-        return self._fact(name, Equation)
+    def equation(self, name: str, *, position: bool = False) -> Equation:
+        """An equation established before, as `inequality`: its coefficients may depend on the step where the rule says so."""
+        fact: Equation = self._fact(name, Equation)
+        if not position and mentions(fact, CLOCK):
+            raise ProofError(f"{name} speaks of the step itself")
+        return fact
 
     def moment(self, name: str) -> Moment:
         return self._fact(name, Moment)

@@ -7,6 +7,7 @@ metric is taken where the theorem says, and every structural assumption names an
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
 from ...language import bounding
@@ -14,7 +15,7 @@ from ...language.metrics import DISTANCE_SQ, GAP, GRADIENT_SQ, LAST
 from .algebra import Algebra
 from .assumptions import Start
 from .readings import Reading
-from .scalars import Scalar, at, form, sq, total
+from .scalars import One, Scalar, at, form, sq, total
 from .setting import BATCH, CLIENTS, COMMUNICATION, LOCAL, PLACES, Function, Index, Objective, Source, Variable
 from .signomial import ONE, ProofError, Signomial
 from .terms import Act, App, Given, Mean, Pair, Sum, Term, Var, is_pointwise, replaced, shifted
@@ -328,6 +329,18 @@ def left_side(reading: Reading, name: str, steps: Signomial) -> Scalar:
     return at(name, end=True) if reading.theorem.metric.over == LAST else 1 / steps * total(name)
 
 
+def right_side(reading: Reading, bound: Fraction | None = None) -> Scalar:
+    """The right side of the statement: the sum of its terms, or a bound in their place.
+
+    Where it holds with probability 1 - delta, delta times that: by Markov's inequality a number that is not negative, as every metric
+    that the kernel knows is along a run, exceeds B with a probability of at most delta where its expectation is at most delta B.
+    """
+    factor = getattr(reading.reader, reading.theorem.metric.failure) if reading.theorem.metric.failure else ONE
+    terms = (reading.reader.read(term.expr) for term in reading.statement.terms)
+    parts = tuple(terms) if bound is None else (ONE * bound,)
+    return Scalar(tuple((factor * part, One()) for part in parts))
+
+
 def rests_on(reading: Reading) -> dict[str, str]:
     """The metric, horizon, period and variant of the method of a derivation, in words."""
     theorem, method = reading.theorem, reading.theorem.method
@@ -342,6 +355,8 @@ def rests_on(reading: Reading) -> dict[str, str]:
     place = bounding.POINTS.get(theorem.metric.at, "") + after
     if theorem.metric.over == LAST:
         place = bounding.LAST_MODEL
+    if theorem.metric.failure:
+        place += ", by Markov's inequality from its expectation"
     return {
         "metric": f"{theorem.metric.name}: {place}",
         "horizon": f"{horizon(reading)!r} steps",

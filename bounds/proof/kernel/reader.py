@@ -13,7 +13,7 @@ from typing import Any
 import sympy as sp
 
 from ...language.power import Power
-from .signomial import ONE, Param, ProofError, Signomial, identifier, signomial
+from .signomial import ONE, Param, ProofError, Signomial, identifier, is_positive, signomial
 
 
 class Reader:
@@ -40,7 +40,7 @@ class Reader:
             if self.may_be_negative(formula):
                 self.signed[constant.name] = formula
                 continue
-            param = self.params[constant.name] = Param(constant.name, _is_positive(formula))
+            param = self.params[constant.name] = Param(constant.name, is_positive(formula))
             self.formulas[param] = formula
             if power != 1:
                 self.powers[param] = power
@@ -176,8 +176,3 @@ def _gcd(a: int, b: int) -> int:
 def _param(symbol: Any) -> Param:
     positive = bool(symbol.is_positive)
     return Param(symbol.name, positive, positive and bool(symbol.is_integer))
-
-
-def _is_positive(formula: Signomial) -> bool:
-    """Whether a formula is positive for all parameters: nothing subtracted, and one term without a parameter that may be 0."""
-    return formula.nonnegative and any(all(p.positive for p, _ in monomial) for monomial, _ in formula.terms)

@@ -93,6 +93,28 @@ class Region:
             found[param] = whole_power(param.name, base.at(found), exponent.at(found))
         return found
 
+    def at(self, values: Mapping[Param, Fraction]) -> Region:
+        """Where the parameters have these values: whether something is nonnegative there is a comparison of numbers.
+
+        The conditions are left out, as none is needed to compare numbers. A root that is not rational keeps its formula.
+
+        Raises:
+            ProofError: a constant divides by 0.
+        """
+        found, left = dict(values), {}
+        for param, formula in self.formulas.items():
+            try:
+                found |= Region({}, {param: formula}, self.powers).constants_at(found)
+            except ProofError:
+                if param not in self.powers:
+                    raise
+                left[param] = formula
+        for more in (Region({}, quotients=self.quotients), Region({}, exponentials=self.exponentials)):
+            found |= more.constants_at(found)
+        formulas = {param: signomial(value) for param, value in found.items()}
+        powers = {param: power for param, power in self.powers.items() if param in left}
+        return Region({}, {**formulas, **left}, powers, self.quotients, self.exponentials)
+
 
 def whole_power(name: str, base: Fraction, exponent: Fraction) -> Fraction:
     """A power of a number that is not negative.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .signomial import ONE, ZERO, Param, ProofError, Signomial, identifier, moves, put_in_numbers
+from .signomial import ONE, ZERO, Param, ProofError, Signomial, identifier, is_positive, moves, put_in_numbers
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Numbers:
                 raise ProofError(f"{sequence.name}: no such sequence as {sorted(unknown)[0].name}")
             if moves(sequence.start) or not (sequence.start.nonnegative and sequence.after.nonnegative):
                 raise ProofError(f"{sequence.name} may be negative, or starts with a number that depends on the step")
-            if sequence.positive and not (_positive(sequence.start) and _positive(sequence.after)):
+            if sequence.positive and not (is_positive(sequence.start) and is_positive(sequence.after)):
                 raise ProofError(f"{sequence.name} may be 0")
             self._accept_end(sequence)
         ends = {_param(s.now): self._end(s) for s in (*self.earlier, *self.own)}
@@ -133,10 +133,6 @@ class Numbers:
 def _param(value: Signomial) -> Param:
     ((((param, _),), _),) = value.terms
     return param
-
-
-def _positive(value: Signomial) -> bool:
-    return any(all(p.positive for p, _ in monomial) for monomial, _ in value.terms)
 
 
 __all__ = ["Numbers", "Sequence", "number"]

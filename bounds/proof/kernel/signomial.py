@@ -264,6 +264,10 @@ def _power_text(param: Param, exponent: Exponent) -> str:
 
 POSITION = Param("position in the round", positive=False, moving=True)
 """In a statement about step t: how many steps the round is old, t mod n for n steps in a round."""
+CLOCK = Param("(t + offset)", moving=True)
+"""In a statement about step t: t + the positive `offset` of the derivation, by which step sizes such as a/(t + t0) decline."""
+SINCE_START = "t >= 0"
+"""The name of the condition that the clock shows at least the offset."""
 
 
 def identifier(name: str) -> str:
@@ -279,12 +283,22 @@ def identifier(name: str) -> str:
 
 def mentions(value: object, param: Param) -> bool:
     """Whether a parameter stands anywhere in a declaration, a rule or a fact."""
-    return param in _params_in(value)
+    return param in params_in(value)
 
 
 def moves(value: object) -> bool:
     """Whether a number that depends on the step stands anywhere in a declaration, a rule or a fact."""
-    return any(param.moving for param in _params_in(value))
+    return any(param.moving for param in params_in(value))
+
+
+def clock() -> Signomial:
+    """The clock as a signomial."""
+    return Signomial([(((CLOCK, 1),), 1)])
+
+
+def is_positive(value: Signomial) -> bool:
+    """Whether a number is positive for all values of its parameters: nothing subtracted, and one term that is never 0."""
+    return value.nonnegative and any(all(p.positive for p, _ in monomial) for monomial, _ in value.terms)
 
 
 def holds(value: object, kind: type) -> bool:
@@ -292,12 +306,13 @@ def holds(value: object, kind: type) -> bool:
     return isinstance(value, kind) or any(holds(part, kind) for part in _parts_of(value))
 
 
-def _params_in(value: object) -> frozenset[Param]:
+def params_in(value: object) -> frozenset[Param]:
+    """The parameters that stand anywhere in a declaration, a rule or a fact."""
     if isinstance(value, Param):
         return frozenset({value}).union(*(part.params for part in value.least))
     if isinstance(value, Signomial):
         return value.params
-    return frozenset().union(*(_params_in(part) for part in _parts_of(value)))
+    return frozenset().union(*(params_in(part) for part in _parts_of(value)))
 
 
 def _parts_of(value: object) -> Iterable[object]:

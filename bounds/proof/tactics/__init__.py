@@ -4,7 +4,7 @@ from .descent import smooth_descent
 from .momentum import averaged_estimate, averaged_updates, bounded_momentum
 from .noise import variance_of_mean
 from .rounds import averaged_rounds
-from .sgd import Sgd, local_descent, unlike_descent
+from .sgd import Sgd, local_descent, unlike_descent, unlike_rounds
 from .smoothness import smooth_composition, smooth_mean
 
 __all__ = [
@@ -18,5 +18,6 @@ __all__ = [
     "smooth_descent",
     "smooth_mean",
     "unlike_descent",
+    "unlike_rounds",
     "variance_of_mean",
 ]

@@ -15,15 +15,23 @@ X, AFTER = Var("x"), Var("x", 1)
 
 
 class Sgd:
-    """The problem, and a method that steps by -eta times the mean gradient of a batch; `pooled`: from the mean model."""
+    """The problem, and a method that steps by -eta times the mean gradient of a batch; `pooled`: from the mean model.
 
-    def __init__(self, s: Reader, *, pooled: bool):
-        proof = self.proof = Proof(s, time="independence")
-        self.clients, self.batch = proof.clients(s.N), proof.batch("i", s.b, "independence")
-        proof.source("xi", "n i", "independence")
-        self.gradient = proof.function("dF", "x -> x", "xi", role="local_gradient", mean_per="n")
-        self.sampled, self.noise = self.gradient(X, 0), self.gradient(X, 0) - self.gradient(X)
-        moved = X - s.eta * self.batch(self.sampled)
+    Args:
+        declining: t0, where the step size is a/(t + t0). exact: the gradients have no noise.
+    """
+
+    def __init__(self, s: Reader, *, pooled: bool, declining: Signomial | None = None, exact: bool = False):
+        proof = self.proof = Proof(s, time="" if exact else "independence")
+        self.eta = s.eta if declining is None else s.a / proof.clock(declining)
+        self.clients, self.exact = proof.clients(s.N), exact
+        if not exact:
+            self.batch = proof.batch("i", s.b, "independence")
+            proof.source("xi", "n i", "independence")
+        self.gradient = proof.function("dF", "x -> x", "" if exact else "xi", role="local_gradient", mean_per="n")
+        self.sampled = self.gradient(X) if exact else self.gradient(X, 0)
+        self.noise = self.sampled - self.gradient(X)
+        moved = X - self.eta * (self.sampled if exact else self.batch(self.sampled))
         if pooled:
             proof.variable("x", "x", every=self.clients(moved))
         else:
@@ -38,21 +46,29 @@ class Sgd:
     def away(self, term: Term) -> Term:
         return term - self.clients(term)
 
-    def descend(self, s: Reader, smoothness: Signomial, bias: Scalar | Signomial, *by: str) -> None:
-        """The noise of N b samples, and the sum of the descent."""
+    def average_noise(self, s: Reader) -> Signomial:
+        """`noise`: the variance of the mean of N b samples; 0 where there is none."""
+        if self.exact:
+            return 0 * self.eta
+        variance_of_mean(self.proof, "noise", self.noise, "n i", s.sigma**2, self.proof.bound("sigma", self.sampled))
+        return s.sigma**2 / (s.N * s.b)
+
+    def descend(
+        self, s: Reader, smoothness: Signomial, bias: Scalar | Signomial, *by: str, kept: Signomial | None = None
+    ) -> None:
+        """The noise of N b samples, and the sum of the descent, with `kept` times the squared gradient."""
         proof, here = self.proof, self.clients(X)
         proof.quantity("gradient", sq(self.full(here)))
         proof.quantity("F", value("F", here))
-        variance_of_mean(proof, "noise", self.noise, "n i", s.sigma**2, proof.bound("sigma", self.sampled))
-        noise = s.sigma**2 / (s.N * s.b)
-        smooth_descent(proof, s.eta, smoothness, here, self.clients(AFTER), noise, bias, "mean", "noise", *by)
+        noise, moved = self.average_noise(s), ("mean",) if self.exact else ("mean", "noise")
+        smooth_descent(proof, s.eta, smoothness, here, self.clients(AFTER), noise, bias, *moved, *by, kept=kept)
 
     def proved(self, *by: str, **inside: Fraction) -> Derivation:
         return self.proof.qed(*by, metric="gradient", model="x", inside={"eta": Fraction(1, 2), **inside})
 
 
-def local_descent(s: Reader) -> Sgd:
-    """Local SGD, up to a bound of the consensus error X."""
+def local_rounds(s: Reader) -> Sgd:
+    """Local SGD: how the mean model moves, and the bias of its direction by the consensus error X."""
     sgd = Sgd(s, pooled=False)
     proof, gradient, here = sgd.proof, sgd.gradient, sgd.clients(X)
     error = proof.quantity("X", sq(sgd.away(X)))
@@ -61,13 +77,30 @@ def local_descent(s: Reader) -> Sgd:
     alike = proof.bound("L", gradient(here), gradient(X))
     gap = gradient(here) - gradient(X)
     proof.claim("bias", sq(sgd.clients(gap)) <= s.L**2 * error, alike, why="Jensen over the clients, and smoothness")
-    sgd.descend(s, s.L, s.L**2 * error, "bias")
+    return sgd
+
+
+def local_descent(s: Reader) -> Sgd:
+    """Local SGD, up to a bound of the consensus error X."""
+    sgd = local_rounds(s)
+    sgd.descend(s, s.L, s.L**2 * quantity("X"), "bias")
     return sgd
 
 
 def unlike_descent(s: Reader) -> Sgd:
-    """Local SGD, with the consensus error of clients that differ: drift by heterogeneity adds up over a round, noise does not."""
-    sgd = local_descent(s)
+    """Local SGD, with the consensus error of clients that differ."""
+    return _drifted(local_descent(s), s)
+
+
+def unlike_rounds(s: Reader) -> Sgd:
+    """The same without the descent."""
+    sgd = local_rounds(s)
+    sgd.average_noise(s)
+    return _drifted(sgd, s)
+
+
+def _drifted(sgd: Sgd, s: Reader) -> Sgd:
+    """`consensus`: drift by heterogeneity adds up over a round, noise does not."""
     proof, gradient, here, error = sgd.proof, sgd.gradient, sgd.clients(X), quantity("X")
     moved, unlike = gradient(X) - gradient(here), sgd.away(gradient(here))
     proof.claim(

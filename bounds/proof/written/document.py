@@ -203,7 +203,8 @@ class _Writer:
         symbols = {binding.name: binding.symbol for binding in self.theorem.notation}
         symbols |= {constant.name: constant.symbol for constant in statement.derived}
         horizon = state.horizon if state.numbers is None else None
-        return Notation(state.algebra, letters_of(statement), symbols, horizon, tuple(state.quantities.values()))
+        quantities = tuple(state.quantities.values())
+        return Notation(state.algebra, letters_of(statement), symbols, horizon, quantities, state.offset)
 
     def _derivation(self, plan: Derivation, prefix: str) -> Iterator[Block]:
         progress: Progress = begin(plan, self.theorem, self.label)

@@ -17,6 +17,7 @@ from functools import cached_property
 
 import sympy as sp
 
+from ...language.notation import STEP
 from ...language.notation import latex_of as letters_of_name
 from ...language.typesetting import Letters, latex
 from ..kernel.algebra import Algebra
@@ -24,7 +25,7 @@ from ..kernel.facts import Equation, Fact, Inequality, Moment, Quantity
 from ..kernel.known import Averaged, Known, When
 from ..kernel.scalars import At, Atom, Inner, Named, One, Scalar, Total, Value
 from ..kernel.setting import BATCH, CLIENTS, Objective, Setting, Variable
-from ..kernel.signomial import Param, Signomial
+from ..kernel.signomial import CLOCK, Param, Signomial
 from ..kernel.terms import Act, App, Given, Mean, Pair, Proj, Sum, Term, Var, variables
 
 GRADIENT = "d"
@@ -43,6 +44,7 @@ class Notation:
     Args:
         algebra: says what a vector depends on. letters: the LaTeX of the statement's symbols and constants.
         symbols: those symbols by name. horizon: the number of steps. quantities: the named numbers of the derivation.
+        offset: what the clock shows at step 0.
         hats: the means over a batch that were written so far, with their meanings.
     """
 
@@ -51,6 +53,7 @@ class Notation:
     symbols: Mapping[str, sp.Symbol]
     horizon: Signomial | None = None
     quantities: tuple[Quantity, ...] = ()
+    offset: Signomial | None = None
     hats: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -72,6 +75,8 @@ class Notation:
     def _symbol(self, param: Param) -> sp.Expr:
         if param.least:
             return sp.Min(*(self.expression(each) for each in param.least))
+        if param == CLOCK and self.offset is not None:
+            return STEP + self.expression(self.offset)
         return self.symbols.get(param.name) or sp.Symbol(param.name, positive=True)
 
     def number(self, value: Signomial) -> str:
@@ -83,7 +88,8 @@ class Notation:
 
     def _all_letters(self, value: Signomial) -> Letters:
         """The statement's letters, and those of the numbers that only the derivation has."""
-        own = {self._symbol(p): self._own_letter(p) for p in value.params if p.name not in self.symbols}
+        others = [p for p in value.params if p.name not in self.symbols and p != CLOCK]
+        own = {self._symbol(p): self._own_letter(p) for p in others}
         return Letters({**self.letters.latex, **own}, self.letters.rank)
 
     def _own_letter(self, param: Param) -> str:

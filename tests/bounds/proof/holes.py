@@ -339,7 +339,7 @@ U, W = Var("u"), Var("w")
 
 def delivered_at_the_start() -> Attack:
     """The error of the fine-tuned model is 0 after the last step: false, it is so at step 0 only."""
-    return _loop(lambda loop: _delivered(loop, "first"))
+    return _loop(lambda loop: _delivered(loop, "path, first"))
 
 
 def sample_of_a_far_step() -> Attack:
@@ -366,7 +366,7 @@ def hypothesis_of_another_vector() -> Attack:
             Step(
                 "v.next", Combine(sq(after), scalar(0), ((ONE, "v.supposed"),), pairings=((-ONE, "v", other + after),))
             ),
-            Step("v.zero", Induction(sq(U - W), ZERO, "first", "v.next")),
+            Step("v.zero", Induction(sq(U - W), ZERO, "path, first", "v.next")),
         )
         setting = replace(loop.setting, variables=(*loop.setting.variables, v))
         return _delivered(replace(loop, setting=setting, steps=(*loop.steps, *steps)), "v.zero")

@@ -14,10 +14,11 @@ from fedco.bounds.papers.baselines import derivations as baselines
 from fedco.bounds.proof.author import Proof, Var, quantity, sq
 from fedco.bounds.proof.claims import Claim
 from fedco.bounds.proof.derivations import derivation
-from fedco.bounds.proof.kernel import Combine, ProofError, Reader, check, parameter, signomial
+from fedco.bounds.proof.kernel import Combine, ProofError, Reader, check, parameter, run_through, signomial
 from fedco.bounds.proof.kernel.region import Region
 from fedco.bounds.proof.linear import NotSolved, Point, profile, solution
 from fedco.bounds.proof.solve import solved
+from fedco.bounds.registry import get_paper
 
 LOCAL_SGD = "baselines.local_sgd"
 a, b, c = parameter("a"), parameter("b"), parameter("c", positive=False)
@@ -149,6 +150,44 @@ def test_a_step_that_does_not_follow_is_no_proof():
     assert proof.step("mean", plan.steps[0].rule) == "mean" and proof.step("mean", plan.steps[0].rule) == "mean 2"
     with pytest.raises(ProofError, match="the statement: "):
         solved(replace(plan, conclusion=replace(plan.conclusion, by=("descent, summed",))), theorem, theorem.default)
+
+
+# --- claims in a loop ---------------------------------------------------------------------------------------------------
+
+
+def loop(name: str = "meta_fl.lemma_4"):
+    theorem = get_theorem(name)
+    return theorem, get_paper("meta_fl").derivations[name](Reader(theorem, theorem.statement()))
+
+
+def test_claims_in_a_loop_and_in_the_loop_before_become_combinations():
+    theorem, plan = loop()
+    for before in (plan, plan.before):
+        assert any(isinstance(step.rule, Claim) for step in before.steps)
+    found = solved(plan, theorem, theorem.default)
+    assert not any(isinstance(step.rule, Claim) for each in (found, found.before) for step in each.steps)
+    assert found == solved(plan, theorem, theorem.default) == derivation(theorem) == solved(found, theorem, "printed")
+    assert run_through(found, theorem, theorem.default).accepted
+
+
+def test_a_claim_in_a_loop_that_does_not_follow_is_named():
+    theorem, plan = loop()
+    claims = [step for step in plan.steps if step.name in ("error, next", "error, first", "moved")]
+    assert len(claims) == 3
+    for step in claims:
+        said = refusal(with_step(plan, step.name, right=step.rule.right * Fraction(1, 2)), theorem)
+        assert said.startswith(f"step {step.name}: ")
+        assert "left over" in refusal(with_step(plan, step.name, by=()), theorem)
+    before = with_step(plan.before, "path, next", by=("path, grown",))
+    assert refusal(replace(plan, before=before), theorem).startswith("step before: path, next: ")
+
+
+def test_what_a_formula_gives_is_divided_by_as_its_name():
+    """(L alpha + 1) x = A x y + ... with A = 1 + alpha L: the multiplier has A in a denominator, and no sum."""
+    theorem, plan = loop()
+    found = {step.name: step.rule for step in solved(plan, theorem, theorem.default).steps}["error, next"]
+    (factor,) = (factor for factor, name in found.weights if name == "power")
+    assert {p.name for p in factor.params} >= {"A", "rho"} and "L" not in {p.name for p in factor.params}
 
 
 # --- the tutorial -------------------------------------------------------------------------------------------------------

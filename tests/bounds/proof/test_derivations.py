@@ -99,11 +99,11 @@ _CLIENTS_DRAWN = (
     ".steps[53].rule.term.parts[0][1].known.entries[0][1]",
 )
 SLACK = GIVEN_MORE | {f"comfedl.theorem_{i}": _CLIENTS_DRAWN for i in (1, 2)}
-_ANOTHER_STEP = (".steps[22].rule.terms[0].vector.parts[2][1].samples[0]",)
+_ANOTHER_STEP = (".steps[23].rule.terms[0].vector.parts[2][1].samples[0]",)
 SLACK |= {f"meta_fl.theorem_8{method}": _ANOTHER_STEP for method in ("", "_FO", "_HF")}
-SLACK["meta_fl.lemma_11"] = (".steps[37].rule.given.entries[0][1]",)
+SLACK["meta_fl.lemma_11"] = (".steps[28].rule.given.entries[0][1]",)
 SLACK["meta_fl.lemma_6"] = tuple(
-    f".axioms[hessian noise].{place}" for place in ("given.entries[0][1]", "given.entries[2][1]")
+    f".axioms[sigma_H of ddf].{place}" for place in ("given.entries[0][1]", "given.entries[2][1]")
 )
 """Changes that survive, because what they say is true as well.
 

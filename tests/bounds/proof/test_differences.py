@@ -47,6 +47,7 @@ from fedco.bounds.proof.kernel.signomial import moves, put_in_numbers
 from fedco.bounds.proof.kernel.terms import App
 
 NAME = "meta_fl.lemma_11"
+SECOND, CENTRAL = "rho of dg", "rho of dg 2"
 LEMMA = get_theorem(NAME)
 A, D, P, Q = (Var(name) for name in "adpq")
 PATH = Known.before(("path",))
@@ -97,9 +98,7 @@ def test_the_lemma_and_the_theorem_that_rests_on_it_are_checked():
     assert "not stated: sample losses" in prove(LEMMA).assumptions
 
 
-@pytest.mark.parametrize(
-    ("axiom", "constant"), [("central difference", "rho"), ("second difference", "rho"), ("hessian noise", "sigma_H")]
-)
+@pytest.mark.parametrize(("axiom", "constant"), [(CENTRAL, "rho"), (SECOND, "rho"), ("sigma_H of dg", "sigma_H")])
 def test_a_larger_constant_of_an_assumption_is_refused(axiom, constant):
     """The constant is the symbol's, so that a statement with less of it is refused."""
     assert {p.name for p in checked().state.axioms[axiom].constant.params} == {constant}
@@ -112,7 +111,7 @@ def test_the_batch_of_a_difference_is_fresh_and_independent():
     """One sample for all places of the batch, or the estimate of a step made from its own batch."""
     plan, setting = loop(), loop().setting
     shared = tuple(replace(s, index=()) if s.name == "xi" else s for s in setting.sources)
-    rejected(replace(plan, setting=replace(setting, sources=shared)), "own.batch")
+    rejected(replace(plan, setting=replace(setting, sources=shared)), "noise of a batch")
     own = replace(setting.variable("p"), sources=("path", "xi"), equations=())
     late = tuple(own if v.name == "p" else v for v in setting.variables)
     rejected(replace(plan, setting=replace(setting, variables=late)))
@@ -121,11 +120,11 @@ def test_the_batch_of_a_difference_is_fresh_and_independent():
 def test_the_statement_with_one_of_the_two_bounds_alone():
     """With the smaller of two in the statement neither alone is enough; with one alone in the statement the smaller is."""
     plan = loop()
-    for name in ("own.gradient", "own.hessian"):
-        rule = next(s.rule for s in plan.steps if s.name == "own")
+    for name in ("noise, by gradients", "noise, by Hessians"):
+        rule = next(s.rule for s in plan.steps if s.name == "noise")
         bound = dict(rule.parts)[name]
         alone = Combine(rule.left, scalar(bound), ((signomial(1), name),))
-        rejected(replace(plan, steps=tuple(replace(s, rule=alone) if s.name == "own" else s for s in plan.steps)))
+        rejected(replace(plan, steps=tuple(replace(s, rule=alone) if s.name == "noise" else s for s in plan.steps)))
 
 
 # --- the smaller of two numbers ---------------------------------------------------------------------------------------
@@ -158,7 +157,7 @@ def test_the_smaller_of_two_moves_with_its_sequences():
 
 
 def test_a_bound_by_the_smaller_needs_both():
-    rule = next(s.rule for s in loop().steps if s.name == "own")
+    rule = next(s.rule for s in loop().steps if s.name == "noise")
     (first, by_gradient), (second, by_hessian) = rule.parts
     found = accepted(rule)
     assert found.table == checked().state.form(rule.left - by_gradient.least(by_hessian))
@@ -176,26 +175,26 @@ def test_a_bound_by_the_smaller_needs_both():
 
 
 def test_what_holds_for_every_path_holds_given_the_path():
-    found = accepted(Conditional("a.size", A, T, PATH))
+    found = accepted(Conditional("size", A, T, PATH))
     assert isinstance(found, Moment) and found.given == PATH and found.bound == T
-    refused("does not say that", Conditional("a.size", A, T / 2, PATH))
-    refused("does not say that", Conditional("a.size", D, T, PATH))
-    refused("wanted an inequality", Conditional("a.given", A, T, PATH))
+    refused("does not say that", Conditional("size", A, T / 2, PATH))
+    refused("does not say that", Conditional("size", D, T, PATH))
+    refused("wanted an inequality", Conditional("size, given the path", A, T, PATH))
     first = checked().state.numbers.at_start(T)
-    refused("about every step", Conditional("a.first", A, first, PATH))
+    refused("about every step", Conditional("size, first", A, first, PATH))
 
 
 def test_not_given_samples_that_a_function_takes():
     """Given its own batch the noise is no longer centred."""
     for name in ("zeta", "xi"):
-        refused("enter not only through free variables", Conditional("a.size", A, T, Known.before((name,))))
-    refused("no such source", Conditional("a.size", A, T, Known.before(("elsewhere",))))
+        refused("enter not only through free variables", Conditional("size", A, T, Known.before((name,))))
+    refused("no such source", Conditional("size", A, T, Known.before(("elsewhere",))))
     setting = loop().setting
     for name, index in (("xi", ()), ("path", ("i",))):
         sources = tuple(replace(s, index=index) if s.name == name else s for s in setting.sources)
         state = replace(checked().state.copy(), setting=replace(setting, sources=sources))
         given = Known.before((name,))
-        refused("enter not only through free variables", Conditional("a.size", A, T, given), state=state)
+        refused("enter not only through free variables", Conditional("size", A, T, given), state=state)
 
 
 def test_not_what_rests_on_the_law_of_the_path():
@@ -205,7 +204,7 @@ def test_not_what_rests_on_the_law_of_the_path():
     refused("about one law", Conditional("error", A - D, v, PATH))
     reversed_path = Sequence("h2", signomial(0), signomial(0)).reversed
     refused("about one law", Conditional("apart", P - Q, reversed_path, PATH))
-    refused("supposed", Conditional("a.supposed", A, T, PATH))
+    refused("supposed", Conditional("size, supposed", A, T, PATH))
     style = next(s for s in STYLES if s.name == "every step")
     run = instance(style, checked())
     mean = max(run.scalar(sq(P - Q), t) for t in range(run.horizon))
@@ -217,7 +216,7 @@ def test_not_what_rests_on_the_law_of_the_path():
 def test_not_what_rests_on_where_the_path_ends_or_on_a_length():
     for name, left in (("meta_fl.lemma_10", Var("m") - Var("r")), ("meta_fl.lemma_4", Var("a") - Var("r"))):
         state = established(name).state
-        step = "bias.path" if name == "meta_fl.lemma_10" else "error"
+        step = "bias of m" if name == "meta_fl.lemma_10" else "error"
         bound = -state.facts[step].table[One()]
         refused("about one law", Conditional(step, left, bound, Known()), state=state)
     first = established("meta_fl.lemma_4 before:").state
@@ -232,16 +231,16 @@ def test_not_for_a_vector_with_an_index():
     )
     state = replace(checked().state.copy(), setting=setting)
     z = Var("z")
-    state.facts["z"] = replace(state.facts["a.size"], form=tuple(state.form(sq(z) - T).items()))
+    state.facts["z"] = replace(state.facts["size"], form=tuple(state.form(sq(z) - T).items()))
     refused("depends on an index", Conditional("z", z, T, PATH), state=state)
 
 
 def test_the_second_moment_of_every_step_is_one_given_the_path():
     """Evaluated for every outcome of the path, on instances of two and three steps; given one step more of it too."""
-    fact = checked().state.facts["a.given"]
+    fact = checked().state.facts["size, given the path"]
     for name, more in product(("every step", "rounds"), (0, 1)):
         run = instance(next(s for s in STYLES if s.name == name), checked())
-        found = list(both_sides("a.given", replace(fact, given=Known.before(("path",), more)), run))
+        found = list(both_sides("size, given the path", replace(fact, given=Known.before(("path",), more)), run))
         assert len(found) > 1 and all(one.holds for one in found) and max(one.ratio for one in found) > 0.5
 
 
@@ -273,15 +272,14 @@ def test_a_central_difference_errs_by_no_more():
     state.sizes = {state.algebra.normal(P): Moment(state.algebra.normal(P), None, size)}
     terms = (dg(Q + P), dg(Q - P), hessian(Q))
     for factor, holds in ((1, True), (Fraction(98, 100), False)):
-        axiom = replace(checked().state.axioms["central difference"], constant=factor * c)
+        axiom = replace(checked().state.axioms[CENTRAL], constant=factor * c)
         (one,) = both_sides("central", axiom.instance(state, terms), run)
         assert one.holds == holds and one.left > 0
         assert not holds or one.left == one.right
 
 
 def test_a_central_difference_wants_the_point_in_the_middle_and_a_bound():
-    central = "central difference"
-    good = Assume(central, (dg(Q + D), dg(Q - D), hessian(Q)), ("d.sure",))
+    good = Assume(CENTRAL, (dg(Q + D), dg(Q - D), hessian(Q)), ("d sure",))
     assert accepted(good).uses >= {"2", "3"}
     for terms in (
         (dg(Q + D), dg(Q), hessian(Q)),
@@ -290,8 +288,8 @@ def test_a_central_difference_wants_the_point_in_the_middle_and_a_bound():
     ):
         refused("is not in the middle", replace(good, terms=terms))
     refused("no bound of the vector", replace(good, sizes=()))
-    refused("no bound of the vector", replace(good, sizes=("a.given",)))
-    refused("no bound of the vector", Assume(central, (dg(Q + D + P), dg(Q - D - P), hessian(Q)), ("d.sure",)))
+    refused("no bound of the vector", replace(good, sizes=("size, given the path",)))
+    refused("no bound of the vector", Assume(CENTRAL, (dg(Q + D + P), dg(Q - D - P), hessian(Q)), ("d sure",)))
     refused("samples differ", replace(good, terms=(dg(Q + D, 0), dg(Q - D), hessian(Q))))
     refused("about the mean", replace(good, terms=(dg(Q + D, 0), dg(Q - D, 0), hessian(Q))))
     refused("about the mean", replace(good, terms=(dg(Q + D), dg(Q - D), App("ddf", Q, (0,)))))
@@ -300,18 +298,18 @@ def test_a_central_difference_wants_the_point_in_the_middle_and_a_bound():
 def test_a_mean_bound_of_the_vector_bounds_the_mean_error():
     state = checked().state
     terms = (dg(P + A), dg(P - A), hessian(P))
-    found = accepted(Assume("central difference", terms, ("a.given",)))
+    found = accepted(Assume(CENTRAL, terms, ("size, given the path",)))
     given = {known for known in (PATH,) if repr(known) in repr(found)}
     assert given, "the bound is that of a conditional expectation"
     error = dg(P + A) - dg(P - A) - 2 * Act(hessian(P), A)
-    rho = state.axioms["central difference"].constant
+    rho = state.axioms[CENTRAL].constant
     assert found.table != state.form(sq(error) - (rho * T) ** 2)
-    refused("sure bounds", Assume("second difference", (dg(P + A), dg(P), dg(Q + A), dg(Q)), ("a.given",)))
+    refused("sure bounds", Assume(SECOND, (dg(P + A), dg(P), dg(Q + A), dg(Q)), ("size, given the path",)))
 
 
 def test_a_mean_bound_is_no_sure_one():
     state = checked().state.copy()
-    bound = state.facts["a.given"]
+    bound = state.facts["size, given the path"]
     state.sizes = {bound.term: bound}
     with pytest.raises(ProofError, match="no bound for every outcome"):
         sure_bound(state, 2 * A)
@@ -321,9 +319,9 @@ def test_a_mean_bound_is_no_sure_one():
 
 def test_no_derivative_of_another_map():
     state = checked().state.copy()
-    wrong = replace(state.axioms["central difference"], derivative="dg")
+    wrong = replace(state.axioms[CENTRAL], derivative="dg")
     state = replace(state, axioms={**state.axioms, "wrong": wrong})
-    refused("no operators|no derivative", Assume("wrong", (dg(Q + D), dg(Q - D), dg(Q)), ("d.sure",)), state=state)
+    refused("no operators|no derivative", Assume("wrong", (dg(Q + D), dg(Q - D), dg(Q)), ("d sure",)), state=state)
 
 
 def test_no_derivative_that_differs_over_another_index():
@@ -332,12 +330,12 @@ def test_no_derivative_that_differs_over_another_index():
     functions = tuple(of_clients if f.name == "ddf" else f for f in setting.functions)
     varied = tuple(replace(v, index=v.index | {"i"}) if v.equations else v for v in setting.variables)
     state = replace(checked().state.copy(), setting=replace(setting, functions=functions, variables=varied))
-    rule = Assume("central difference", (dg(Q + D), dg(Q - D), hessian(Q)), ("d.sure",))
+    rule = Assume(CENTRAL, (dg(Q + D), dg(Q - D), hessian(Q)), ("d sure",))
     refused("depends on other indices", rule, state=state)
 
 
 def test_a_second_difference_wants_equal_steps_and_a_sure_bound():
-    good = Assume("second difference", (dg(P + D), dg(P), dg(Q + D), dg(Q)), ("d.sure",))
+    good = Assume(SECOND, (dg(P + D), dg(P), dg(Q + D), dg(Q)), ("d sure",))
     assert accepted(good).uses >= {"2", "3"}
     refused("not equally far", replace(good, terms=(dg(P + D), dg(P), dg(Q + 2 * D), dg(Q))))
     refused("not equally far", replace(good, terms=(dg(P + D), dg(P), dg(Q), dg(Q + D))))
@@ -346,12 +344,12 @@ def test_a_second_difference_wants_equal_steps_and_a_sure_bound():
 
 
 def test_the_variance_of_a_difference_wants_points_that_do_not_depend_on_the_sample():
-    good = Assume("hessian noise", (dg(P, 0), dg(Q, 0)))
+    good = Assume("sigma_H of dg", (dg(P, 0), dg(Q, 0)))
     assert accepted(good).uses == {"4", "not stated: sample losses"}
-    refused("no sample to be averaged", Assume("hessian noise", (dg(P), dg(Q))))
-    refused("depends on the sample", Assume("hessian noise", (dg(P, 0), dg(Q + dg(Q, 0), 0))))
-    refused("depends on the sample", Assume("hessian noise", (dg(Var("a", 1), 0), dg(Q, 0))))
-    refused("samples differ", Assume("hessian noise", (dg(P, 0), dg(Q, 1))))
+    refused("no sample to be averaged", Assume("sigma_H of dg", (dg(P), dg(Q))))
+    refused("depends on the sample", Assume("sigma_H of dg", (dg(P, 0), dg(Q + dg(Q, 0), 0))))
+    refused("depends on the sample", Assume("sigma_H of dg", (dg(Var("a", 1), 0), dg(Q, 0))))
+    refused("samples differ", Assume("sigma_H of dg", (dg(P, 0), dg(Q, 1))))
 
 
 def test_every_assumption_about_a_derivative_names_both_of_its_entries():

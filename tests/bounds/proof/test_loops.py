@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 from fedco.bounds import get_theorem
 from fedco.bounds.language.recursion import Geometric, Nested, step_function
-from fedco.bounds.papers.meta_fl import corrected
+from fedco.bounds.papers.meta_fl import constants
 from fedco.bounds.proof.derivations import derivation, prove
 from fedco.bounds.proof.kernel import (
     EVERY,
@@ -45,10 +45,12 @@ from fedco.bounds.proof.kernel import (
 from fedco.bounds.proof.kernel.deliveries import what_is_bounded
 from fedco.bounds.proof.kernel.facts import BEFORE_THE_END
 from fedco.bounds.proof.kernel.loop import settled
+from fedco.bounds.proof.loops import sequences_of
 from fedco.bounds.proof.mutation import with_statement
 
 LEMMA_5 = get_theorem("meta_fl.lemma_5")
 U, W = Var("u"), Var("w")
+SUPPOSED, FIRST = "path, supposed", "path, first"
 ZERO = signomial(0)
 
 
@@ -80,9 +82,9 @@ def rule(loop, name):
 def test_a_hypothesis_alone_proves_nothing():
     loop = plan()
     named = {s.name: s for s in loop.sequences}
-    claim = Delivery("h2_nu", "supposed")
+    claim = Delivery("h2_nu", SUPPOSED)
     refused(replace(loop, delivers=(claim, *loop.delivers[1:])), "rests on what is supposed")
-    weaker = Combine(sq(U - W), scalar(2 * named["h2"].now), ((ONE, "supposed"),))
+    weaker = Combine(sq(U - W), scalar(2 * named["h2"].now), ((ONE, SUPPOSED),))
     claim = Delivery("h2_nu", "more")
     refused(
         replace(added(loop, Step("more", weaker)), delivers=(claim, *loop.delivers[1:])), "rests on what is supposed"
@@ -93,14 +95,18 @@ def test_an_induction_needs_its_own_hypothesis_and_the_next_value():
     loop = plan()
     h2 = loop.sequences[0].now
     good = rule(loop, "path")
-    refused(changed(loop, "supposed", Suppose(sq(U - W), h2 / 2)), "rests on what is supposed")
+    refused(changed(loop, SUPPOSED, Suppose(sq(U - W), h2 / 2)), f"{SUPPOSED} does not say")
+    after = rule(loop, "path, next")
+    resting = changed(loop, "path, next", replace(after, weights=(*after.weights, (ZERO, "another"))))
+    another = Step("another", Suppose(sq(U - W), h2 / 2))
+    refused(replace(resting, steps=(another, *resting.steps)), "rests on what is supposed")
     larger = (
         Step("other", Suppose(sq(U - W), 2 * h2)),
         Step("twice", Combine(sq(U - W), scalar(2 * h2), ((ONE, "other"),))),
     )
-    refused(added(loop, *larger, Step("wrong", Induction(sq(U - W), 2 * h2, "first", "twice"))), "does not say")
-    refused(changed(loop, "path", replace(good, base="supposed")), "supposed does not say")
-    refused(changed(loop, "path", replace(good, step="step")), "step does not say")
+    refused(added(loop, *larger, Step("wrong", Induction(sq(U - W), 2 * h2, FIRST, "twice"))), "does not say")
+    refused(changed(loop, "path", replace(good, base=SUPPOSED)), f"{SUPPOSED} does not say")
+    refused(changed(loop, "path", replace(good, step="path, grown")), "path, grown does not say")
     refused(changed(loop, "path", replace(good, bound=h2 + 1)), "does not say")
 
 
@@ -119,7 +125,7 @@ def test_the_base_may_not_rest_on_a_hypothesis():
 
 def test_what_holds_at_one_step_is_not_moved_or_summed():
     loop = plan()
-    for name in ("supposed", "path"):
+    for name in (SUPPOSED, "path"):
         refused(added(loop, Step("moved", Later(name, 1))), "no rule for a loop")
         refused(added(loop, Step("all", SumOver(name))), "no rule for a loop")
 
@@ -232,12 +238,19 @@ def test_a_wrong_heterogeneity_is_refused(change):
     [
         ("mu_F", lowered),
         ("mu_F", put(rho=sp.Integer(0))),
-        ("mu_F", lambda e: e.replace(corrected.h_sum.node, lambda nu, *rest: corrected.h_sum.node(nu - 1, *rest))),
-        ("mu_F", lambda e: e.replace(corrected.h_sum.node, lambda *rest: corrected.h2.node(*rest))),
+        (
+            "mu_F",
+            lambda e: e.replace(
+                constants.corrected_h_sum.node, lambda nu, *rest: constants.corrected_h_sum.node(nu - 1, *rest)
+            ),
+        ),
+        ("mu_F", lambda e: e.replace(constants.corrected_h_sum.node, lambda *rest: constants.corrected_h2.node(*rest))),
         ("sigma_F", lambda e: e / 2),
         (
             "sigma_F",
-            lambda e: e.replace(corrected.v.node, lambda nu, a, B, *rest: corrected.v.node(nu, a, 2 * B, *rest) / 4),
+            lambda e: e.replace(
+                constants.corrected_v.node, lambda nu, a, B, *rest: constants.corrected_v.node(nu, a, 2 * B, *rest) / 4
+            ),
         ),
         ("h2_nu", lambda e: e.subs(nu_of(e), nu_of(e) - 1)),
     ],
@@ -258,19 +271,34 @@ SLIPS = {
 
 @pytest.mark.parametrize("slip", SLIPS)
 def test_a_slip_in_the_code_of_the_second_moment_is_refused(slip):
-    """The kernel runs what the code of `corrected.v` says of one step, for every nu."""
-    theorem, rule = get_theorem("meta_fl.lemma_6"), corrected.v.rule
+    """The kernel runs what the code of `constants.corrected_v` says of one step, for every nu."""
+    theorem, rule = get_theorem("meta_fl.lemma_6"), constants.corrected_v.rule
     start, after = SLIPS[slip](rule.start, rule.after)
     slipped = Slipped(start, after, rule.along, 0, rule.reads, rule.states)
     node = step_function("slipped", slipped, "s")
     node.recurrence = slipped
-    found = statement_with(theorem, "sigma_F", lambda e: e.replace(corrected.v.node, lambda *a: node(*a)))
+    found = statement_with(theorem, "sigma_F", lambda e: e.replace(constants.corrected_v.node, lambda *a: node(*a)))
     refused(plan(theorem), "no sequences start and go on", found)
     same = Slipped(rule.start, rule.after, rule.along, 0, rule.reads, rule.states)
     node = step_function("same", same, "s")
     node.recurrence = same
-    found = statement_with(theorem, "sigma_F", lambda e: e.replace(corrected.v.node, lambda *a: node(*a)))
+    found = statement_with(theorem, "sigma_F", lambda e: e.replace(constants.corrected_v.node, lambda *a: node(*a)))
     assert run_through(plan(theorem), found).checked
+
+
+def test_the_sequences_of_a_constant_are_its_recursion():
+    theorem = get_theorem("meta_fl.lemma_6")
+    s, loop = Reader(theorem, theorem.statement()), plan(theorem)
+    before = {each.name: each for each in loop.before.sequences}
+    assert before["h2"] == sequences_of(constants.corrected_h2, s, "h2")[0]
+    h2 = before["h2"].now
+    assert before["h2"].after == (1 + s.alpha * s.L) ** 2 * h2 + s.alpha**2 * s.sigma_G**2 / s.D
+    error = next(each for each in loop.sequences if each.name == "v")
+    assert error.start == s.sigma_G**2 / s.D + s.L**2 * before["h2"].end
+    found = sequences_of(constants.corrected_v, s, "v", "T", "E", along=before["h2"])
+    assert [each.name for each in found] == ["v", "T", "E"] and found[0].start == error.start
+    with pytest.raises(TypeError, match="h: wanted a constant that is given step by step"):
+        sequences_of(constants.h, s, "h")
 
 
 @dataclass(frozen=True)
@@ -325,10 +353,18 @@ def test_only_a_power_is_read_in_reverse_as_a_power():
 def test_a_sure_bound_and_a_vanishing_vector_keep_the_hypothesis():
     theorem = get_theorem("meta_fl.lemma_7")
     loop = plan(theorem)
-    refused(changed(loop, "sure", replace(rule(loop, "sure"), step="r.supposed")), "rests on what is supposed", theorem)
+    refused(
+        changed(loop, "sure", replace(rule(loop, "sure"), step="r size, supposed")),
+        "rests on what is supposed",
+        theorem,
+    )
     theorem = get_theorem("meta_fl.lemma_6")
     loop = plan(theorem)
-    refused(changed(loop, "mean", replace(rule(loop, "mean"), step="mean.supposed")), "of the step itself", theorem)
+    refused(
+        changed(loop, "mean is m", replace(rule(loop, "mean is m"), step="mean, supposed")),
+        "of the step itself",
+        theorem,
+    )
 
 
 def test_the_hessian_batch_is_fresh():
@@ -359,7 +395,7 @@ def test_what_holds_along_the_path_is_not_read_after_the_last_step():
     loop = plan(theorem)
     refused(replace(loop, delivers=(Delivery("", "apart"),)), "before the end", theorem)
     good = rule(loop, "apart")
-    refused(changed(loop, "apart", replace(good, step="supposed")), "rests on what is supposed", theorem)
+    refused(changed(loop, "apart", replace(good, step=SUPPOSED)), "rests on what is supposed", theorem)
     refused(changed(loop, "apart", replace(good, bound=2 * good.bound)), "does not say", theorem)
     refused(changed(loop, "power", replace(rule(loop, "power"), end=False)), "", theorem)
 
@@ -427,7 +463,7 @@ def test_what_a_loop_may_not_declare():
 def test_what_is_delivered_is_what_the_step_says():
     loop = plan()
     first = loop.delivers[0]
-    refused(replace(loop, delivers=(replace(first, step="here"), *loop.delivers[1:])), "does not bound")
+    refused(replace(loop, delivers=(replace(first, step="closed"), *loop.delivers[1:])), "does not bound")
     refused(replace(loop, delivers=(replace(first, target="wished"), *loop.delivers[1:])), "no derived constant")
     refused(replace(loop, delivers=(replace(first, step="never"), *loop.delivers[1:])), "no such step")
     refused(replace(loop, delivers=loop.delivers[:1]), "nothing is proved of h_nu")

@@ -175,7 +175,7 @@ def established():
 
 
 def test_another_end_is_refused():
-    (step,) = (s for s in plan().steps if s.name == "drift.end")
+    (step,) = (s for s in plan().steps if s.name == "drift, end")
     state = established().state.copy()
     for end, message in (("Lambda", "not the squared norm after another step"), ("wished", "no such quantity")):
         with pytest.raises(ProofError, match=message):

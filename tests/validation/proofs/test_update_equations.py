@@ -11,18 +11,18 @@ import pytest
 from fedco.bounds.proof.check_on_instances import derivation_names, established
 from fedco.bounds.proof.kernel import COMMUNICATION, LOCAL, Loop, Sum, Var
 from fedco.bounds.proof.mutation import mutants
+from fedco.validation.proofs.code import codes_beside
 from fedco.validation.proofs.paths import PERIODS, STEPS
-from fedco.validation.runs.registry import codes_of
 
 NAMES = tuple(n for n in derivation_names() if not isinstance(established(n).derivation, Loop))
-CASES = [(name, i) for name in NAMES for i in range(len(codes_of(established(name).theorem, name.partition(" ")[2])))]
+CASES = [(name, i) for name in NAMES for i in range(len(codes_beside(established(name), name.partition(" ")[2])))]
 
 
 @cache
 def beside(name: str, variant: int = 0):
     """The code and the equations, on one instance."""
     progress = established(name)
-    return codes_of(progress.theorem, name.partition(" ")[2])[variant].beside(progress)
+    return codes_beside(progress, name.partition(" ")[2])[variant].beside(progress)
 
 
 def differences(name: str, setting: Any = None, variant: int = 0) -> list[str]:

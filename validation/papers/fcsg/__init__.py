@@ -1,6 +1,6 @@
 """FCSG: how its statements are run."""
 
-from ...runs.declaration import Runs, counts_rounds
+from ...runs.declaration import InPractice, Runs, counts_rounds
 from . import lemmas
 from .codes import CODES
 from .instances import RECIPES
@@ -13,4 +13,9 @@ RUNS = Runs(
     complexities=COMPLEXITIES,
     without={"fcsg.remark_4_3": counts_rounds("fcsg.corollary_4_2")},
     codes=CODES,
+    practice={
+        "fcsg.theorem_4_1": (
+            InPractice("invariant_logistic", "Invariant logistic regression", "invariant_logistic", 400),
+        )
+    },
 )

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from fractions import Fraction
 
-from ...runs.declaration import Probe, Runs, counts_rounds
+from ...runs.declaration import InPractice, Probe, Runs, counts_rounds
 from ...runs.instance import Instance
 from ...runs.parameters import NEAR
 from .codes import CODES
@@ -50,4 +50,11 @@ RUNS = Runs(
     outside=(Probe("feddro.theorem_4_2", FAR_STEP),),
     understated=(Probe("feddro.theorem_5_1", UNDERSTATED),),
     codes=CODES,
+    practice={
+        "feddro.theorem_5_1": (
+            InPractice(
+                "kl_dro", "KL-regularised DRO of a logistic loss, breast cancer table", "imbalanced_logistic", 400
+            ),
+        )
+    },
 )

@@ -1,6 +1,6 @@
 """Local-SCGDM: how its statements are run."""
 
-from ...runs.declaration import Runs, counts_rounds
+from ...runs.declaration import InPractice, Runs, counts_rounds
 from . import lemmas
 from .codes import CODES
 from .instances import RECIPES
@@ -18,4 +18,7 @@ RUNS = Runs(
         ),
     },
     codes=CODES,
+    practice={
+        "local_scgdm.theorem_3_4": (InPractice("maml", "MAML, 8 clients with one task and noise", "maml_noisy", 400),)
+    },
 )

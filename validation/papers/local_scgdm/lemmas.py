@@ -130,6 +130,16 @@ CHAIN = LemmaChain(
             },
         ),
         Link(
+            "local_scgdm.potential_step",
+            lambda r: np.diff(r["potential"], axis=0),
+            {
+                "gradient_sq": lambda r: r["gradient_sq"][:-1],
+                "momentum_sq": lambda r: r["momentum_sq"][:-1],
+                "consensus_error": lambda r: r["consensus"][:-1],
+            },
+            _later,
+        ),
+        Link(
             "local_scgdm.potential",
             lambda r: np.diff(r["potential"], axis=0),
             {

@@ -6,7 +6,7 @@ corollaries (corollary.py) this is all that a checked derivation rests on.
 
 from .base import Rule, Weights
 from .combination import CauchySchwarz, Combine, Instance, Open, Smaller, Triangle
-from .growth import Geometric, Gronwall
+from .growth import Geometric, Gronwall, Weighted
 from .loops import Along, Conditional, Identity, Induction, Length, ReversedPower, Suppose, Sure
 from .probability import Action, Assume, IndependentMean, IndependentMoment, MeanMoment, Product
 from .rounds import Drift, Held, NoisyDrift, WithinRound
@@ -40,6 +40,7 @@ RULES = (
     WithinRound,
     Gronwall,
     Geometric,
+    Weighted,
     Held,
     SumOver,
     Invariant,
@@ -55,7 +56,7 @@ RULES = (
     Conditional,
 )
 LOOP = (Suppose, Induction, Identity, Along, ReversedPower, Length, Sure, Conditional)
-POSITIONAL = (Combine, Triangle, CauchySchwarz, Smaller, SumOver, *LOOP)
+POSITIONAL = (Combine, Triangle, CauchySchwarz, Smaller, SumOver, Weighted, *LOOP)
 """Rules for statements about a step that may speak of numbers that depend on it, such as its position in the round."""
 IN_A_LOOP = (
     *LOOP,

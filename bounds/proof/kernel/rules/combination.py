@@ -38,7 +38,7 @@ class Combine(Rule):
 
     def apply(self, state: State) -> Inequality:
         facts: list[Fact] = [state.inequality(name, position=True) for _, name in self.weights]
-        facts += [state.equation(name) for _, name, _ in self.pairings]
+        facts += [state.equation(name, position=True) for _, name, _ in self.pairings]
         left, used = self.left_over(state)
         for atom, coefficient in left.items():
             used |= self._accept(state, atom, coefficient)
@@ -77,7 +77,7 @@ class Combine(Rule):
             used |= self._certified(state, factor, f"the coefficient {factor!r} of a square")
             add(state.form(sq(term)), -factor)
         for factor, name, term in self.pairings:
-            equation = state.equation(name)
+            equation = state.equation(name, position=True)
             add(form(state.algebra, Scalar(((ONE, Inner(equation.term, term)),))), factor)
         return {atom: c for atom, c in total.items() if c}, used
 

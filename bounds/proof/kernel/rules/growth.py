@@ -1,16 +1,18 @@
-"""Recursions Q_{t+1} <= a Q_t + c: the discrete Gronwall inequality within a round, and a contraction over the whole run."""
+"""Recursions Q_{t+1} <= a Q_t + c: the discrete Gronwall inequality within a round, a contraction over the whole run, and weights that
+change with the step."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import factorial
 
-from ..facts import Inequality, State, fact_form, inequality
+from ..facts import Inequality, State, fact_form, inequality, refuse_part
 from ..region import Certificate
-from ..scalars import At, Atom, Named, One, Total, at, quantity
+from ..scalars import At, Atom, Named, One, Scalar, Total, at, quantity, scalar
 from ..setting import COMMUNICATION, EVERY, LOCAL
-from ..signomial import ONE, ZERO, ProofError, Signomial
+from ..signomial import CLOCK, ONE, ZERO, ProofError, Signomial, clock, moves
 from .base import Rule, all_uses
 from .rounds import bounded_by
 
@@ -132,6 +134,59 @@ class Geometric(Rule):
             if made == (self.factor, state.horizon):
                 return Signomial([(((param, 1),), 1)])
         raise ProofError(f"the statement has no power ({self.factor!r})^({state.horizon!r})")
+
+
+@dataclass(frozen=True)
+class Weighted(Rule):
+    """sum of w(T + o) Q_T <= sum of w(o) Q_0 + T c from sum of w(s + 1) Q_{t+1} <= sum of w(s) Q_t + c at every step t.
+
+    s = t + o is what the clock shows, and every quantity Q has a weight w, a polynomial in s; c does not depend on the step. The sum
+    over t < T telescopes, whatever the signs of the quantities.
+    """
+
+    weights: tuple[tuple[str, Signomial], ...]
+    step: str
+    title = "weights that change with the step, summed"
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return (self.step,)
+
+    def apply(self, state: State) -> Inequality:
+        if state.offset is None:
+            raise ProofError("the derivation has no clock")
+        fact = state.inequality(self.step, position=True)
+        refuse_part(fact, self.step)
+        if any(param.moving for _, weight in self.weights for param in weight.params - {CLOCK}):
+            raise ProofError("a weight depends on the step by more than the clock")
+        names = [name for name, _ in self.weights]
+        if not names or len(set(names)) != len(names) or not set(names) <= state.quantities.keys():
+            raise ProofError("wanted a weight for each of some quantities")
+        after, before = self._sum(clock() + 1, lambda name: quantity(name, 1)), self._sum(clock(), quantity)
+        table = fact.table
+        constant = -table.pop(One(), ZERO)
+        if table != state.form(after - before):
+            raise ProofError(f"{self.step} does not say that {after!r} <= {before!r} + c")
+        if moves(constant):
+            raise ProofError(f"{self.step}: what is added depends on the step")
+        left = self._sum(self._end(state), lambda name: at(name, end=True))
+        right = self._sum(state.offset, at) + scalar(state.horizon * constant)
+        return inequality(state, left, right, fact.uses, phases=None)
+
+    def _sum(self, shown: Signomial, of: Callable[[str], Scalar]) -> Scalar:
+        """The weighted sum where the clock shows this."""
+        total = Scalar(())
+        for name, weight in self.weights:
+            total = total + weight.substitute(CLOCK, shown) * of(name)
+        return total
+
+    @staticmethod
+    def _end(state: State) -> Signomial:
+        """What the clock shows at step T: the constant of the statement that is this sum, where there is one."""
+        assert state.offset is not None
+        shown = state.horizon + state.offset
+        named = (p for p, made in state.region.formulas.items() if made == shown and p not in state.region.powers)
+        return next((Signomial([(((param, 1),), 1)]) for param in named), shown)
 
 
 def exceeds_exponential(bound: Signomial, rate: Signomial) -> None:

@@ -44,7 +44,7 @@ class Project(Rule):
         return (self.equation,)
 
     def apply(self, state: State) -> Equation:
-        fact = state.equation(self.equation)
+        fact = state.equation(self.equation, position=True)
         term: Term = fact.term
         for index in self.over:
             term = Mean(index, term)
@@ -71,7 +71,7 @@ class Linear(Rule):
         return tuple(name for _, name in self.weights)
 
     def apply(self, state: State) -> Equation:
-        facts = [state.equation(name) for _, name in self.weights]
+        facts = [state.equation(name, position=True) for _, name in self.weights]
         parts = [(c * d, node) for (c, _), f in zip(self.weights, facts, strict=True) for d, node in f.term.parts]
         left = state.algebra.normal(Sum(tuple(parts)) - self.claim) if parts else state.algebra.normal(self.claim)
         if left.parts:

@@ -1,0 +1,103 @@
+"""FedNova: clients make different numbers of local steps, and the server averages their changes per step.
+
+Our formulation of Wang, Liu, Liang, Joshi, Poor, "Tackling the objective inconsistency problem in heterogeneous federated
+optimization", NeurIPS 2020, with plain stochastic gradient descent at the clients; the same update as the authors'
+program at github.com/JYWa/FedNova without momentum and proximal term.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from ..engine.draws import Draws
+from ..engine.method import Batches, Messages, Method, Scalar, Start, State, average, descend, is_due
+from ..engine.oracles import PLAIN_ORACLES
+from ..engine.schedule import Schedule, at
+from .plain import plain_gradient
+
+_NEAR = 1e-9  # how far from 1 the sum of the weights may be: they are typed as decimals
+
+
+@dataclass(frozen=True, kw_only=True)
+class FedNovaState(State):
+    """x_i; origin: the server's model x of this round, like x."""
+
+    origin: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class FedNova(Method):
+    """tau_i steps x_i <- x_i - eta g_i, then x <- x + tau_eff sum_i p_i (x_i - x) / tau_i, tau_eff = sum_i p_i tau_i.
+
+    Args:
+        eta: local step size, in [x]^2 / [f].
+        tau: length of a round, in steps: client i makes the first tau_i of them.
+        steps: the tau_i, each at most tau, a list with one entry for each client; tau at each when None.
+        weights: the p_i >= 0 with sum 1, one for each client; 1 / N when None. Others than 1 / N descend sum_i p_i F_i.
+        b: batch size.
+
+    With equal tau_i and p_i this is Local SGD. During a round the averaged model is the plain mean of the x_i.
+    """
+
+    name: ClassVar[str] = "fednova"
+    kinds: ClassVar[tuple[str, ...]] = ("federated",)
+    needs: ClassVar[tuple[str, ...]] = PLAIN_ORACLES["federated"]
+    costs: ClassVar[Mapping[str, str]] = {
+        "iterations": "T",
+        "rounds": "T/tau",
+        "samples": "b*T",
+        "model_messages": "T/tau",
+    }
+    quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period"}
+
+    eta: Scalar | Schedule
+    tau: int
+    steps: Batches | None = None
+    weights: tuple[float, ...] | None = None
+    b: int = 1
+
+    def init(self, problem: Any, start: Start, draws: Draws) -> FedNovaState:
+        steps, weights = self._steps(problem), self.weights
+        if len(steps) != problem.clients or max(steps) > self.tau:
+            wanted = f"one number for each of the {problem.clients} clients, at most tau = {self.tau}"
+            raise ValueError(f"{self.name}: steps must be {wanted}; got {self.steps}")
+        if weights and not (len(weights) == problem.clients and min(weights) >= 0 and abs(sum(weights) - 1) <= _NEAR):
+            wanted = f"one number >= 0 for each of the {problem.clients} clients, with sum 1"
+            raise ValueError(f"{self.name}: weights must be {wanted}; got {self.weights}")
+        x = start.models(problem, draws)
+        return FedNovaState(x=x, origin=x)
+
+    def local_step(self, problem: Any, state: FedNovaState, draws: Draws, t: int) -> FedNovaState:
+        moved = descend(state.x, at(self.eta, t), plain_gradient(problem, state.x, draws, self.b))
+        steps_still = [t % self.tau < tau_i for tau_i in self._steps(problem)]
+        return replace(state, x=torch.where(_column(steps_still, moved) > 0, moved, state.x))
+
+    def communicate(self, problem: Any, state: FedNovaState, t: int) -> FedNovaState:
+        if not is_due(t, self.tau):
+            return state
+        steps, clients = self._steps(problem), problem.clients
+        per_step = (state.x - state.origin) / _column(steps, state.x)
+        if self.weights is None:
+            change = average(per_step) * sum(steps) / clients
+        else:
+            tau_eff = sum(p * tau_i for p, tau_i in zip(self.weights, steps, strict=True))
+            change = tau_eff * clients * average(_column(self.weights, state.x) * per_step)
+        return replace(state, x=state.origin + change, origin=state.origin + change)
+
+    def _steps(self, problem: Any) -> tuple[int, ...]:
+        steps = self.tau if self.steps is None else self.steps
+        return (steps,) * problem.clients if isinstance(steps, int) else steps
+
+    def messages(self, problem: Any, T: int) -> Messages:
+        rounds = T // self.tau
+        return Messages(rounds, rounds * problem.dim)
+
+
+def _column(numbers: Any, like: Tensor) -> Tensor:
+    """One number for each client, (1, clients, 1)."""
+    return torch.tensor(numbers, dtype=like.dtype, device=like.device).view(1, -1, 1)

@@ -1,0 +1,110 @@
+"""Gossip SGD: no server; after local steps each client replaces its model by a weighted mean over its neighbours.
+
+Our formulation of decentralised SGD, Lian et al., "Can decentralized algorithms outperform centralized algorithms?",
+NeurIPS 2017, and with local steps Koloskova et al., "A unified theory of decentralized SGD with changing topology and
+local updates", ICML 2020.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from ..engine.draws import Draws
+from ..engine.method import Messages, Method, Scalar, Start, State, choice, descend, is_due
+from ..engine.oracles import PLAIN_ORACLES
+from ..engine.schedule import Schedule, at, largest
+from .plain import plain_gradient
+
+Matrix = tuple[tuple[float, ...], ...]
+_NEAR = 1e-9  # how far from 1 the sum of a row or column may be: they are typed as decimals
+
+
+def complete(clients: int) -> Matrix:
+    """Everybody hears everybody alike."""
+    return ((1,) * clients,) * clients
+
+
+def ring(clients: int) -> Matrix:
+    """A client hears itself and its two neighbours alike; of up to three clients everybody is a neighbour."""
+    near = {0, 1, clients - 1}
+    return tuple(tuple(int((j - i) % clients in near) for j in range(clients)) for i in range(clients))
+
+
+TOPOLOGIES = {"ring": ring, "complete": complete}
+"""Who hears whom, with equal weights that sum to more than 1: whole numbers, so that an exact run has no rounded 1/3."""
+
+
+@dataclass(frozen=True, eq=False)
+class GossipSGD(Method):
+    """x_i <- sum_j W_ij x_j after every tau steps x_i <- x_i - eta g_i, W doubly stochastic.
+
+    Args:
+        eta: step size, in [x]^2 / [f].
+        tau: local steps between two exchanges.
+        b: batch size.
+        topology: "ring" or "complete", where W is not given.
+        W: the mixing matrix as a list of rows, its entries >= 0, every row and column with sum 1.
+
+    The averaged model is the plain mean of the x_i, which an exchange leaves as it is. A client sends its model to every
+    j for which W_ji > 0; `costs` are those of a ring of more than two clients.
+    """
+
+    name: ClassVar[str] = "gossip_sgd"
+    kinds: ClassVar[tuple[str, ...]] = ("federated",)
+    needs: ClassVar[tuple[str, ...]] = PLAIN_ORACLES["federated"]
+    costs: ClassVar[Mapping[str, str]] = {
+        "iterations": "T",
+        "rounds": "T/tau",
+        "samples": "b*T",
+        "model_messages": "2*T/tau",
+    }
+    quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period"}
+
+    eta: Scalar | Schedule
+    tau: int = 1
+    b: int = 1
+    topology: str = choice("ring", "complete")
+    W: Matrix | None = None
+
+    @property
+    def gradient_step(self) -> Scalar:
+        return largest(self.eta)
+
+    def init(self, problem: Any, start: Start, draws: Draws) -> State:
+        W, clients = self.W or (), problem.clients
+        is_square = len(W) == clients and all(len(row) == clients for row in W)
+        lines = [*W, *zip(*W, strict=True)] if is_square else []
+        if W and not (is_square and all(min(line) >= 0 and abs(sum(line) - 1) <= _NEAR for line in lines)):
+            wanted = f"{clients} rows of {clients} numbers >= 0, every row and column with sum 1"
+            raise ValueError(f"{self.name}: W must be {wanted}; got {self.W}")
+        return State(x=start.models(problem, draws))
+
+    def local_step(self, problem: Any, state: State, draws: Draws, t: int) -> State:
+        return replace(state, x=descend(state.x, at(self.eta, t), plain_gradient(problem, state.x, draws, self.b)))
+
+    def communicate(self, problem: Any, state: State, t: int) -> State:
+        if not is_due(t, self.tau):
+            return state
+        heard = self._heard(problem)
+        mixed = sums(state.x, heard)
+        return replace(state, x=mixed if self.W else mixed / sum(heard[0]))
+
+    def _heard(self, problem: Any) -> Matrix:
+        return self.W or TOPOLOGIES[self.topology](problem.clients)
+
+    def messages(self, problem: Any, T: int) -> Messages:
+        heard, rounds = self._heard(problem), T // self.tau
+        edges = sum(heard[j][i] > 0 for i in range(problem.clients) for j in range(problem.clients) if i != j)
+        return Messages(rounds, Fraction(rounds * problem.dim * edges, problem.clients))
+
+
+def sums(x: Tensor, weights: Matrix) -> Tensor:
+    """sum_j weights_ij x_j at every client i, (runs, clients, n) -> same; the sum is over a last axis, as everywhere."""
+    rows = torch.tensor(weights, dtype=x.dtype, device=x.device).unsqueeze(1)
+    return (x.transpose(1, 2).contiguous().unsqueeze(1) * rows).sum(-1)

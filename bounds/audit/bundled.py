@@ -1,0 +1,241 @@
+"""Refutations that are data: the bundles in a paper's folder `refutations/`. They are read here, and nothing is run.
+
+A bundle has the claim with its reading, an instance with its functions as data, each constant with the reason for it, and both sides
+as `fedco replay` last found them, with the method's own code in exact numbers. What the instance makes of the claim, and which
+printed assumptions its functions satisfy, is decided here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ...lossless import decode
+from ...storage import read_json
+from ..language.bounding import SEPARATE
+from .instance import DRAWN, Clients, Curve, Law, X, exact
+from .picture import Picture, Slope
+from .refutation import Case, Refutation, RefutationError
+
+FOLDER = "refutations"
+"""Where the bundles of a paper stand, beside its `paper.toml`."""
+FORMAT = "fedco-refutation/1"
+INSTANCE = "instance"
+"""What a bundle of a refutation that is data has among the parameters of its problem."""
+NO_READING = "none is needed: the instance satisfies every assumption that fedco show prints"
+Number = Fraction | int
+Parameters = Mapping[str, Any]
+
+
+def bundles_in(folder: Path) -> tuple[Refutation, ...]:
+    """The refutations that a folder holds as data: the bundles with an instance, and not those that code makes.
+
+    Raises:
+        DamagedError: a file is cut or altered.
+    """
+    kept = {file.stem: decode(dict(read_json(file, FORMAT))) for file in folder.glob("*.json")}
+    return tuple(
+        from_data(name, kept[name]) for name in sorted(kept) if INSTANCE in kept[name]["problem"]["parameters"]
+    )
+
+
+def from_data(name: str, data: Mapping[str, Any]) -> Refutation:
+    """The refutation of a bundle.
+
+    Raises:
+        RefutationError: it has no instance.
+    """
+    notes = data["notes"]
+    if INSTANCE not in data["problem"]["parameters"]:
+        raise RefutationError(f"{name}: a bundle without an instance")
+    claim, _, rest = data["claim"].partition(" (")
+    return Refutation(
+        name,
+        claim,
+        tuple(notes["findings"]),
+        rest.rstrip(")").partition(";")[0],
+        notes["instance"],
+        partial(case_of, data),
+        "" if notes["reading"] == NO_READING else notes["reading"],
+        notes.get("slip", ""),
+        notes["alternatives"],
+        data,
+    )
+
+
+def case_of(data: Mapping[str, Any]) -> Case:
+    """The instance of a bundle, with what its last replay found.
+
+    Raises:
+        RefutationError: an unknown kind of problem.
+    """
+    notes, values, parameters = data["notes"], data["values"], data["problem"]["parameters"]
+    clients = clients_of(**parameters["instance"])
+    shown = notes.get("picture")
+    return Case(
+        data["problem"],
+        {name: (row["value"], row["argument"]) for name, row in data["certificates"].items()},
+        data["hyperparameters"],
+        Fraction(values[0]) if values[0] == values[-1] else (values[0], values[-1]),
+        dict.fromkeys(notes["checked"], True),
+        observables=notes["observables"],
+        choice=notes["choice"],
+        picture=None if shown is None else picture_of(clients, **shown),
+        clients=clients,
+    )
+
+
+# --- functions -------------------------------------------------------------------------------------------------------
+
+
+def clients_of(kind: str, parameters: Parameters, settings: Mapping[str, int] | None = None) -> Clients:
+    """The functions of an instance as data; `parameters` are those of the family of its kind.
+
+    Raises:
+        RefutationError: an unknown kind of problem, or parameters that do not fit it.
+    """
+    if kind not in _KINDS:
+        raise RefutationError(f"{kind[:40]}: wanted a kind of problem among {sorted(_KINDS)}")
+    try:
+        return _KINDS[kind](parameters, settings or {})
+    except (ValueError, KeyError, TypeError) as error:
+        raise RefutationError(
+            f"instance: wanted the parameters of {kind}, one entry of each for every client ({error})"
+        ) from None
+
+
+def _own_outer(parameters: Parameters, settings: Mapping[str, int]) -> Clients:
+    outer = _slopes(parameters["knots"], parameters["slopes"])
+    inner = _inner(parameters)
+    return _drawn(parameters, settings, outer=_with_signs(outer, parameters.get("gradient_noise"), X), inner=inner)
+
+
+def _shared_outer(parameters: Parameters, settings: Mapping[str, int]) -> Clients:
+    (outer,) = _slopes(parameters["knots"], parameters["slopes"])
+    inner = _inner(parameters)
+    extra = _with_signs(_slopes(parameters["extra_knots"], parameters["extra_slopes"]), parameters["gradient_noise"], X)
+    outers, estimate = (Law.surely(outer),) * len(inner), parameters["estimate"]
+    return _drawn(parameters, settings, outer=outers, inner=inner, extra=extra, estimate=estimate)
+
+
+def _plain(parameters: Parameters, settings: Mapping[str, int]) -> Clients:
+    own = _slopes(parameters["knots"], parameters["slopes"])
+    return _drawn(parameters, settings, local=_with_signs(own, parameters["gradient_noise"], X))
+
+
+def _meta(parameters: Parameters, settings: Mapping[str, int]) -> Clients:
+    """f_i' is tilt_i left of all knots of the one piecewise linear Hessian; F is the mean of the f_i after fine-tuning.
+
+    Raises:
+        RefutationError: a client's function is unbounded below.
+    """
+    (knots,) = (
+        list(zip(p, v, strict=True)) for p, v in zip(parameters["knots"], parameters["curvatures"], strict=True)
+    )
+    rise = -Curve.with_curvature(knots).derivative.at(knots[0][0])
+    own = [Curve.with_curvature(knots, Fraction(str(exact(tilt) + rise))) for tilt in parameters["tilt"]]
+    if not all(curve.is_bounded_below for curve in own):
+        raise RefutationError("meta: a client's function is unbounded below")
+    noisy = _with_signs(own, parameters.get("gradient_noise"), X)
+    return _drawn(parameters, settings, local=noisy, derivatives=2, gap=_undecided)
+
+
+def _undecided(number: Fraction) -> bool:
+    raise ValueError("how far the start is above the infimum after fine-tuning is not decided")
+
+
+_KINDS: Mapping[str, Callable[[Parameters, Mapping[str, int]], Clients]] = {
+    "local_composite": _own_outer,
+    "conditional": _own_outer,
+    "shared_composite": _shared_outer,
+    "federated": _plain,
+    "meta": _meta,
+}
+
+
+def _drawn(parameters: Parameters, settings: Mapping[str, int], **functions: Any) -> Clients:
+    """Clients whose signs, where they have any, are drawn as the methods draw them."""
+    noisy = any(len(law.samples) > 1 for laws in functions.values() if isinstance(laws, tuple) for law in laws)
+    reasons = {"not stated: domain": "the functions are defined on the whole line"}
+    if noisy:
+        said = [saying for saying in DRAWN if not settings.get("one_sample") or saying != SEPARATE]
+        reasons |= dict.fromkeys(said, "the signs are drawn afresh for every step and client")
+    return Clients(parameters["start"], by_construction=reasons, **functions)
+
+
+def _slopes(positions: Sequence[Sequence[Number]], values: Sequence[Sequence[Number]]) -> list[Curve]:
+    return [Curve.with_slope(list(zip(p, v, strict=True))) for p, v in zip(positions, values, strict=True)]
+
+
+def _inner(parameters: Parameters) -> tuple[Law, ...]:
+    lines = [
+        Curve.whole(exact(slope) * X + exact(offset))
+        for slope, offset in zip(parameters["inner_slope"], parameters["inner_offset"], strict=True)
+    ]
+    return _with_signs(lines, parameters["value_noise"], 1)
+
+
+def _with_signs(curves: Sequence[Curve], noises: Sequence[Any] | None, by: Any) -> tuple[Law, ...]:
+    """Curves to which a fair sign adds or takes away a function, or a number times `by`."""
+    found = []
+    for curve, noise in zip(curves, noises or [0] * len(curves), strict=True):
+        added = function_of(noise) if isinstance(noise, Mapping) else Curve.whole(exact(noise) * by)
+        found.append(Law.fair(curve + added, curve - added) if noise else Law.surely(curve))
+    return tuple(found)
+
+
+def function_of(data: Mapping[str, Any]) -> Curve:
+    """A function that is data: 0 at 0 with a piecewise linear derivative ("slope": knots), or a quotient of polynomials ("rational":
+    their coefficients from the constant on).
+
+    Raises:
+        RefutationError: another form of data.
+    """
+    if set(data) == {"slope"}:
+        return Curve.with_slope(data["slope"])
+    if set(data) == {"rational"}:
+        top, bottom = (sum(exact(c) * X**power for power, c in enumerate(part)) for part in data["rational"])
+        return Curve.whole(top / bottom)
+    raise RefutationError(f"a function: wanted slope or rational, got {sorted(data)}")
+
+
+# --- pictures --------------------------------------------------------------------------------------------------------
+
+
+def picture_of(
+    clients: Clients, interval: Sequence[Number], marks: Mapping[str, Number], variable: str = "x"
+) -> Picture:
+    """The clients' objectives over an interval of the model."""
+    low, high = interval
+    curves = _objectives(clients)
+    ends = sorted({end for curve in curves for _, end, _ in curve.pieces if exact(low) < end < exact(high)})
+    return Picture(
+        tuple(_slope(curve) for curve in curves),
+        (low, high),
+        marks,
+        tuple(Fraction(int(end.p), int(end.q)) for end in ends),
+        variable,
+        _slope(clients.objective) if clients.extra else None,
+    )
+
+
+def _objectives(clients: Clients) -> list[Curve]:
+    """What each client has of the objective; of a meta-problem its own function, before any fine-tuning."""
+    if clients.local:
+        return [law.mean for law in clients.local]
+    whole = Curve.whole(0)
+    found = []
+    for k, (outer, inner) in enumerate(zip(clients.outer, clients.inner, strict=True)):
+        line = inner.mean.line
+        if line is None:
+            raise RefutationError("a picture is drawn of inner maps that are straight lines in the mean")
+        found.append(outer.mean.after(*line) + (clients.extra[k].mean if clients.extra else whole))
+    return found
+
+
+def _slope(curve: Curve) -> Slope:
+    derivative = curve.derivative
+    return lambda x: float(derivative.at(x if isinstance(x, int) else Fraction(x)))

@@ -1,0 +1,278 @@
+"""The least bound that the premises of a proof give at numbers: what is reported is what the kernel accepted, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+from math import inf, log10, nextafter
+from time import perf_counter
+from typing import Any
+
+from ...evaluation.evaluate import bound as evaluated
+from ...evaluation.evaluate import complete
+from ...language.reading import InputError
+from ...language.result import rounded_up
+from ...language.theorem import Statement, Theorem
+from ..derivations import derivation
+from ..kernel import Alternatives, AtNumbers, Derivation, ProofError, Reader, Verdict, check
+from ..kernel.derivation import reading
+from ..kernel.facts import Inequality
+from ..kernel.problem import left_side
+from ..kernel.setting import EVERY, FIRST, LATER, LOCAL
+from .faces import on_its_face
+from .ground import Ground, Table
+from .optimise import Floating, NoSolution, Point
+from .presolve import core
+from .program import RUN, EachStep, FirstAndLater, LocalAndCommunication, Program, Shape, program
+from .rounding import NotExact, exact
+from .steps import as_steps
+
+SLACKS = (1e-4, 1e-3, 1e-2)
+"""How much larger than the least one a bound may be, so that there is room for rounding."""
+DIGITS = (6, 9, 12)
+ROOM = 0.1
+"""The same, to see which matrices have room at all."""
+FACES = 6
+Sharper = Derivation | Alternatives
+
+
+@dataclass(frozen=True)
+class Sharpened:
+    """What came of it.
+
+    Args:
+        at: the values of the symbols. stated: what the statement says there, as a float; None where it promises nothing.
+        bound: what the kernel accepted, exactly; None where nothing was accepted, and then `reason` says why.
+        plan: the derivation that it accepted.
+    """
+
+    theorem: Theorem
+    statement: str
+    at: Mapping[str, Fraction]
+    stated: float | None
+    bound: Fraction | None
+    plan: Sharper | None
+    reason: str
+    seconds: float
+
+    @property
+    def factor(self) -> float | None:
+        """How many times the bound is smaller than the stated one."""
+        return None if self.stated is None or not self.bound else self.stated / float(self.bound)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; floats are rounded up."""
+        return {
+            "theorem": self.theorem.id,
+            "statement": self.statement,
+            "at": {name: str(value) for name, value in self.at.items()},
+            "stated": self.stated,
+            "sharpened": None if self.bound is None else above(self.bound),
+            "factor": self.factor,
+            "checked": self.bound is not None,
+            "reason": self.reason,
+            "seconds": round(self.seconds, 3),
+        }
+
+    def text(self, path: str | None = None) -> str:
+        """For a person."""
+        says = "outside its conditions the theorem says nothing"
+        if self.stated is not None:
+            says = f"the theorem says {rounded_up(self.stated)}"
+        if self.bound is None:
+            return f"{self.theorem.id} ({self.statement}): not sharpened ({says}): {self.reason}"
+        smaller = "" if self.factor is None else f", {self.factor:.4g} times smaller"
+        rows = [
+            f"for your constants this method satisfies {self.theorem.metric.name} <= {rounded_up(above(self.bound))} ({says}{smaller})",
+            "checked step by step by the kernel, at these numbers",
+        ]
+        return "\n".join([*rows, *([f"certificate: {path}; fedco prove {path} checks it again"] if path else [])])
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def above(value: Fraction) -> float:
+    """The least float that is not below a fraction."""
+    found = float(value)
+    return found if Fraction(found) >= value else nextafter(found, inf)
+
+
+def sharpen(
+    statement: Statement,
+    values: Mapping[str, Any],
+    *,
+    note: Callable[[str], None] = lambda text: None,
+) -> Sharpened:
+    """The least bound of the metric that the premises of the proof of a statement give at these values.
+
+    Args:
+        statement: a theorem's own, which has a derivation. values: of all its symbols, exact. note: takes a line on what is going on.
+
+    Raises:
+        InputError: a value is missing or no value, or the statement has no derivation of which the parts can be weighed anew.
+    """
+    started, label, theorem = perf_counter(), statement.label, statement.theorem
+    if statement is not theorem.statement(label):
+        raise InputError(f"{statement.name}: wanted the parts of its derived constants, got a constant itself")
+    numbers = exact_values(statement, values)
+    plan = proof_of(theorem, label)
+    here = evaluated(statement, numbers, strict=False)
+    stated = here.total if here.admissible else None
+    cases = plan.cases if isinstance(plan, Alternatives) else (("", plan),)
+    found: list[tuple[str, Derivation]] = []
+    worst, reason = Fraction(0), ""
+    for name, case in cases:
+        note(f"{theorem.id}{f', case {name}' if name else ''}: {len(case.steps)} steps, weighed anew")
+        try:
+            bound, sharper = least(case, theorem, label, numbers, stated)
+        except (
+            ValueError
+        ) as error:  # of the kernel, the solver or the rounding; or Python's, of a power with thousands of digits
+            known = isinstance(error, ProofError | NoSolution | NotExact)
+            said = str(error) if known else "its numbers are too long to write"
+            reason = f"case {name}: {said}" if name else said
+            break
+        worst, found = max(worst, bound), [*found, (name, sharper)]
+    if reason:
+        return Sharpened(theorem, label, numbers, stated, None, None, reason, perf_counter() - started)
+    sharper_plan: Sharper = replace(plan, cases=tuple(found)) if isinstance(plan, Alternatives) else found[0][1]
+    result = Sharpened(theorem, label, numbers, stated, worst, sharper_plan, "", perf_counter() - started)
+    if stated is not None and worst >= Fraction(stated):
+        why = "no smaller bound was found from the premises of its proof"
+        return replace(result, bound=None, plan=None, reason=why)
+    return result
+
+
+def exact_values(statement: Statement, values: Mapping[str, Any]) -> dict[str, Fraction]:
+    """The values of all symbols of a statement as fractions.
+
+    Raises:
+        InputError: one is missing, unknown or no value of its symbol.
+    """
+    point = complete(statement, values)
+    found = {}
+    for name, binding in statement.symbols.items():
+        value = point[binding.symbol]
+        if not value.is_Rational:
+            raise InputError(f"{name}: wanted a rational number, got {value}")
+        found[name] = Fraction(int(value.p), int(value.q))
+    return found
+
+
+def proof_of(theorem: Theorem, label: str) -> Sharper:
+    """
+    Raises:
+        InputError: the statement has no derivation whose combinations can be made anew.
+    """
+    try:
+        plan = derivation(theorem, label)
+    except ProofError as error:
+        raise InputError(f"{theorem.id}: its derivation does not check: {error}") from error
+    if plan is None:
+        raise InputError(f"{theorem.id}: no derivation of the {label} statement to sharpen")
+    if not isinstance(plan, Derivation | Alternatives):
+        raise InputError(
+            f"{theorem.id}: its derivation is a {type(plan).__name__.lower()}, of which there is nothing to weigh anew"
+        )
+    return plan
+
+
+def least(
+    case: Derivation, theorem: Theorem, label: str, numbers: Mapping[str, Fraction], stated: float | None
+) -> tuple[Fraction, Derivation]:
+    """The first that the kernel accepts of what the programs give, those that say most first; if one is below what is stated, that.
+
+    Raises:
+        ValueError: it accepts nothing; the message says why.
+    """
+    ground = Ground.of(case, theorem, label, numbers)
+    goal = _goal(case, ground, theorem.statement(label))
+    best: tuple[Fraction, Derivation] | None = None
+    failure: Exception = NoSolution("there is no program")
+    for shape in shapes(ground):
+        for combined in (False, True):
+            try:
+                found = _accepted(ground, program(ground, shape, goal, combined=combined))
+            except ValueError as error:
+                failure = error
+                continue
+            if stated is None or found[0] < Fraction(stated):
+                return found
+            best = found if best is None or found[0] < best[0] else best
+    if best is None:
+        raise failure
+    return best
+
+
+def shapes(ground: Ground) -> Iterator[Shape]:
+    """The ways to go from steps to the run that suit what is known of some steps only."""
+    facts = [f for f in ground.state.facts.values() if isinstance(f, Inequality) and f.phases is not None]
+    partly = [f.phases for f in facts if f.phases is not None and not f.phases >= EVERY]
+    if any(phases >= LOCAL for phases in partly):
+        yield LocalAndCommunication()
+    if any(phases >= FIRST or phases >= LATER for phases in partly):
+        yield FirstAndLater()
+    yield EachStep()
+
+
+def _goal(case: Derivation, ground: Ground, statement: Statement) -> Table:
+    found = reading(case, ground.theorem, statement, Reader(ground.theorem, statement))
+    left = left_side(found, case.metric, ground.state.horizon)
+    return {(RUN, atom): c for atom, c in ground.numbers.table(ground.state.form(left)).items()}
+
+
+def _accepted(ground: Ground, whole: Program) -> tuple[Fraction, Derivation]:
+    """A bound and its proof that the kernel accepts.
+
+    Raises:
+        NoSolution, NotExact: there is none.
+    """
+    smaller = core(whole)
+    point, floating = _roomy(smaller)
+    while (narrow := on_its_face(smaller.program, point)) is not None:
+        smaller = core(narrow)
+        point, floating = _roomy(smaller)
+    best = floating.least()
+    failure: Exception = NotExact("what was found could not be rounded")
+    for slack, everywhere in product(SLACKS, (False, True)):
+        try:
+            point = floating.roomy(best, slack, everywhere=everywhere)
+        except NoSolution as error:
+            failure = error
+            continue
+        for digits in DIGITS:
+            try:
+                solution = exact(smaller.program, point, digits)
+            except NotExact as error:
+                failure = error
+                continue
+            made, number = as_steps(ground, smaller.program, solution), short(solution.bound)
+            said = _check(ground, made, number)
+            if said.accepted:
+                return number, made
+            failure = NotExact(f"the kernel refuses it: {said.failure}")
+    raise failure
+
+
+def short(value: Fraction) -> Fraction:
+    """Rounded up to a number that is no longer than need be."""
+    if value <= 0:
+        return value
+    places = _PLACES - int((value.numerator.bit_length() - value.denominator.bit_length()) * log10(2))
+    unit = Fraction(10) ** -places
+    return -(-value // unit) * unit
+
+
+_PLACES = 12
+
+
+def _roomy(smaller: Any) -> tuple[Point, Floating]:
+    floating = Floating(smaller)
+    return floating.roomy(floating.least(), ROOM), floating
+
+
+def _check(ground: Ground, made: Derivation, bound: Fraction) -> Verdict:
+    return check(made, ground.theorem, ground.label, AtNumbers(ground.values, bound))

@@ -1,0 +1,197 @@
+"""A certified minimax family: f_i(x, y) = sum_j (a h(x_j) + b x_j y_j - mu/2 y_j^2) + tilts, y in a box [-R, R]^dim.
+
+h(t) = t^2 / (2 (1 + t^2)) is not convex. The tilts s_i Delta v_i.x and s_i Delta_y v_i.y cancel in the mean, as s = 1, -1/2, -1/2 in
+each three clients, so that the objective is F(x) = sum_j (a h(x_j) + H(x_j)), H(t) = max over |y| <= R of b t y - mu/2 y^2, a Huber
+function. Stochastic gradients add sigma z v_i and sigma_y z' v_i with independent z and z' of one law, E z^2 = 1 and E z^4 = k.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from ..certificate import Certificate, as_point, by_quantity
+from ..kinds import AbstractMinimax, Draws, Sample
+from ..parts.loss import Kurtosis
+from ..parts.parameters import require_nonnegative, require_positive
+from ..parts.patterns import triple_signs, uneven_direction, walsh_directions
+
+STEEPEST = 9 / (16 * math.sqrt(3))
+"""The largest h'(t) = t / (1 + t^2)^2, at t = 1/sqrt(3)."""
+_NEARLY_ALL = 0.9999
+_NEAR = 1e-3
+
+
+@dataclass(frozen=True)
+class SaddleSample(Sample):
+    """The standardised noises z and z' of each sampled pair of gradients, `(runs, clients, batch)`."""
+
+    noise: Tensor
+    dual_noise: Tensor
+
+
+@dataclass(frozen=True)
+class Saddle(AbstractMinimax):
+    """F_i as the head of this file says.
+
+    Args:
+        clients, dim: N and the size of x and of y.
+        a: curvature of h at 0, in [f] / [x]^2; 0 leaves a convex F.
+        b: coupling, in [f] / ([x] [y]). mu: strong concavity in y, in [f] / [y]^2. R: half-width of the box, in [y].
+        sigma, sigma_y: noise of a stochastic gradient in x and in y. kurtosis: k of their law, an integer.
+        Delta, Delta_y: the largest distance of a client's gradient from the mean, in x and in y.
+        start: distance of the initial x from the minimiser 0; y starts at 0.
+
+    Raises:
+        ValueError: for parameters that contradict each other, naming them.
+    """
+
+    name: str = "saddle"
+    clients: int = 6
+    dim: int = 4
+    a: float = 0.5
+    b: float = 0.5
+    mu: float = 1.0
+    R: float = 1.0
+    sigma: float = 0.0
+    sigma_y: float = 0.0
+    kurtosis: int = 1
+    Delta: float = 0.0
+    Delta_y: float = 0.0
+    start: float = 4.0
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        require_positive(self, "clients", "dim", "b", "mu", "R")
+        require_nonnegative(self, "a", "sigma", "sigma_y", "Delta", "Delta_y", "start")
+        if max(self.Delta, self.Delta_y) > 0 and self.clients < 3:
+            raise ValueError(f"Delta > 0 and Delta_y > 0 need at least 3 clients, got {self.clients}")
+        _ = self._law  # checks the kurtosis
+
+    @property
+    def inner_dim(self) -> int:  # type: ignore[override]
+        """The size of y."""
+        return self.dim
+
+    @cached_property
+    def _law(self) -> Kurtosis:
+        return Kurtosis(self.kurtosis, self.device)
+
+    @cached_property
+    def _directions(self) -> Tensor:
+        """v_i, `(clients, dim)`."""
+        return walsh_directions(torch.arange(self.clients) // 3, self.dim, self.device)
+
+    @cached_property
+    def _signs(self) -> Tensor:
+        return triple_signs(self.clients).to(self.device)
+
+    @cached_property
+    def initial_point(self) -> Tensor:
+        return self.start * uneven_direction(self.dim, self.device)
+
+    @cached_property
+    def initial_dual(self) -> Tensor:
+        return torch.zeros(self.dim, dtype=torch.float64, device=self.device)
+
+    @property
+    def minimiser(self) -> Tensor:
+        """Where F is least, `(dim,)`."""
+        return torch.zeros(self.dim, dtype=torch.float64, device=self.device)
+
+    def local_value(self, x: Tensor, y: Tensor) -> Tensor:
+        squares = x * x
+        shared = self.a / 2 * squares / (1 + squares) + self.b * x * y - self.mu / 2 * y * y
+        along = self.Delta * (x * self._directions).sum(-1) + self.Delta_y * (y * self._directions).sum(-1)
+        return shared.sum(-1) + self._signs * along
+
+    def descent_gradient(self, x: Tensor, y: Tensor, sample: Sample | None = None) -> Tensor:
+        growing = 1 + x * x
+        pull = self.Delta * self._signs
+        if isinstance(sample, SaddleSample):
+            pull = pull + self.sigma * sample.noise.mean(-1)
+        return self.a * x / (growing * growing) + self.b * y + pull.unsqueeze(-1) * self._directions
+
+    def ascent_gradient(self, x: Tensor, y: Tensor, sample: Sample | None = None) -> Tensor:
+        pull = self.Delta_y * self._signs
+        if isinstance(sample, SaddleSample):
+            pull = pull + self.sigma_y * sample.dual_noise.mean(-1)
+        return self.b * x - self.mu * y + pull.unsqueeze(-1) * self._directions
+
+    def projected(self, y: Tensor) -> Tensor:
+        return y.clamp(-self.R, self.R)
+
+    def maximiser(self, x: Tensor) -> Tensor:
+        return self.projected(self.b / self.mu * x)
+
+    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> SaddleSample:
+        return SaddleSample(*(self._law.draw(draws, batch, f"{purpose} in {which}") for which in ("x", "y")))
+
+    def atoms(self) -> tuple[SaddleSample, Tensor]:
+        values, weights = self._law.support()
+        pairs, both = torch.cartesian_prod(values, values), torch.cartesian_prod(weights, weights).prod(-1)
+        noise, dual_noise = (pairs[:, i].expand(1, self.clients, -1) for i in (0, 1))
+        return SaddleSample(noise, dual_noise), both
+
+    @cached_property
+    def certificates(self) -> Mapping[str, Certificate]:
+        return by_quantity((*self._of_the_clients(), *self._of_the_noise(), *self._of_the_objective()))
+
+    def _pair(self, *coordinates: float) -> tuple[tuple[float, ...], ...]:
+        """Points (x, y) that are 0 but for the first coordinates of x and of y, given in turn."""
+        x_y = zip(coordinates[::2], coordinates[1::2], strict=True)
+        return tuple((x, *(0.0,) * (self.dim - 1), y, *(0.0,) * (self.dim - 1)) for x, y in x_y)
+
+    def _of_the_clients(self) -> Iterator[Certificate]:
+        near, mid = _NEAR, 0.5 * self.R
+        curved = "h'' is 1 at 0 and nowhere larger in absolute value; the rest is linear in x."
+        yield Certificate(
+            "local_smoothness", self.a, "exact", curved, witness=_NEARLY_ALL, points=self._pair(-near, 0.0, near, 0.0)
+        )
+        linear = "The gradient in x is b y plus what does not depend on y, and the other way round."
+        yield Certificate(
+            "coupling", self.b, "exact", linear, "R^d x Y", witness=_NEARLY_ALL, points=self._pair(0.0, -mid, 0.0, mid)
+        )
+        quadratic = "The gradient in y is -mu y plus what does not depend on y."
+        for name in ("dual_smoothness", "strong_concavity"):
+            yield Certificate(
+                name,
+                self.mu,
+                "exact",
+                quadratic,
+                "R^d x Y",
+                witness=_NEARLY_ALL,
+                points=self._pair(0.0, -mid, 0.0, mid),
+            )
+        share = math.sqrt(float((triple_signs(self.clients) ** 2).mean()))
+        differ = (
+            "A client's gradient differs from the mean by s_i Delta v_i in x, and s_i Delta_y v_i in y, at every point."
+        )
+        for name, size in (("local_gradient_heterogeneity", self.Delta), ("dual_heterogeneity", self.Delta_y)):
+            yield Certificate(name, share * size, "exact", differ, witness=1 - 1e-12, points=self._pair(0.0, 0.0))
+
+    def _of_the_noise(self) -> Iterator[Certificate]:
+        error = "The error is sigma z v_i in x and sigma_y z' v_i in y with |v_i| = 1 and E z^2 = 1, at every point."
+        for name, size in (("local_gradient_noise", self.sigma), ("dual_gradient_noise", self.sigma_y)):
+            yield Certificate(name, size, "exact", error, witness=1 - 1e-12, points=self._pair(0.0, 0.0))
+
+    def _of_the_objective(self) -> Iterator[Certificate]:
+        reach = min(_NEAR, self.mu * self.R / self.b)
+        pair = tuple(as_point(torch.tensor([sign * reach] + [0.0] * (self.dim - 1))) for sign in (-1.0, 1.0))
+        curved = "h'' is largest at 0, and so is that of the Huber function H, b^2 / mu."
+        smooth = self.a + self.b**2 / self.mu
+        yield Certificate("objective_smoothness", smooth, "exact", curved, witness=_NEARLY_ALL, points=pair)
+        cap = math.sqrt(self.dim) * (self.a * STEEPEST + self.b * self.R)
+        yield Certificate("gradient_cap", cap, "upper", "h and H each at their steepest, in every coordinate.")
+        origin = as_point(torch.zeros(self.dim))
+        gap = float(self.objective(self.initial_point.unsqueeze(0)))
+        least = "F is a sum of nonnegative functions that vanish at 0."
+        yield Certificate("objective_gap", gap, "exact", least, witness=1 - 1e-12, points=(origin,))
+        away = float(torch.linalg.vector_norm(self.maximiser(self.initial_point.unsqueeze(0)) - self.initial_dual))
+        closed = "The maximiser is b / mu x, projected on the box."
+        yield Certificate("initial_dual_error", away, "exact", closed, witness=1 - 1e-12, points=(origin,))

@@ -1,0 +1,212 @@
+"""Sums over t in formulas, and step sizes that decline in t: exact, fast, the same everywhere, and a sentence for what is none."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from fractions import Fraction
+from typing import Any
+
+import fedco
+import numpy as np
+import pytest
+import sympy as sp
+from fedco.algorithms.engine.schedule import Schedule
+from fedco.bounds.cost.orders import rates
+from fedco.bounds.evaluation.enclosure import EnclosureError, enclose
+from fedco.bounds.language.formula import FormulaError, read_formula
+from fedco.bounds.language.notation import STEP
+from fedco.bounds.language.power_sum import LONGEST, PowerSum
+from fedco.bounds.language.reading import InputError
+from fedco.bounds.language.rendering import to_text
+from fedco.bounds.language.schedule import read_schedule
+from fedco.validation.explorer.javascript import HELPERS
+from fedco.validation.runs.method_of import build_of
+
+T, t0, a = sp.symbols("T", integer=True, positive=True), sp.symbols("t0", positive=True), sp.symbols("a", positive=True)
+NAMES = {"T": T, "t0": t0, "a": a}
+AT = {T: sp.Integer(37), t0: sp.Rational(5, 2), a: sp.Rational(1, 3)}
+SUMS: dict[str, Any] = {
+    "sum(t, 0, T - 1, a/(t + t0))": lambda: sum(Fraction(1, 3) / (t + Fraction(5, 2)) for t in range(37)),
+    "sum(t, 1, T, t**2)": lambda: sum(t**2 for t in range(1, 38)),
+    "sum(t, 0, T - 1, (t + t0)**3)": lambda: sum((t + Fraction(5, 2)) ** 3 for t in range(37)),
+    "sum(t, 0, T - 1, (t + t0)**2/(t + 1))": lambda: sum((t + Fraction(5, 2)) ** 2 / (t + 1) for t in range(37)),
+    "sum(t, 0, T - 1, 1/((t + 1)*(t + 2)))": lambda: Fraction(37, 38),
+    "sum(t, 0, T - 1, (T - t)*t)": lambda: sum((37 - t) * t for t in range(37)),
+    "sum(s, 0, T - 1, 1/(2*s + t0))": lambda: sum(1 / (2 * s + Fraction(5, 2)) for s in range(37)),
+    "1/sum(t, 0, T - 1, a**2/(t + t0)**2)": lambda: 9 / sum(1 / (t + Fraction(5, 2)) ** 2 for t in range(37)),
+    "sum(t, 0, T - 1, sum(s, 0, T - 1, 1/(s + 1)))": lambda: 37 * sum(Fraction(1, s + 1) for s in range(37)),
+}
+
+
+@pytest.mark.parametrize("text", SUMS)
+def test_a_sum_is_exact_and_the_same_everywhere(text: str):
+    found, wanted = read_formula(text, NAMES), Fraction(SUMS[text]())
+    exact = found.xreplace(AT)
+    assert exact.is_Rational and Fraction(int(exact.p), int(exact.q)) == wanted
+    assert enclose(found, AT).contains(wanted) and enclose(found, AT).width < wanted / 10**20
+    on_arrays = sp.lambdify([T, t0, a], found, "numpy")(np.array([37.0, 1.0]), 2.5, 1 / 3)
+    assert on_arrays[0] == pytest.approx(float(wanted), rel=1e-13)
+    again = read_formula(str(found), NAMES)
+    assert sp.expand(again - found) == 0
+
+
+@pytest.mark.parametrize(
+    "power", ["1/(t + t0)", "1/sqrt(t + t0)", "1/(t + t0)**2", "1/(t + t0)**(3/2)", "sqrt(t + t0)"]
+)
+@pytest.mark.parametrize("steps", [1, 15, 16, 17, 18, 40, 1000])
+@pytest.mark.parametrize("offset", [Fraction(1, 100), Fraction(1), Fraction(37, 3)])
+def test_in_double_precision_and_in_javascript_a_sum_is_what_its_terms_add_up_to(
+    power: str, steps: int, offset: Fraction
+):
+    found = read_formula(f"sum(t, 0, T - 1, {power})", NAMES)
+    wanted = sum(
+        float(read_formula(power, {**NAMES, "t": sp.Integer(t)}).subs(t0, float(offset))) for t in range(steps)
+    )
+    point = {T: sp.Integer(steps), t0: sp.Rational(offset.numerator, offset.denominator)}
+    assert sp.lambdify([T, t0], found, "numpy")(float(steps), float(offset)) == pytest.approx(wanted, rel=1e-12)
+    assert float(sp.N(found.xreplace(point), 20)) == pytest.approx(wanted, rel=1e-12)
+    assert float(enclose(found, point).lower) == pytest.approx(wanted, rel=1e-12)
+
+
+def test_the_page_adds_up_as_python_does():
+    rows = [(f, n, p) for f in (0.01, 1.0, 12.5) for n in (0, 1, 16, 17, 300) for p in (-1, -0.5, -2, 0.5)]
+    program = f"{HELPERS} console.log(JSON.stringify({json.dumps(rows)}.map((row) => $$powerSum(...row))));"
+    done = subprocess.run(["node", "-e", program], capture_output=True, text=True, check=True)
+    wanted = [sum((f + k) ** p for k in range(n)) for f, n, p in rows]
+    assert json.loads(done.stdout) == pytest.approx(wanted, rel=1e-12)
+
+
+def test_a_long_sum_takes_no_time():
+    found = read_formula("sum(t, 0, T - 1, a/(t + t0))", NAMES)
+    began = time.process_time()
+    for steps in (LONGEST + 1, 10**9, 10**15):
+        value = found.xreplace({**AT, T: sp.Integer(steps)})
+        assert float(value) == pytest.approx(np.log(steps + 2.0) / 3 - 0.2345, rel=1e-2)
+        assert enclose(value).width < Fraction(1, 10**20)
+    assert time.process_time() - began < 2
+
+
+def test_a_sum_without_a_term_is_0_and_a_pole_is_no_number():
+    for text in ("sum(t, 1, 0, 1/t)", "sum(t, 5, 3, 1/(t + t0))", "sum(t, 1, 0, 1/sqrt(t))"):
+        assert read_formula(text, NAMES) == 0
+    assert np.isnan(PowerSum._imp_(-1.5, 4, -1))
+    first = sp.symbols("x", real=True)
+    with pytest.raises(EnclosureError, match="positive"):
+        enclose(PowerSum(first, T, -1), {first: sp.Rational(-3, 2), T: sp.Integer(4)})
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    {
+        "sum(T, 0, 3, 1)": "wanted a new name for what the sum is over",
+        "sum(sqrt, 0, 3, 1)": "wanted a new name",
+        "sum(2, 0, 3, 1)": "wanted a new name",
+        "sum(t, 0, T - 1)": "wanted ','",
+        "sum(t, 0, T - 1, 1/t)": "wanted a positive number under every power, got 0 at t = 0",
+        "sum(t, 0, T - 1, log(t + 1))": "wanted a sum of powers such as 1/(t + t0)",
+        "sum(t, 0, T - 1, (1 - a)**t)": "wanted a sum of powers",
+        "sum(t, 0, T - 1, sqrt(t + 1)*sqrt(t + 2))": "wanted a sum of powers",
+        "sum(t, 0, t, 1)": "'t' is not a declared name",
+        "t + sum(t, 0, T, 1)": "'t' is not a declared name",
+    }.items(),
+)
+def test_what_is_no_sum_is_one_line_with_a_column(text: str, reason: str):
+    with pytest.raises(FormulaError, match=r"^column [0-9]+: ") as raised:
+        read_formula(text, NAMES)
+    assert reason in str(raised.value) and "\n" not in str(raised.value)
+
+
+# --- schedules ---------------------------------------------------------------------------------------------------------
+
+DECLINING: dict[str, Any] = {
+    "id": "mine.declining",
+    "metric": "last_distance_sq",
+    "symbols": {"a": "step_numerator", "t0": "step_offset", "D": "initial_distance", "T": "iterations"},
+    "terms": {"start": "(t0/(T + t0))**2*D**2"},
+    "conditions": {"a": "a == a"},
+    "method": {"name": "minibatch_sgd", "eta": "a/(t + t0)", "b": 1},
+}
+
+
+def with_step(eta: Any, **more: Any) -> Any:
+    return fedco.define(**{**DECLINING, "method": {"name": "minibatch_sgd", "eta": eta, "b": 1, **more}})
+
+
+@pytest.mark.parametrize(
+    ("eta", "wanted"),
+    {
+        "a/(t + t0)": (0.5, 4.0, False, 1),
+        "2*a/(3*t + t0)": (1 / 3, 4 / 3, False, 1),
+        "a/sqrt(t + t0)": (0.5, 4.0, True, 1),
+        "a/(floor(t/5) + t0)": (0.5, 4.0, False, 5),
+        "a/sqrt(4*t + 1)": (0.25, 0.25, True, 1),
+    }.items(),
+)
+def test_a_method_gets_the_schedule_that_its_formula_is(eta: str, wanted: tuple[float, float, bool, int]):
+    method = build_of(with_step(eta))({"a": 0.5, "t0": 4.0})
+    schedule = method.eta
+    assert isinstance(schedule, Schedule)
+    assert (schedule.a, schedule.t0, schedule.root, schedule.every) == pytest.approx(wanted)
+    formula = with_step(eta).method.values["eta"]
+    for t in (0, 1, 7):
+        assert schedule.at(t) == pytest.approx(float(formula.subs({STEP: t, a: 0.5, t0: 4.0})))
+
+
+def test_the_step_size_is_said_where_the_theorem_is():
+    theorem = with_step("a/(t + t0)")
+    assert theorem.method.schedules == {"eta": a / (STEP + t0)}
+    assert "  at step t, eta = a/(t + t0)" in to_text(theorem).splitlines()
+    assert theorem.to_dict()["step_sizes"] == {"eta": "a/(t + t0)"}
+
+
+@pytest.mark.parametrize(
+    ("method", "reason"),
+    [
+        ({"eta": "a/(t**2 + t0)"}, "wanted a/(t + t0) or a/sqrt(t + t0)"),
+        ({"eta": "a/t"}, "wanted a/(t + t0)"),
+        ({"eta": "a*t"}, "wanted a/(t + t0)"),
+        ({"eta": "a/(t + t0) + 1"}, "wanted a/(t + t0)"),
+        ({"eta": "a/floor(t/2 + t/3)"}, "wanted a/(t + t0)"),
+        ({"eta": "a", "b": "1/(t + t0)"}, "minibatch_sgd takes one b for all steps t; of minibatch_sgd, eta may"),
+    ],
+)
+def test_what_is_no_schedule_is_one_line(method: dict[str, str], reason: str):
+    with pytest.raises(InputError) as raised:
+        fedco.define(**{**DECLINING, "method": {"name": "minibatch_sgd", **method}})
+    assert reason in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_t_is_the_step_only_under_method():
+    with pytest.raises(InputError, match="'t' is not a declared name"):
+        fedco.define(**{**DECLINING, "terms": {"start": "D**2/(t + t0)"}})
+    own = fedco.define(
+        **{**DECLINING, "symbols": {**DECLINING["symbols"], "t": "batch_size"}, "conditions": {"t": "t == t"}}
+    )
+    assert read_schedule(own.method.values["eta"]) is None  # a symbol of the theorem, not the step
+
+
+def test_orders_of_sums():
+    """The sum of 1/(t + 1) grows as a logarithm, that of 1/sqrt(t + 1) as a root, that of 1/(t + 1)**2 not at all."""
+
+    def samples(noise: str) -> str:
+        theorem = fedco.define(
+            id="mine.orders",
+            symbols={
+                "sigma": "local_gradient_noise",
+                "F_gap": "objective_gap",
+                "L": "local_smoothness",
+                "T": "iterations",
+            },
+            terms={"start": f"F_gap*L*{noise}/T"},
+            conditions={"sigma": "sigma >= 0"},
+            costs={"samples": "T", "rounds": "T"},
+        )
+        return str(rates(theorem.statement()).costs["samples"])
+
+    assert samples("sum(t, 0, T - 1, 1/(t + 1)**2)") == samples("1")
+    assert "log" in samples("sum(t, 0, T - 1, 1/(t + 1))")
+    assert samples("sum(t, 0, T - 1, 1/sqrt(t + 1))") == samples("sqrt(T)")
+    with pytest.raises(InputError, match="a sum over t stands in a denominator"):
+        samples("T/sum(t, 0, T - 1, 1/sqrt(t + 1))")

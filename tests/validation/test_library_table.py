@@ -1,0 +1,57 @@
+"""The table of the library in docs/theory/library.md is what the verbs answer; a failure prints the table as it should be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import fedco
+import pytest
+from fedco.bounds import get_paper
+from fedco.bounds.cost.orders import rates
+from fedco.bounds.language.metrics import METRICS
+from fedco.bounds.language.reading import InputError
+from fedco.bounds.language.theorem import Theorem
+from fedco.bounds.proof.derivations import derivation
+from fedco.bounds.proof.kernel import check
+from fedco.validation.falsifier.attack import falsify
+from fedco.validation.runs.registry import recipe_for
+
+PAGE = Path(fedco.__file__).parent / "docs" / "theory" / "library.md"
+HEAD = ("theorem", "bounds", "prove", "validate: instances", "complexity: samples", "falsify")
+
+
+def bounded(theorem: Theorem) -> str:
+    word = f"{theorem.metric.over}_{theorem.metric.of}"
+    assert word in METRICS
+    return f"`{word}`" + (f", with probability 1 - {theorem.metric.failure}" if theorem.metric.failure else "")
+
+
+def proved(theorem: Theorem) -> str:
+    plan = derivation(theorem)
+    assert plan is not None
+    verdict = check(plan, theorem, theorem.default)
+    return f"{len(verdict.lines)} lines" if verdict.accepted else "no"
+
+
+def ordered(theorem: Theorem) -> str:
+    try:
+        return str(rates(theorem.statement()).costs["samples"])
+    except InputError as error:
+        return str(error).partition(": ")[2].partition(";")[0]
+
+
+def searched(theorem: Theorem) -> str:
+    return str(falsify(theorem, seconds=1).outcome)
+
+
+def row(theorem: Theorem) -> str:
+    instances = str(len(recipe_for(theorem).instances))
+    cells = (f"`{theorem.id}`", bounded(theorem), proved(theorem), instances, ordered(theorem), searched(theorem))
+    return f"| {' | '.join(cells)} |"
+
+
+@pytest.mark.slow
+def test_the_table_is_what_the_verbs_answer():
+    table = [f"| {' | '.join(HEAD)} |", "|---" * len(HEAD) + "|"]
+    table += [row(theorem) for theorem in get_paper("library").theorems.values()]
+    assert "\n".join(table) in PAGE.read_text(encoding="utf-8"), "\n".join(table)

@@ -1,0 +1,62 @@
+"""docs/practice.md: on each of its problems the products multiply out, and the page is what its command makes."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+
+import fedco
+import pytest
+from fedco.validation.practice import gallery
+from fedco.validation.runs.registry import in_practice
+
+DOCS = Path(fedco.__file__).parent / "docs"
+
+
+def check_products(answer):
+    """Within 1e-12, from the numbers of the JSON object alone."""
+    made = json.loads(answer.to_json())
+    told, rows = made["explanation"], made["rows"]
+    (tuned,) = (row for row in rows if row["times"] == 1)
+    least = min(row["mean"] for row in rows if row["mean"] is not None and row["seeds"] == made["seeds"])
+    constants, links, gains = (
+        [line["factor"] for line in lines] for lines in (told["constants"], told["links"], made["gains"])
+    )
+    assert math.isclose(
+        math.prod(constants) * (math.prod(links) if links else told["remaining"]), told["factor"], rel_tol=1e-12
+    )
+    assert math.isclose(told["factor"], tuned["bound"] / tuned["mean"], rel_tol=1e-12)
+    assert math.isclose(math.prod(gains), tuned["mean"] / least, rel_tol=1e-12)
+    assert len(made["sentences"]) == 3 and all(rule["heuristic"] is True for rule in made["heuristics"])
+
+
+CASES = [(theorem, case) for theorem, cases in in_practice().items() for case in cases]
+
+
+@pytest.mark.parametrize(("theorem", "case"), CASES, ids=[case.name for _, case in CASES])
+def test_on_each_problem_in_short(theorem, case):
+    found = gallery.answer(theorem, case, short=True)
+    check_products(found.answer)
+    text = gallery.page([found], [found])
+    assert f"## {case.title}" in text and found.command in text and text.count("Within a factor 3") == 2
+
+
+def test_the_page_has_every_problem_with_its_picture():
+    text = (DOCS / "practice.md").read_text(encoding="utf-8")
+    pictures = re.findall(r"\]\((practice/\w+\.svg)\)", text)
+    assert len(pictures) == 5 and all((DOCS / name).is_file() for name in pictures)
+    assert (
+        len(re.findall(r"Within a factor 3 .*: theory's step size on \d+ of \d+ problems, heuristic 1 on \d+", text))
+        == 2
+    )
+
+
+@pytest.mark.slow
+def test_the_page_is_what_the_command_makes(tmp_path):
+    found = list(gallery.answers())
+    for each in found:
+        check_products(each.answer)
+    made = gallery.write(tmp_path, found, list(gallery.others())).read_text(encoding="utf-8")
+    assert made == (DOCS / "practice.md").read_text(encoding="utf-8")

@@ -1,0 +1,78 @@
+"""Noisy runs that nothing moves: on every path of its signs a round leaves all clients at the start, so that every later one does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...algorithms import Method
+from .interval import Ends
+from .noise import AllPaths
+from .problem import ExactProblem
+from .run import MOST_SIGNS, CannotReplay, Walk, require_equal_rounds
+from .tensor import ExactTensor
+
+_LATER = (1, 2, 5)
+"""Rounds that are compared: a method that does something else from round to round is not run this way."""
+
+
+def square_at_rest(method: Method, problem: ExactProblem, period: int) -> Ends:
+    """|F'|^2 at the start, where every path of a run of whole rounds stays.
+
+    Raises:
+        CannotReplay: a path leaves the start, a round has too many paths, or the method has a schedule in t.
+    """
+    require_equal_rounds(method)
+    first = _round(method, problem, period)
+    for later in _LATER:
+        if _first(_round(method, problem, period, later * period, first)) != _first(first):
+            raise CannotReplay("a round changes what the method keeps")
+    square = problem.gradient_at(problem.start) ** 2
+    return square, square
+
+
+def _round(method: Method, problem: ExactProblem, period: int, t: int = 0, state: Any = None) -> Any:
+    """The one state in which all paths of a round end.
+
+    Raises:
+        CannotReplay: they end in several, or one of them leaves the start.
+    """
+    counting = AllPaths(0, problem.clients)
+    counting.is_counting = True
+    _walked(method, problem, period, t, state, counting)
+    if counting.columns.count > MOST_SIGNS:
+        raise CannotReplay(f"{counting.columns.count} signs in a round have too many paths")
+    run = _walked(method, problem, period, t, state, AllPaths(counting.columns.count, problem.clients))
+    if any(lane != numbers[0].tolist() for numbers in _parts(run.state).values() for lane in numbers.tolist()):
+        raise CannotReplay("the paths of a round end in several states")
+    return run.state
+
+
+def _walked(method: Method, problem: ExactProblem, period: int, t: int, state: Any, draws: Any) -> Walk:
+    run = Walk(method, problem, problem.start, draws)
+    if state is not None:
+        run.state, run.t = _in_lanes(state, draws.runs), t
+    for _ in range(period):
+        run.step()
+        models = run.state.x.numbers
+        if any(model != problem.start for model in models.flatten()):
+            raise CannotReplay("a path leaves the start")
+    return run
+
+
+def _parts(state: Any) -> dict[str, np.ndarray]:
+    """The tensors of a state by name, `(lanes, ...)`."""
+    return {name: part.numbers for name, part in vars(state).items() if isinstance(part, ExactTensor)}
+
+
+def _in_lanes(state: Any, runs: int) -> Any:
+    """The state of the first lane, in so many lanes."""
+    laid = {name: ExactTensor.of(np.repeat(part[:1], runs, axis=0)) for name, part in _parts(state).items()}
+    return replace(state, **laid)
+
+
+def _first(state: Any) -> dict[str, Any]:
+    """What the first lane of a state holds."""
+    return {name: part[0].tolist() for name, part in _parts(state).items()}

@@ -1,0 +1,273 @@
+"""The composite kinds in exact numbers: affine inner maps behind outer functions with piecewise linear slopes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...synthetic.kinds import InnerSample
+from .base import ExactProblem, Instance, Signs, at, curves, integral_at, per_client, per_lane, root_above, times
+from .curve import Curve, composed, infimum_gap, mean
+from .tensor import ExactTensor, raw
+
+Q = Fraction
+
+
+class _AffineInner(ExactProblem):
+    """What the composite kinds have in common: g_k(x) = slope_k x + offset_k."""
+
+    def _per_client(self) -> list[Any]:
+        listed: list[Any] = self.parameters["inner_slope"]
+        return listed
+
+    @property
+    def slopes(self) -> list[Fraction]:
+        listed: list[Fraction] = self.parameters["inner_slope"]
+        return listed
+
+    @property
+    def offsets(self) -> list[Fraction]:
+        listed: list[Fraction] = self.parameters["inner_offset"]
+        return listed
+
+    def inner_number(self, k: int, x: Any) -> Any:
+        return self.slopes[k] * x + self.offsets[k]
+
+    def inner(self, x: Any, sample: Signs | None = None) -> ExactTensor:
+        signs = sample.inner if sample else None
+        noises = self.noises["value_noise"]
+        return per_lane(lambda r, k, t: self.inner_number(k, t) + self._jolt(noises[k].at(t), k, signs, r), x)
+
+    def inner_vjp(self, x: Any, v: Any, sample: Signs | None = None) -> ExactTensor:
+        signs, noises, points = sample.inner if sample else None, self.noises["value_noise"], raw(x)
+
+        def pulled(r: int, k: int, number: Any) -> Any:
+            return times(self.slopes[k] + self._jolt(noises[k].slope(points[r, k, 0]), k, signs, r), number)
+
+        return per_lane(pulled, v)
+
+    def _inner_constants(self) -> dict[str, Fraction]:
+        steepest = max(map(abs, self.slopes))
+        steep = (
+            "inner_lipschitz",
+            "inner_mean_square_lipschitz",
+            "inner_jacobian_mean_square",
+            "inner_sample_lipschitz",
+        )
+        flat = ("inner_smoothness", "inner_jacobian_noise", "inner_sample_smoothness")
+        jolted = ("inner_value_noise", "inner_noise", "composite_noise")
+        centre = sum(self.slopes, Q(0)) / len(self.slopes)
+        return {
+            **dict.fromkeys(steep, steepest),
+            **dict.fromkeys(flat, Q(0)),
+            **dict.fromkeys(jolted, max(self.noise_sizes("value_noise"))),
+            "inner_jacobian_heterogeneity": max(abs(slope - centre) for slope in self.slopes),
+        }
+
+
+def _outer_constants(curves: list[Curve], noise: list[Fraction] | None = None) -> dict[str, Fraction]:
+    """Of outer functions whose gradients have the noise of one fair sign each."""
+    jolts = [abs(number) for number in noise or [Q(0)] * len(curves)]
+    steepest, bend = [c.bound() for c in curves], max(c.lipschitz() for c in curves)
+    both = list(zip(steepest, jolts, strict=True))
+    return {
+        "outer_lipschitz": max(steepest),
+        "outer_mean_square_lipschitz": root_above(max(bound**2 + jolt**2 for bound, jolt in both)),
+        "outer_sample_lipschitz": max(bound + jolt for bound, jolt in both),
+        **dict.fromkeys(("outer_smoothness", "outer_sample_smoothness"), bend),
+        "outer_gradient_noise": max(jolts),
+    }
+
+
+class _OwnOuter(_AffineInner):
+    """F is the mean over the clients of f_k(slope_k x + offset_k), an outer function each."""
+
+    @cached_property
+    def outer_slopes(self) -> list[Curve]:
+        return curves(self.parameters["knots"], self.parameters["slopes"])
+
+    @cached_property
+    def derivative(self) -> Curve:
+        """F'."""
+        parts = zip(self.outer_slopes, self.slopes, self.offsets, strict=True)
+        return mean([composed(curve, slope, offset) for curve, slope, offset in parts])
+
+    @property
+    def steepest(self) -> Fraction:
+        return self.derivative.bound()
+
+    def gradient_at(self, x: Any) -> Any:
+        return at(self.derivative, x)
+
+    def objective_at(self, x: Any) -> Any:
+        return integral_at(self.derivative, x)
+
+
+class ExactLocalComposite(_OwnOuter):
+    """F(x) = (1/K) sum_k f_k(slope_k x + offset_k)."""
+
+    kind: ClassVar[str] = "local_composite"
+    NAMES: ClassVar[frozenset[str]] = frozenset(
+        ("inner_slope", "inner_offset", "value_noise", "gradient_noise", "knots", "slopes", "start")
+    )
+
+    def outer_gradient(self, y: Any, sample: Signs | None = None) -> ExactTensor:
+        signs, noises = sample.outer if sample else None, self.noises["gradient_noise"]
+        return per_lane(lambda r, k, t: at(self.outer_slopes[k], t) + self._jolt(noises[k].slope(t), k, signs, r), y)
+
+    def constants(self) -> dict[str, Fraction]:
+        return {
+            **self._inner_constants(),
+            **_outer_constants(self.outer_slopes, self.noise_sizes("gradient_noise")),
+            "composite_noise": max(*self.noise_sizes("value_noise"), *self.noise_sizes("gradient_noise")),
+            "objective_smoothness": self.derivative.lipschitz(),
+            "objective_gap": infimum_gap(self.derivative, self.start),
+        }
+
+
+class ExactSharedComposite(_AffineInner):
+    """Phi(x) = (1/K) sum_k h_k(x) + f((1/K) sum_k (slope_k x + offset_k)); `estimate` is y^0."""
+
+    kind: ClassVar[str] = "shared_composite"
+    NAMES: ClassVar[frozenset[str]] = frozenset(
+        (
+            "inner_slope",
+            "inner_offset",
+            "value_noise",
+            "gradient_noise",
+            "knots",
+            "slopes",
+            "extra_knots",
+            "extra_slopes",
+            "start",
+            "estimate",
+        )
+    )
+
+    @cached_property
+    def outer_slope(self) -> Curve:
+        return curves(self.parameters["knots"], self.parameters["slopes"])[0]
+
+    @cached_property
+    def extra_slopes(self) -> list[Curve]:
+        return curves(self.parameters["extra_knots"], self.parameters["extra_slopes"])
+
+    @cached_property
+    def _mean_inner(self) -> tuple[Fraction, Fraction]:
+        return sum(self.slopes, Q(0)) / self.clients, sum(self.offsets, Q(0)) / self.clients
+
+    @cached_property
+    def derivative(self) -> Curve:
+        """Phi'."""
+        of_f, of_h = composed(self.outer_slope, *self._mean_inner), mean(self.extra_slopes)
+        positions = sorted({*of_f.positions, *of_h.positions})
+        return Curve(tuple((t, of_f(t) + of_h(t)) for t in positions))
+
+    @property
+    def steepest(self) -> Fraction:
+        return self.derivative.bound()
+
+    def gradient_at(self, x: Any) -> Any:
+        return at(self.derivative, x)
+
+    def objective_at(self, x: Any) -> Any:
+        return integral_at(self.derivative, x)
+
+    def outer_gradient(self, y: Any, sample: Signs | None = None) -> ExactTensor:
+        return per_client(lambda _, number: at(self.outer_slope, number), y)
+
+    def extra_gradient(self, x: Any, sample: Signs | None = None) -> ExactTensor:
+        signs, noises = sample.outer if sample else None, self.noises["gradient_noise"]
+        return per_lane(lambda r, k, t: at(self.extra_slopes[k], t) + self._jolt(noises[k].slope(t), k, signs, r), x)
+
+    def constants(self) -> dict[str, Fraction]:
+        average = mean(self.extra_slopes)
+        apart = [abs(curve(t) - average(t)) for curve in self.extra_slopes for t in average.positions]
+        slope, offset = self._mean_inner
+        extra_bend = max(curve.lipschitz() for curve in self.extra_slopes)
+        return {
+            **self._inner_constants(),
+            **_outer_constants([self.outer_slope]),
+            "noncompositional_smoothness": extra_bend,
+            "noncompositional_sample_smoothness": extra_bend,
+            "noncompositional_gradient_noise": max(self.noise_sizes("gradient_noise")),
+            "noncompositional_heterogeneity": max(apart),
+            "objective_smoothness": self.derivative.lipschitz(),
+            "objective_gap": infimum_gap(self.derivative, self.start),
+            "initial_inner_error": abs(self.parameters["estimate"] - slope * self.start - offset),
+        }
+
+
+@dataclass(frozen=True)
+class OuterSigns:
+    """A batch of outcomes of xi: `(runs, clients, batch)` signs, or None where all outcomes are alike."""
+
+    count: int
+    signs: Any = None
+
+
+class ExactConditional(_OwnOuter):
+    """F(x) = (1/N) sum_n E_xi f_n(slope_n x + offset_n; xi), f_n' off by gradient_noise_n xi with a fair sign xi."""
+
+    kind: ClassVar[str] = "conditional"
+    NAMES: ClassVar[frozenset[str]] = frozenset(
+        ("inner_slope", "inner_offset", "value_noise", "gradient_noise", "knots", "slopes", "start")
+    )
+
+    def __init__(self, instance: Instance) -> None:
+        """Bundles that were written before outer noise was searched have none."""
+        silent = [Q(0)] * len(instance.parameters.get("inner_slope", ()))
+        super().__init__(replace(instance, parameters={"gradient_noise": silent, **instance.parameters}))
+
+    def sample_outer(self, draws: Any, batch: int, purpose: str = "outer") -> OuterSigns:
+        """Without noise every batch is one sample."""
+        if self._jolted("gradient_noise"):
+            return OuterSigns(batch, draws.signs(purpose, batch))
+        return OuterSigns(batch if self.is_noisy else 1)
+
+    def sample_inner(self, draws: Any, outer: OuterSigns, m: int, purpose: str = "inner") -> InnerSample:
+        if self._jolted("value_noise"):
+            return InnerSample(draws.signs(purpose, outer.count, m))
+        return InnerSample(torch.zeros(1, self.clients, outer.count, 1))
+
+    def outer_atoms(self) -> tuple[OuterSigns, Tensor]:
+        if not self._jolted("gradient_noise"):
+            return OuterSigns(1), torch.ones(1, dtype=torch.float64)
+        signs = torch.tensor([1.0, -1.0], dtype=torch.float64)
+        return OuterSigns(2, signs.expand(1, self.clients, -1)), torch.full((2,), 0.5, dtype=torch.float64)
+
+    def inner_atoms(self, outer: OuterSigns) -> tuple[InnerSample, Tensor]:
+        signs = torch.tensor([1.0, -1.0] if self._jolted("value_noise") else [0.0], dtype=torch.float64)
+        weights = torch.full((len(signs),), 1 / len(signs), dtype=torch.float64)
+        return InnerSample(signs.expand(1, self.clients, outer.count, -1)), weights
+
+    def sample_gradient(self, x: Any, outer: OuterSigns, inner: InnerSample | None = None) -> ExactTensor:
+        """(runs, clients, batch, 1): the chain rule at the mean of the inner draws of each outer sample."""
+        points = raw(x)
+        within = None if inner is None else raw(inner.eta).mean(-1)
+        without = None if outer.signs is None else raw(outer.signs)
+        result = np.empty((len(points), self.clients, outer.count, 1), dtype=object)
+        for r, k, i in np.ndindex(result.shape[:3]):
+            y = self.inner_number(k, points[r, k, 0]) + self._part("value_noise", within, r, k, i)
+            slope = at(self.outer_slopes[k], y) + self._part("gradient_noise", without, r, k, i)
+            result[r, k, i, 0] = self.slopes[k] * slope
+        return ExactTensor.of(result)
+
+    def _part(self, name: str, signs: Any, run: int, k: int, i: int) -> Any:
+        """What a noise adds to one sample of one client in one run."""
+        size = self.parameters[name][k]
+        return Q(0) if signs is None or size == 0 else size * signs[run % len(signs), k, i]
+
+    def constants(self) -> dict[str, Fraction]:
+        return {
+            **self._inner_constants(),
+            **_outer_constants(self.outer_slopes, self.noise_sizes("gradient_noise")),
+            "objective_smoothness": self.derivative.lipschitz(),
+            "objective_gap": infimum_gap(self.derivative, self.start),
+        }

@@ -1,0 +1,189 @@
+"""Plain federated problems and losses after fine-tuning, in exact numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+from .base import ExactProblem, Instance, Signs, at, curves, integral_at, per_client, per_lane, root_above
+from .curve import Curve, infimum_gap, mean
+from .noise import Noisy
+from .tensor import ExactTensor, raw
+
+Q = Fraction
+
+
+class ExactFederated(ExactProblem):
+    """F(x) = (1/N) sum_i F_i(x) with piecewise linear F_i'."""
+
+    kind: ClassVar[str] = "federated"
+    NAMES: ClassVar[frozenset[str]] = frozenset(("gradient_noise", "knots", "slopes", "start"))
+
+    def _per_client(self) -> list[Any]:
+        listed: list[Any] = self.parameters["gradient_noise"]
+        return listed
+
+    @cached_property
+    def client_slopes(self) -> list[Curve]:
+        """F_i'."""
+        return curves(self.parameters["knots"], self.parameters["slopes"])
+
+    @cached_property
+    def derivative(self) -> Curve:
+        """F'."""
+        return mean(self.client_slopes)
+
+    @property
+    def steepest(self) -> Fraction:
+        return self.derivative.bound()
+
+    def gradient_at(self, x: Any) -> Any:
+        return at(self.derivative, x)
+
+    def objective_at(self, x: Any) -> Any:
+        return integral_at(self.derivative, x)
+
+    def local_gradient(self, x: Any, sample: Signs | None = None) -> ExactTensor:
+        signs, noises = sample.outer if sample else None, self.noises["gradient_noise"]
+        return per_lane(lambda r, i, t: at(self.client_slopes[i], t) + self._jolt(noises[i].slope(t), i, signs, r), x)
+
+    def constants(self) -> dict[str, Fraction]:
+        spread = max(
+            sum(((curve(t) - self.derivative(t)) ** 2 for curve in self.client_slopes), Q(0)) / self.clients
+            for t in self.derivative.positions
+        )
+        noise = self.noise_sizes("gradient_noise")
+        bounds = [curve.bound() for curve in self.client_slopes]
+        return {
+            "local_gradient_bound": max(curve.bound() for curve in self.client_slopes),
+            "local_sample_gradient_bound": max(a + b for a, b in zip(bounds, noise, strict=True)),
+            "local_smoothness": max(curve.lipschitz() for curve in self.client_slopes),
+            "local_sample_smoothness": max(curve.lipschitz() for curve in self.client_slopes),
+            "local_gradient_noise": max(noise),
+            "local_gradient_fourth_moment": max(noise) ** 4,
+            "local_gradient_heterogeneity": root_above(spread),
+            "objective_smoothness": self.derivative.lipschitz(),
+            "objective_gap": infimum_gap(self.derivative, self.start),
+        }
+
+
+class ExactMeta(ExactProblem):
+    """F(w) = (1/N) sum_i f_i(w_nu^i), f_i' = tilt_i + the integral of one piecewise linear Hessian."""
+
+    kind: ClassVar[str] = "meta"
+    NAMES: ClassVar[frozenset[str]] = frozenset(("knots", "curvatures", "tilt", "gradient_noise", "alpha", "start"))
+
+    def __init__(self, instance: Instance) -> None:
+        """Bundles that were written before noise was searched have none."""
+        silent = [Q(0)] * len(instance.parameters.get("tilt", ()))
+        super().__init__(replace(instance, parameters={"gradient_noise": silent, **instance.parameters}))
+        self.nu, self.step = self.settings["nu"], self.parameters["alpha"]
+        self.alpha = ExactTensor.of([[[self.step]]])  # methods multiply models by it
+        ends = (self.hessian.knots[0][1], self.hessian.knots[-1][1])
+        if ends != (0, 0):
+            raise ValueError(f"meta: the Hessian must vanish at its ends, got {ends}")
+
+    def _per_client(self) -> list[Any]:
+        listed: list[Any] = self.parameters["tilt"]
+        return listed
+
+    @cached_property
+    def hessian(self) -> Curve:
+        return curves(self.parameters["knots"], self.parameters["curvatures"])[0]
+
+    @property
+    def steepest(self) -> Fraction:
+        """By the chain rule: every fine-tuning step stretches by at most 1 + alpha sup|f_i''|."""
+        points = [*self.hessian.positions, *self.hessian.zeros()]
+        steep = max(abs(self.slope_number(i, t)) for i in range(self.clients) for t in points)
+        return (1 + self.step * self.hessian.bound()) ** self.nu * steep
+
+    def slope_number(self, i: int, t: Any) -> Any:
+        """f_i'."""
+        return self.parameters["tilt"][i] + (
+            t.antiderivative(self.hessian) if isinstance(t, Noisy) else integral_at(self.hessian, t)
+        )
+
+    def client_gradient(self, i: int, w: Any) -> Any:
+        """F_i', equation (8) of the problem: the chain rule along the fine-tuning."""
+        path = [w]
+        for _ in range(self.nu):
+            path.append(path[-1] - self.step * self.slope_number(i, path[-1]))
+        direction = self.slope_number(i, path[-1])
+        for point in reversed(path[:-1]):
+            direction = direction * (1 - self.step * at(self.hessian, point))
+        return direction
+
+    def client_gradients(self, w: Any) -> ExactTensor:
+        """F_i' at the model of client i, `(runs, clients, 1)`: what the kind calls so."""
+        return per_client(self.client_gradient, w)
+
+    def gradient_at(self, x: Any) -> Any:
+        first, *others = (self.client_gradient(i, x) for i in range(self.clients))
+        return sum(others, first) / Q(self.clients)
+
+    def objective_at(self, x: Any) -> Any:
+        return self._objective(x)
+
+    def local_gradient(self, x: Any, sample: Signs | None = None) -> ExactTensor:
+        signs, noises = sample.outer if sample else None, self.noises["gradient_noise"]
+        return per_lane(lambda r, i, t: self.slope_number(i, t) + self._jolt(noises[i].slope(t), i, signs, r), x)
+
+    def local_hvp(self, x: Any, v: Any, sample: Signs | None = None) -> ExactTensor:
+        return ExactTensor.of(per_client(lambda _, t: at(self.hessian, t), x).numbers * raw(v))
+
+    def _value(self, i: int, t: Fraction) -> Fraction:
+        return self.parameters["tilt"][i] * (t - self.hessian.positions[0]) + self.hessian.second_integral(t)
+
+    def _objective(self, w: Fraction) -> Fraction:
+        total = Q(0)
+        for i in range(self.clients):
+            point = w
+            for _ in range(self.nu):
+                point -= self.step * self.slope_number(i, point)
+            total += self._value(i, point)
+        return total / self.clients
+
+    def _least(self, i: int) -> Fraction:
+        """A lower bound of inf f_i: f_i is convex where its derivative changes sign upwards, above its tangents.
+
+        Raises:
+            ValueError: f_i is unbounded below.
+        """
+        points = sorted({*self.hessian.positions, *self.hessian.zeros()})
+        slopes = [self.slope_number(i, t) for t in points]
+        if slopes[0] > 0 or slopes[-1] < 0:
+            raise ValueError("a client's loss is unbounded below")
+        values = [self._value(i, t) for t in points]
+        lowest = min(values)
+        for a, b, u, v, low, high in zip(points, points[1:], slopes, slopes[1:], values, values[1:], strict=False):
+            if u < 0 < v:
+                lowest = min(lowest, max(low + u * (b - a), high - v * (b - a)))
+        return lowest
+
+    def constants(self) -> dict[str, Fraction]:
+        points = [*self.hessian.positions, *self.hessian.zeros()]
+        tilts, still = (
+            self.parameters["tilt"],
+            (
+                "hessian_noise",
+                "hessian_fourth_moment",
+                "hessian_heterogeneity",
+            ),
+        )
+        centre = sum(tilts, Q(0)) / self.clients
+        square = sum(((t - centre) ** 2 for t in tilts), Q(0)) / self.clients
+        noise = max(self.noise_sizes("gradient_noise"))
+        least = sum((self._least(i) for i in range(self.clients)), Q(0)) / self.clients
+        return {
+            "local_gradient_bound": max(abs(self.slope_number(i, t)) for i in range(self.clients) for t in points),
+            "local_smoothness": self.hessian.bound(),
+            "local_hessian_lipschitz": self.hessian.lipschitz(),
+            "local_gradient_heterogeneity": root_above(square),
+            "local_gradient_noise": noise,
+            "local_gradient_fourth_moment": noise**4,
+            **{f"local_{name}": Q(0) for name in still},
+            "objective_gap": self._objective(self.start) - least,
+        }

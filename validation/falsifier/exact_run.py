@@ -1,0 +1,108 @@
+"""A claimed run in exact numbers: the problem, the method and what its left side counts, from a claim alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from ...algorithms import Method
+from ..exact.interval import Ends
+from ..exact.problem import ExactProblem
+from ..exact.run import CannotReplay, constant, scalar
+from .declared import Target
+
+
+@dataclass(frozen=True)
+class ExactRun:
+    """One run of a statement's method.
+
+    Args:
+        point: an enclosure of every symbol.
+        interval: starts that every round keeps, where the run is endless; else None.
+    """
+
+    target: Target
+    problem: ExactProblem
+    point: Mapping[str, Ends]
+    interval: Ends | None = None
+
+    def of(self, problem: ExactProblem) -> ExactRun:
+        """The same run of another problem."""
+        return replace(self, problem=problem)
+
+    @cached_property
+    def members(self) -> int:
+        """Clients of the group that each client of the problem stands for."""
+        clients = self.target.named("clients")
+        return 1 if clients is None or clients not in self.whole else self.whole[clients] // self.problem.clients
+
+    @cached_property
+    def whole(self) -> dict[str, int]:
+        """The whole numbers by symbol.
+
+        Raises:
+            ValueError: one is none.
+        """
+        found: dict[str, int] = {}
+        for name, (low, high) in self.point.items():
+            if self.target.symbols[name].quantity.domain.startswith(("positive integer", "whole number")):
+                if low != high or low.denominator != 1:
+                    raise ValueError(f"{name}: wanted a whole number, got {float(low):.6g}")
+                found[name] = int(low)
+        return found
+
+    @cached_property
+    def handed(self) -> dict[str, Any]:
+        """What the declared method is built from; a group of equal clients is one client."""
+        found: dict[str, Any] = {}
+        for name, (low, high) in self.point.items():
+            quantity = self.target.symbols[name].quantity.name
+            if name in self.whole:
+                found[name] = self.problem.clients if quantity == "clients" else self.whole[name]
+            else:
+                found[name] = low if quantity == "participation" else scalar(constant((low, high)))
+        return found
+
+    @property
+    def method(self) -> Method:
+        return self.target.method(self.handed)
+
+    @property
+    def steps(self) -> int:
+        return self.target.steps(self.whole)
+
+    @property
+    def period(self) -> int:
+        return self.target.round_length(self.whole)
+
+    @property
+    def every(self) -> int:
+        return self.target.every(self.whole) if self.target.every else 1
+
+    @property
+    def after(self) -> bool:
+        """Whether the left side counts t = every, ..., steps and not t = 0, every, ... < steps."""
+        return self.target.average == "after"
+
+    @property
+    def taking_part(self) -> int:
+        """How many clients run a round."""
+        share = self.target.named("participation")
+        return self.problem.clients if share is None else int(self.point[share][0] * self.problem.clients)
+
+    def check(self) -> None:
+        """Whether the left side is one of whole rounds, and an endless run begins within its interval.
+
+        Raises:
+            CannotReplay: it is not.
+        """
+        if self.steps % self.every:
+            raise CannotReplay("the statistic is one of whole rounds")
+        if self.interval is None:
+            return
+        if self.steps % self.period or self.after:
+            raise CannotReplay("an endless run averages over whole rounds, their first steps included")
+        if not self.interval[0] <= self.problem.start <= self.interval[1]:
+            raise CannotReplay("the start is not in the interval")

@@ -1,0 +1,402 @@
+"""A kind's space with the whole numbers fixed: from points of the unit cube to instances, values of every symbol, and runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...algorithms import drive
+from ...algorithms.engine.method import Start
+from ...algorithms.engine.metrics import gradient_norm_squared
+from ...bounds.language.quantities import DOMAINS
+from ...bounds.language.reading import InputError
+from ...ranges import AT_MOST, AtMost
+from ...synthetic.families.piecewise import FAMILIES, Family, MetaFamily
+from .bisection import bisected
+from .declared import LENGTHS, Target
+from .formula import Formula
+from .laws import FOREVER, NONE, Law
+from .lemma import unseen
+from .noise import Run, signs_of
+from .noisy_quadratics import with_noise
+from .properties import imposing
+from .spaces import SILENT_BOWL, Space, in_unit
+from .unit_cube import UnitCube
+
+Array = np.ndarray
+Values = dict[str, Any]
+
+TINY = 1e-15
+"""What a positive constant is declared as where the instance has 0."""
+BISECTIONS, STEP_POWERS = 46, 30.0
+STEP_SIZES = ("step_size",)
+_MOST_GROUP = 6
+"""Clients of a group with noise, as a power of 10."""
+_SOME_POINT = 0.65
+"""Of every coordinate, to see what a method keeps and asks for; nothing vanishes there."""
+_LEAST_WEIGHT = 4
+"""A weight of what is new in a moving average is 1 for half of the coordinate, else down to ten to minus this."""
+_NEARLY_ONE = 0.999
+"""The largest value that is tried of a number that is less than 1."""
+
+
+class UncertifiedError(InputError):
+    """A statement has a constant that no instance is known to have."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """How a step size is chosen: a fraction of its limit, or a size where the conditions set none."""
+
+    fraction: Array
+    without_limit: Array
+
+
+@dataclass(frozen=True, eq=False)
+class InstanceSpace:
+    """A space, a number of clients and the whole numbers that a batch shares.
+
+    Args:
+        period: local steps per round.
+        horizon: the longest value of the symbol for the length of a run.
+        settings: further whole numbers of the family (the fine-tuning steps).
+        stays: the run is endless: from a start that a round maps to itself, which is solved for, or in closed moments.
+        hidden: value of a constant that the paper hides in O(.).
+        law: how expectations are taken.
+    """
+
+    target: Target
+    formula: Formula
+    space: Space
+    clients: int
+    period: int
+    horizon: int
+    settings: Mapping[str, int] = field(default_factory=dict)
+    stays: bool = False
+    hidden: float = 1.0
+    law: Law = NONE
+
+    @property
+    def name(self) -> str:
+        return f"{self.space.name}: {self.clients} clients, rounds of {self.period}{self.law.described(self)}"
+
+    @cached_property
+    def size(self) -> int:
+        """Coordinates of a point."""
+        cube = UnitCube()
+        self.decode(cube)
+        return cube.used
+
+    def _imposed(self, parameters: dict[str, Array]) -> dict[str, Array]:
+        """Parameters with the properties that the theorem assumes."""
+        return imposing(self.target.assumed)(parameters)
+
+    def shifted(self, parameters: dict[str, Array], shift: Array) -> dict[str, Array]:
+        assert self.space.shifted is not None
+        return self._imposed(self.space.shifted(parameters, shift))
+
+    def decode(self, cube: UnitCube) -> tuple[dict[str, Array], Values, Step]:
+        """Parameters, values of the free symbols, and how the step size is chosen."""
+        parameters = self.space.decode(cube, self.clients, self.settings)
+        if self.law.adds_noise and not self.space.own_noise:
+            parameters = with_noise(cube, parameters)
+        parameters = self._imposed(in_unit(self.target.kind, parameters, cube))
+        values: Values = {}
+        for name, binding in self.target.symbols.items():
+            if binding.quantity.role == "hyperparameter" and name not in self.formula.determined:
+                number = self._hyperparameter(cube, binding.quantity.name, binding.quantity.domain, parameters)
+                if number is not None:
+                    values[name] = number
+        return parameters, values, Step(cube.limit(4), cube.log(-3, 3))
+
+    def numbers(self, points: Array) -> tuple[dict[str, Array], Values]:
+        """Parameters and values of all symbols but the length of the run, `(count,)` each."""
+        parameters, values, step = self.decode(UnitCube(points))
+        unknown = {name: float(value) for name, value in unseen(self.target.stated).items()}
+        constants = self.constants(self.family(parameters, len(points)))
+        return parameters, self.with_step({**unknown, **constants, **values}, step)
+
+    @cached_property
+    def example(self) -> Run:
+        """The run of one instance."""
+        parameters, values = self.numbers(np.full((1, self.size), _SOME_POINT))
+        return self.noisy_run(parameters, values, 1)
+
+    @cached_property
+    def signs(self) -> int:
+        """How many signs a run asks for."""
+        return signs_of(self.example, self.clients)
+
+    @cached_property
+    def copies(self) -> int:
+        """Clients that each client of an instance is laid out as."""
+        return self.law.copies(self)
+
+    @property
+    def share(self) -> float:
+        """The part of the clients that run a round."""
+        return self.law.share(self.clients)
+
+    def _hyperparameter(self, cube: UnitCube, quantity: str, domain: str, parameters: Mapping[str, Array]) -> Any:
+        if quantity in STEP_SIZES or quantity in LENGTHS:
+            return None  # set by the limit, and by the run
+        fixed = {
+            "communication_period": self.period,
+            "participation": self.share,
+            "hidden_constant": self.hidden,
+            "fine_tuning_steps": self.settings.get("nu", 0),
+        }
+        if quantity in fixed:
+            return float(fixed[quantity])
+        if quantity == "fine_tuning_step_size":
+            return parameters["alpha"]
+        if quantity == "clients" and self.law.infinite:
+            return self.clients * FOREVER
+        if quantity == "clients":
+            return self.clients * (self._rational(cube.whole(_MOST_GROUP)) if self.has_groups else self._count(cube, 5))
+        if domain == "positive integer":
+            return self._count(cube, 9)
+        if DOMAINS[domain].most == 1:
+            return cube.limit(_LEAST_WEIGHT) * (_NEARLY_ONE if DOMAINS[domain].open else 1.0)
+        if quantity in AT_MOST and AT_MOST[quantity] == AtMost(why=AT_MOST[quantity].why):
+            return cube.limit(_LEAST_WEIGHT)  # at most 1
+        return cube.log(-9.5, -1) if quantity == "difference_step" else cube.log(-2.5, 2.5)
+
+    def _count(self, cube: UnitCube, largest: float) -> Any:
+        """A free whole number; a power of 4 where a schedule with roots is run in powers, so that they are rational."""
+        return 1.0 if self._counts_are_least else self._rational(cube.whole(largest))
+
+    def _rational(self, number: Array) -> Array:
+        """The number, or the nearest power of 4 where a schedule may have a root of it."""
+        is_rooted = self.law.rational_counts and self.horizon_decides
+        return 4.0 ** np.round(np.log(number) / np.log(4)) if is_rooted else number
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether each client stands for a group with independent noise."""
+        own = self.space.own_noise  # leads to where functions bend, which is decided sign by sign
+        return self.law.has_groups and self.is_random and not (own or self.target.link or self.schedules)
+
+    @cached_property
+    def _counts_are_least(self) -> bool:
+        """Where the statement prescribes whole numbers, those that are free are at their least, so that it does.
+
+        So they are along the run of a lemma, whose statistics may enumerate a batch, and where there is noise: a batch is
+        one sample.
+        """
+        return self.target.link is not None or self.is_random or self.schedules
+
+    @property
+    def is_random(self) -> bool:
+        return self.law.has_noise and self.space.name != SILENT_BOWL
+
+    @staticmethod
+    def is_valid(parameters: Mapping[str, Array]) -> Array:
+        """Whether all knots increase by more than rounding."""
+        valid = np.asarray(True)
+        for name, array in parameters.items():
+            if name.endswith("knots"):
+                gaps = np.diff(array, axis=-1)
+                size = np.abs(array).max(axis=-1, keepdims=True)
+                valid = valid & (gaps > 1e-12 * size).all(axis=tuple(range(1, array.ndim)))
+        return valid
+
+    def family(self, parameters: Mapping[str, Array], count: int) -> Family:
+        kind = FAMILIES[self.target.kind]
+        tensors = {
+            name: torch.from_numpy(np.ascontiguousarray(v[:, None] if v.ndim == 1 else v))
+            for name, v in parameters.items()
+        }
+        return MetaFamily(tensors, self.settings["nu"]) if kind is MetaFamily else kind(tensors)
+
+    def constants(self, family: Family) -> Values:
+        """What the instance certifies, by symbol; at least TINY, and what the statement sets where that is more."""
+        certified = {name: tensor.numpy() for name, tensor in family.constants().items()}
+        found: Values = {}
+        for name, binding in self.target.symbols.items():
+            if binding.quantity.role == "constant" and binding.quantity.name not in certified:
+                words = self.target.theorem.notation.words_only("no instance can be made to have it")
+                raise UncertifiedError(words or f"{name}: no instance has a known {binding.quantity.name}")
+            if binding.quantity.role == "constant":
+                found[name] = np.maximum(certified[binding.quantity.name], float(self.formula.fixed.get(name, TINY)))
+        return found
+
+    def with_horizon(self, values: Values, horizon: Any) -> Values:
+        lengths = {name: horizon for name, b in self.target.symbols.items() if b.quantity.name in LENGTHS}
+        return self.formula.complete({**values, **lengths})
+
+    def with_step(self, values: Values, step: Step) -> Values:
+        """The step size at a fraction of the largest one that the conditions admit; nothing where it is determined."""
+        free = [
+            n
+            for n, b in self.target.symbols.items()
+            if b.quantity.name in STEP_SIZES and n not in self.formula.determined
+        ]
+        if not free:
+            return values
+        count = len(step.fraction)
+        horizon = FOREVER if self.stays else self.horizon
+
+        def holds(power: Array) -> Array:
+            return self.formula.admits(self.with_horizon({**values, **dict.fromkeys(free, 10.0**power)}, horizon))
+
+        low, _ = bisected(holds, np.full(count, -STEP_POWERS), np.full(count, STEP_POWERS), BISECTIONS)
+        limited = 10.0**low * step.fraction * (1 - 1e-9)
+        chosen = np.where(low < STEP_POWERS - 1, limited, step.without_limit)
+        return {**values, **dict.fromkeys(free, chosen)}
+
+    # --- runs ---
+
+    def method(self, values: Values, count: int) -> Any:
+        """The declared method with one grid point per lane. Without noise a batch of any size is one sample."""
+        handed: Values = {}
+        for name, value in values.items():
+            binding = self.target.symbols.get(name)
+            if binding is not None and binding.quantity.domain == "positive integer":
+                handed[name] = self.whole(binding.quantity.name)
+            else:
+                filled = np.nan_to_num(np.broadcast_to(value, (count,)), nan=0.0, posinf=0.0, neginf=0.0)
+                handed[name] = torch.from_numpy(np.maximum(filled, 0.0))
+        for name, per in self._weights:
+            most = torch.ones(1, dtype=torch.float64) if per is None else (1 - 1e-12) / handed[per].clamp_min(1e-300)
+            handed[name] = torch.minimum(handed[name], most)
+        handed |= {n: self.share for n, b in self.target.symbols.items() if b.quantity.name == "participation"}
+        return self.target.method(handed)
+
+    @cached_property
+    def _weights(self) -> list[tuple[str, str | None]]:
+        """The symbols that may be at most 1, or at most 1 in units of another: methods refuse larger ones."""
+        limits = {name: AT_MOST.get(b.quantity.name) for name, b in self.target.symbols.items()}
+        return [
+            (n, self.target.named(limit.per)) for n, limit in limits.items() if limit is not None and not limit.over
+        ]
+
+    def beyond(self, values: Values) -> Array:
+        """Whether a method refuses the hyperparameters of an instance: no statement is about what it would do there."""
+        sizes = [values[name] * (1.0 if per is None else values[per]) for name, per in self._weights if name in values]
+        refused: Array = np.any(np.broadcast_arrays(np.asarray(False), *(size > 1 + 1e-9 for size in sizes)), axis=0)
+        return refused
+
+    def whole(self, quantity: str) -> int:
+        return {
+            "communication_period": self.period,
+            "clients": self.clients * self.copies,
+            "iterations": self.horizon,
+            "rounds": self.horizon,
+        }.get(quantity, 1)
+
+    def run(self, family: Family, values: Values, steps: int, every: int) -> tuple[Array, Any]:
+        """The squared gradients at t = 0, every, 2 every, ..., `(records, runs)`, and the last state."""
+        method = self.method(self.with_horizon(values, self.horizon), family.runs)
+        estimate = family.parameters.get("estimate")
+        result = drive(
+            method,
+            family,
+            steps=steps,
+            start=Start(x=family.start, y=estimate),
+            every=every,
+            average=False,
+            record={"gradient_sq": gradient_norm_squared},
+        )
+        return result.values["gradient_sq"].numpy(), result.state
+
+    def noisy_run(self, parameters: Mapping[str, Array], values: Values, count: int) -> Run:
+        known = self.with_horizon(values, self.horizon)
+
+        def build(lanes: int) -> tuple[Any, Family, Start]:
+            tall = {name: np.repeat(array, lanes, axis=0) for name, array in parameters.items()}
+            wide = {name: np.repeat(np.broadcast_to(v, (count,)), lanes) for name, v in known.items()}
+            family = self.family(tall, count * lanes)
+            start = Start(x=family.start, y=family.parameters.get("estimate"))
+            return self.method(wide, count * lanes), family, start
+
+        return Run(build, count, self.walked)
+
+    @property
+    def every(self) -> int:
+        """Steps from one that the statistic counts to the next."""
+        whole = {
+            n: self.whole(b.quantity.name)
+            for n, b in self.target.symbols.items()
+            if b.quantity.domain == "positive integer"
+        }
+        return self.target.every(whole) if self.target.every else 1
+
+    def steps_of(self, horizon: int) -> int:
+        """Local steps of a run whose length symbol has this value."""
+        whole = {n: self.whole(b.quantity.name) for n, b in self.target.symbols.items()}
+        lengths = {n: horizon for n, b in self.target.symbols.items() if b.quantity.name in LENGTHS}
+        return self.target.steps({**whole, **lengths})
+
+    @cached_property
+    def horizon_decides(self) -> bool:
+        """Whether a determined hyperparameter depends on the length of the run."""
+        lengths = {b.symbol for b in self.target.symbols.values() if b.quantity.name in LENGTHS}
+        expand = self.formula.statement.expand
+        return any(expand(expr).free_symbols & lengths for expr in self.formula.determined.values())
+
+    @property
+    def walked(self) -> int:
+        """Steps of the run of a lemma: what its length symbol stands for, where it has one."""
+        return self.steps_of(self.horizon) if self.target.length is not None else self.horizon
+
+    def averaged(self, squares: Array) -> tuple[list[Array], list[float]]:
+        """The means over the horizons that one run gives, from the squares at t = 0, every, ..."""
+        every, first = self.every, 1 if self.target.average == "after" else 0
+        sums = squares[first:].cumsum(0)
+        horizons = [self.horizon] if self.horizon_decides else self.ends()
+        counts = [self.steps_of(h) // every for h in horizons]
+        return [sums[n - 1] / n for n in counts], [float(h) for h in horizons]
+
+    def ends(self) -> list[int]:
+        """Where one run is compared: at powers of two that end a round, and at its end."""
+        doubling = [2**j for j in range(self.horizon.bit_length()) if self.steps_of(2**j) % self.period == 0]
+        return sorted({h for h in (*doubling, self.horizon) if self.steps_of(h) >= self.period})
+
+    def round_end(self, parameters: dict[str, Array], values: Values, count: int) -> Array:
+        """Where a round without noise ends that begins at the start of each instance, `(count,)`."""
+        family = self.family(parameters, count)
+        method = self.method(self.with_horizon(values, self.horizon), family.runs)
+        state = drive(method, family, steps=self.period, start=Start(x=family.start), average=False).state
+        assert state is not None
+        ends: Array = state.average[:, 0].numpy()
+        return ends
+
+    @property
+    def schedules(self) -> bool:
+        """Whether the statement prescribes whole numbers."""
+        return bool(whole_choices(self.target, self.formula))
+
+    @property
+    def keeps_models_only(self) -> bool:
+        """Whether the method carries nothing from round to round but the models."""
+        parameters, values, step = self.decode(UnitCube(np.full((1, self.size), _SOME_POINT)))
+        family = self.family(parameters, 1)
+        values = self.with_step({**self.constants(family), **values}, step)
+        _, state = self.run(family, values, 1, 1)
+        return {f.name for f in fields(state)} <= {"x", "active"}
+
+
+def whole_choices(target: Target, formula: Formula) -> list[str]:
+    """The whole numbers that a statement's schedule prescribes for a length of the run."""
+    named, schedule = target.stated, formula.statement.schedule
+    lengths = {b.symbol for b in named.values() if b.quantity.name in LENGTHS}
+    whole = [n for n in schedule if n in named and named[n].quantity.domain == "positive integer"]
+    return [n for n in whole if formula.statement.expand(schedule[n]).free_symbols & lengths]
+
+
+def least_counts(target: Target, formula: Formula, clients: int) -> dict[str, float]:
+    """The free whole numbers at their least: the clients of the instance, batches of one."""
+    return {
+        name: float(clients if binding.quantity.name == "clients" else 1)
+        for name, binding in target.symbols.items()
+        if binding.quantity.role == "hyperparameter"
+        and binding.quantity.domain == "positive integer"
+        and name not in formula.determined
+        and binding.quantity.name not in LENGTHS
+    }

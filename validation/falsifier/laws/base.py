@@ -1,0 +1,153 @@
+"""What a law of noise is: how the left side is taken of a whole batch in doubles, and of one instance in exact numbers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ...exact.interval import Ends
+from ...exact.run import CannotReplay, average_square
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from ..exact_run import ExactRun
+    from ..instance_space import InstanceSpace
+    from ..noise import Lanes
+    from ..search_space import SearchSpace
+    from ..search_spaces import Asked
+
+Array = np.ndarray
+Values = dict[str, Any]
+
+FOREVER = 1e60
+"""Horizon of a run that stays where it starts, and the clients of a group of which there are infinitely many."""
+EACH_GENERATION, EACH_STEP, EACH_LANE_STEP = 6e-3, 9e-5, 1.1e-7
+"""Seconds that a generation takes, that each step of its runs adds, and each step of one client of one of its runs: fitted to
+the search spaces of eight statements on one core, of which 90% took between half and four times that."""
+EACH_RUN_BEGUN = 10
+"""Steps that take as long as it takes to begin a run: the start that stays is solved for in many short ones."""
+REST_BISECTIONS = 30
+
+
+@dataclass(frozen=True)
+class Left:
+    """The left side of a batch: a mean of squared gradients for each of several lengths of the run.
+
+    Args:
+        squares: one array `(instances,)` for each length.
+        lengths: values of the symbol for the length of a run.
+        astray: how far an instance is from what the law can take, `(instances,)` up to 1; 0 where the squares are right.
+    """
+
+    squares: list[Array]
+    lengths: list[float]
+    astray: Array | float = 0.0
+
+
+class Law(ABC):
+    """A way to take expectations; this one is asked for everything that depends on it."""
+
+    name: ClassVar[str]
+    words: ClassVar[str] = ""
+    """For people: how noise is taken, after a comma."""
+    has_noise: ClassVar[bool] = True
+    adds_noise: ClassVar[bool] = False
+    """Instances of spaces without noise of their own get some."""
+    rational_counts: ClassVar[bool] = False
+    """Free whole numbers are powers of 4 where a schedule has roots of them."""
+    solves_rest: ClassVar[bool] = True
+    """An endless run begins where a round ends where it began, which is solved for."""
+    has_groups: ClassVar[bool] = False
+    """Where there is noise a client may stand for a group of equal ones with independent noise."""
+    any_round: ClassVar[bool] = False
+    """Rounds of any length can be run: no more lanes are laid out for more steps than grow with them."""
+    infinite: ClassVar[bool] = False
+    """Every client stands for infinitely many."""
+
+    # --- doubles ---
+
+    @abstractmethod
+    def search_spaces(self, asked: Asked, silent: list[SearchSpace]) -> Iterator[SearchSpace]:
+        """Those of a statement with this law; `silent` are the ones without noise."""
+
+    @abstractmethod
+    def left(self, space: InstanceSpace, parameters: dict[str, Array], values: Values, count: int) -> Left:
+        """The left side of a batch."""
+
+    def lanes(self, space: InstanceSpace) -> Lanes | None:
+        """The lanes that an instance is laid out along where the law is one of lanes."""
+        return None
+
+    def runs(self, space: InstanceSpace) -> int:
+        """Runs that an instance takes."""
+        lanes = self.lanes(space)
+        return 1 if lanes is None else len(lanes)
+
+    def copies(self, space: InstanceSpace) -> int:
+        """Clients that each client of an instance is laid out as."""
+        return 1
+
+    def share(self, clients: int) -> float:
+        """The part of the clients that run a round."""
+        return 1.0
+
+    def length(self, space: InstanceSpace) -> str:
+        """The length of a run in words, after a comma."""
+        return ", a start that stays" if space.stays else f", horizon {space.horizon}"
+
+    def described(self, space: InstanceSpace) -> str:
+        """Length and noise in words, each after a comma."""
+        return f"{self.length(space)}{self.words}"
+
+    def stepped(self, space: InstanceSpace) -> int:
+        """What its runs are stepped through, in the unit of the horizon."""
+        return space.horizon
+
+    def effort(self, space: InstanceSpace, count: int) -> float:
+        """About the seconds of a generation of so many points, from its size and not by the clock."""
+        return EACH_GENERATION + self.steps(space) * (
+            EACH_STEP + count * self.runs(space) * space.clients * EACH_LANE_STEP
+        )
+
+    def steps(self, space: InstanceSpace) -> int:
+        """Steps that a generation runs one after the other."""
+        return (REST_BISECTIONS + 3) * (space.period + EACH_RUN_BEGUN) if space.stays else space.walked
+
+    def round_end(self, space: InstanceSpace, parameters: dict[str, Array], values: Values, count: int) -> Array:
+        """Where a round ends that begins at the start of each instance, `(count,)`."""
+        return space.round_end(parameters, values, count)
+
+    # --- exact numbers ---
+
+    @abstractmethod
+    def answers(self, run: ExactRun) -> bool:
+        """Whether this law says what the left side of an exact run is; where several do, they say the same."""
+
+    def square(self, run: ExactRun) -> Ends:
+        """An enclosure of the left side.
+
+        Raises:
+            CannotReplay: no exact run is possible.
+        """
+        return average_square(run.method, run.problem, run.steps, every=run.every, after=run.after)
+
+    def interval(self, run: ExactRun) -> Ends:
+        """An interval around the start that every round keeps.
+
+        Raises:
+            CannotReplay: none was found.
+        """
+        raise CannotReplay("a run of this law ends")
+
+    def refined_start(self, run: ExactRun, window: Fraction) -> Fraction:
+        """A start within a window around the problem's that a round moves by next to nothing.
+
+        Raises:
+            CannotReplay: there is none.
+        """
+        raise CannotReplay("a run of this law ends")
