@@ -109,6 +109,8 @@ def _below(make: Maker, box: Box) -> tuple[Solution, Replaced] | None:
         made, converter = program(make, box, upper=False)
     except EmptyBoxError:
         return None
+    if not made.objective.terms and program(make, box, upper=True)[0].objective.terms:
+        raise NotPosynomialError("what is subtracted may be all of it")
     solution = solve(made)
     return None if solution is None else (solution, dict(converter.replacements))
 

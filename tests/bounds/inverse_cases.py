@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from fedco.bounds.language.notation import Binding
-from fedco.bounds.language.quantities import COUNT, STEPS
+from fedco.bounds.language.quantities import BETWEEN, COUNT, STEPS
 from fedco.bounds.language.theorem import Theorem
 from registry_cases import STATEMENTS, THEOREMS
 
@@ -47,6 +47,8 @@ def draw(binding: Binding, rng: Random) -> Fraction:
         "difference_step",
     ):
         return Fraction(rng.randint(1, 9), 10 ** rng.randint(1, 4))
+    if quantity.domain == BETWEEN:
+        return Fraction(rng.randint(1, 9), 10)
     if quantity.domain == COUNT:
         large = quantity.name in ("iterations", "rounds")
         return Fraction(int(10 ** rng.uniform(2, 8)) if large else rng.randint(1, 12))

@@ -293,10 +293,15 @@ def test_exact_rounded_and_vectorised_values_agree(name, label):
     collect()
     exact = [bound(theorem.statement(label), point, strict=False) for point in points]
     arrays = {symbol: np.array([float(point[symbol]) for point in points]) for symbol in points[0]}
-    rounded = evaluate(theorem.statement(label), **arrays)
+    with np.errstate(invalid="ignore"):
+        rounded = evaluate(theorem.statement(label), **arrays)
     for index, (point, one) in enumerate(zip(points, exact, strict=True)):
-        alone = evaluate(theorem.statement(label), **{symbol: float(value) for symbol, value in point.items()})
+        with np.errstate(invalid="ignore"):
+            alone = evaluate(theorem.statement(label), **{symbol: float(value) for symbol, value in point.items()})
         size = sum(abs(value) for value in one.terms.values())
+        if np.isnan(rounded["total"][index]):  # 0 times a power beyond double precision, outside the conditions
+            assert not one.admissible and any(value == 0 for value in one.terms.values()) and np.isnan(alone["total"])
+            continue
         for term, value in one.terms.items():
             assert isclose(rounded["terms"][term][index], value, rel_tol=1e-9, abs_tol=1e-14 * size), term
             assert rounded["terms"][term][index] == alone["terms"][term]
