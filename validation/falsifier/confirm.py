@@ -17,6 +17,7 @@ from ...bounds.evaluation.enclosure import EnclosureError, enclose, enclose_boun
 from ...bounds.evaluation.evaluate import InadmissibleError, complete, holds
 from ...bounds.language.reading import InputError
 from ..exact.at_rest import square_at_rest
+from ..exact.closed_moments import moment_average
 from ..exact.infinite_clients import InfiniteClients, bits_of, laid_out
 from ..exact.interval import Bends, Ends, Interval
 from ..exact.long_run import long_average_square
@@ -68,6 +69,7 @@ class Claimed:
         hyperparameters: symbol -> value, those that the statement determines left out.
         interval: starts that every round keeps, where the run is endless; else None.
         place: where a lemma is compared.
+        reach: what models and inner values never exceed, where second moments close within that (`moment_average`); else None.
     """
 
     instance: Instance
@@ -75,6 +77,7 @@ class Claimed:
     hyperparameters: Mapping[str, Fraction]
     interval: Ends | None = None
     place: Place | None = None
+    reach: Mapping[str, Fraction] | None = None
 
     @property
     def values(self) -> dict[str, Fraction]:
@@ -266,6 +269,8 @@ def _left(target: Target, claimed: Claimed, problem: ExactProblem, point: Mappin
             return square - slack, square + slack
         return endless_square(method, problem, period, claimed.interval, every=every)
     steps, after = target.steps(whole), target.average == "after"
+    if claimed.reach is not None:
+        return moment_average(method, problem, steps, target.round_length(whole), claimed.reach, after=after)
     if steps > (STEPPED if problem.is_noisy else MOST_STEPS):
         period = target.round_length(whole)
         try:
