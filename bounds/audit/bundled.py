@@ -8,17 +8,20 @@ printed assumptions its functions satisfy, is decided here.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from ...lossless import decode
 from ...storage import read_json
 from ..language.bounding import SEPARATE
+from ..registry import get_paper
 from .instance import DRAWN, Clients, Curve, Law, X, exact
 from .picture import Picture, Slope
-from .refutation import Case, Refutation, RefutationError
+from .refutation import Case, Ends, Refutation, RefutationError, right_side
 
 FOLDER = "refutations"
 """Where the bundles of a paper stand, beside its `paper.toml`."""
@@ -75,17 +78,44 @@ def case_of(data: Mapping[str, Any]) -> Case:
     notes, values, parameters = data["notes"], data["values"], data["problem"]["parameters"]
     clients = clients_of(**parameters["instance"])
     shown = notes.get("picture")
-    return Case(
+    case = Case(
         data["problem"],
         {name: (row["value"], row["argument"]) for name, row in data["certificates"].items()},
         data["hyperparameters"],
         Fraction(values[0]) if values[0] == values[-1] else (values[0], values[-1]),
-        dict.fromkeys(notes["checked"], True),
+        {**dict.fromkeys(notes["checked"], True), **within_reach(data)},
         observables=notes["observables"],
         choice=notes["choice"],
         picture=None if shown is None else picture_of(clients, **shown),
         clients=clients,
     )
+    return replace(case, right=_multiple(data, case)) if "right" in parameters else case
+
+
+def within_reach(data: Mapping[str, Any]) -> Mapping[str, bool]:
+    """What shows that no path of a run leaves the reach that its bundle claims: `stays` in a file of its paper's folder, which it names.
+
+    Raises:
+        RefutationError: it claims a reach, and names nothing that shows it.
+    """
+    parameters = data["problem"]["parameters"]
+    if "reach" not in parameters:
+        return {}
+    paper, name = get_paper(data["claim"].partition(".")[0]), str(parameters.get("within", ""))
+    if not name.isidentifier() or paper.file is None or not (paper.file.folder / f"{name}.py").is_file():
+        raise RefutationError(f"reach: wanted `within`, a file in the folder of {paper.key}, got {name[:40]!r}")
+    found: Mapping[str, bool] = import_module(f"{paper.file.package}.{name}").stays(parameters, data["hyperparameters"])
+    return found
+
+
+def _multiple(data: Mapping[str, Any], case: Case) -> Ends:
+    """What stands for an order: so many times the bound of another claim."""
+    right, label = (
+        data["problem"]["parameters"]["right"],
+        data["claim"].partition(" (")[2].rstrip(")").partition(";")[0],
+    )
+    low, high = right_side(right["claim"], label, case)
+    return right["times"] * low, right["times"] * high
 
 
 # --- functions -------------------------------------------------------------------------------------------------------

@@ -47,14 +47,21 @@ class Straight(Function):
 
 @dataclass(frozen=True)
 class WithSlope(Function):
-    """0 at 0, with a piecewise linear derivative; of numbers that are not random."""
+    """0 at 0, with a piecewise linear derivative; of a number that is random only where it is a straight line over all its values."""
 
     curve: Curve
 
-    def at(self, t: Any) -> Fraction:
+    def at(self, t: Any) -> Any:
+        if isinstance(t, Noisy) and t.reach:
+            return Noisy(self.at(t.centre), {index: self.slope(t) * part for index, part in t.parts.items()})
         return self.curve.integral(_plain(t)) - self.curve.integral(Q(0))
 
     def slope(self, t: Any) -> Fraction:
+        if isinstance(t, Noisy) and t.reach:
+            low, high = self.curve.range(t.centre - t.reach, t.centre + t.reach)
+            if low != high:
+                raise Bends("noise that bends within reach")
+            return low
         return self.curve(_plain(t))
 
 

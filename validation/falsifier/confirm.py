@@ -16,6 +16,7 @@ from ...algorithms import Start
 from ...bounds.evaluation.enclosure import EnclosureError, enclose, enclose_bound
 from ...bounds.evaluation.evaluate import complete, holds
 from ...bounds.language.reading import InputError
+from ..exact.closed_moments import moment_average
 from ..exact.interval import Ends, Interval
 from ..exact.noise import expectation
 from ..exact.problem import ExactProblem, Instance, exact_problem
@@ -55,6 +56,7 @@ class Claimed:
         hyperparameters: symbol -> value, those that the statement determines left out.
         interval: starts that every round keeps, where the run is endless; else None.
         place: where a lemma is compared.
+        reach: what models and inner values never exceed, where second moments close within that (`moment_average`); else None.
     """
 
     instance: Instance
@@ -62,6 +64,7 @@ class Claimed:
     hyperparameters: Mapping[str, Fraction]
     interval: Ends | None = None
     place: Place | None = None
+    reach: Mapping[str, Fraction] | None = None
 
     @property
     def values(self) -> dict[str, Fraction]:
@@ -236,6 +239,8 @@ def _enclosed(value: sp.Expr) -> Ends:
 def _left(target: Target, claimed: Claimed, problem: ExactProblem, point: Mapping[str, Ends]) -> Ends:
     run = ExactRun(target, problem, point, claimed.interval)
     run.check()
+    if claimed.reach is not None:
+        return moment_average(run.method, problem, run.steps, run.period, claimed.reach, after=run.after)
     return law_of(run).square(run)
 
 

@@ -79,7 +79,8 @@ def refutation_from(file: Path) -> Refutation:
         )
     clients = max(len(value) for value in parameters.values() if isinstance(value, list))
     silent = {name: [0] * clients for name in _NOISY[kind]}
-    more: dict[str, Any] = {part: _exact(part, keys[part]) for part in ("place", "interval") if part in keys}
+    more: dict[str, Any] = {part: _exact(part, keys[part]) for part in ("place", "interval", "reach") if part in keys}
+    more |= {"within": str(keys["within"])} if "within" in keys else {}
     words: dict[str, Any] = {part: keys[part] for part in ("slip", "evidence") if part in keys}
     if "picture" in keys:
         words["picture"] = _exact("picture", keys["picture"])

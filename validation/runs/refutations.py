@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import __version__
-from ...bounds.audit.bundled import FOLDER, NO_READING
+from ...bounds.audit.bundled import FOLDER, NO_READING, within_reach
 from ...bounds.audit.necessary import kept_bundles
 from ...bounds.audit.refutation import Case, Refutation, RefutationError
 from ...bounds.audit.refuted import evidence, refutations
@@ -86,10 +86,12 @@ def run_now(item: Refutation) -> Case:
     from ..falsifier.declared import target_of
     from ..falsifier.lemma import Place
 
+    assert item.data is not None
     case = item.case()
     given = case.problem["parameters"]
     try:
-        target = target_of(get_theorem(item.claim), item.statement)
+        about = given["right"]["claim"] if "right" in given else item.claim
+        target = target_of(get_theorem(about), item.statement)
         own = [name for name, binding in target.symbols.items() if binding.quantity.role == "constant"]
         place = given.get("place")
         if place is not None and target.link is None:
@@ -100,11 +102,13 @@ def run_now(item: Refutation) -> Case:
             {name: Fraction(value) for name, value in case.hyperparameters.items()},
             None if given.get("interval") is None else (Fraction(given["interval"][0]), Fraction(given["interval"][1])),
             None if place is None else Place(**place),
+            given.get("reach"),
         )
         left, seen, checked = left_side(target, claimed)
     except (NotConfirmed, InputError, ValueError, KeyError, TypeError) as error:
         raise RefutationError(f"{item.name}: {error}") from error
-    return replace(case, left=left, observables=seen, facts=dict.fromkeys(checked, True))
+    facts = {**within_reach(item.data), **dict.fromkeys(checked, True)}
+    return replace(case, left=left, observables=seen, facts=facts)
 
 
 def _claim(item: Refutation) -> str:
