@@ -244,7 +244,7 @@ def refutation(item: Refutation, case: Case, file: str, picture: Mapping[str, An
         "right": float(high),
         "factor": float(low / high) if high > 0 else None,
         "problem": str(case.problem["name"]),
-        "numbers": {name: _shown(value) for name, value in case.problem["parameters"].items()},
+        "numbers": {name: _shown(value) for name, value in _numbers(case.problem["parameters"]).items()},
         "constants": {name: _shown(value) for name, (value, _) in case.constants.items()},
         "hyperparameters": {name: _shown(value) for name, value in case.hyperparameters.items()},
         "file": file,
@@ -253,7 +253,15 @@ def refutation(item: Refutation, case: Case, file: str, picture: Mapping[str, An
     }
 
 
+def _numbers(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """What defines an instance; of one that is data the parameters of its functions first."""
+    whole = {"parameters": {}, **parameters.get("instance", {})}
+    return {**whole["parameters"], **{name: value for name, value in parameters.items() if name != "instance"}}
+
+
 def _shown(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {_shown(part)}" for name, part in value.items())
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_shown(part) for part in value) + "]"
     text = str(value)

@@ -10,6 +10,7 @@ from typing import Any
 import sympy as sp
 
 from ...audit.findings import Again, Evidence, Finding, Withdrawn, confirm
+from ...audit.refuted import kept
 from ...proof.certificates import prove_nonnegative
 
 # --- the main constants ----------------------------------------------------------------------------------------------
@@ -39,12 +40,8 @@ def small_inner_lipschitz() -> Evidence:
 
 
 def wrong_start() -> Evidence:
-    """The instance of `feddro_refuted`: inner values in a unit a thousand times larger, everything else the same."""
-    from ...audit.refuted import refutations
-
-    item = refutations()["feddro.theorem_5_1"]
-    case = item.case()
-    (left, _), (_, right) = item.sides(case)
+    """Inner values in a unit a thousand times larger, everything else the same."""
+    case, (left, _), (_, right) = kept("feddro.theorem_5_1")
     return confirm(left > right, B_g=str(case.values["B_g"]), left=float(left), printed_bound=float(right))
 
 
@@ -117,12 +114,8 @@ def lost_square() -> Evidence:
 
 
 def long_rounds(claim: str = "feddro.theorem_5_1.long_rounds") -> Evidence:
-    """The instance of `long_rounds.py`: both sides with rounds as long as Corollary 1 allows, and the right start."""
-    from ...audit.refuted import refutations
-
-    item = refutations()[claim]
-    case = item.case()
-    (left, _), (_, right) = item.sides(case)
+    """Both sides with rounds as long as Corollary 1 allows, and the right start."""
+    case, (left, _), (_, right) = kept(claim)
     return confirm(left > right, I=case.values["I"], left=float(left), printed_bound=float(right))
 
 

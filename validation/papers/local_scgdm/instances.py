@@ -23,7 +23,7 @@ def _theorem_3_4() -> Recipe:
     """alpha and gamma are per unit of eta. Heterogeneity is that of the outer functions alone.
 
     For inner maps that differ the corrected theorem does not hold and the printed one is false (see
-    bounds/papers/local_scgdm/instances.py): `local_heterogeneous` has equal inner maps here (Delta_g = 0).
+    bounds/papers/local_scgdm/refutations): `local_heterogeneous` has equal inner maps here (Delta_g = 0).
     """
     noisy = {**NEAR, **LOCAL_NOISE, "sigma_f": 0.3}
     rates = {"alpha": 5, "gamma": 5}
