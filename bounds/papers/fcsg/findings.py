@@ -156,8 +156,8 @@ def expectation_missing() -> Evidence:
 
 def output_index() -> Evidence:
     """T = 1, F = H_1, x_0 = 1/2: the bound is about xbar_0, the algorithm returns xbar_1."""
-    path = lab.run("fcsg", [lambda y: clip(y, Q(1))], Q(1, 6), Q(0), 1, 1, Q(1, 2))
-    bounded, returned = (clip(x, Q(1)) ** 2 for x in path.means)
+    start = Q(1, 2)
+    bounded, returned = (clip(x, Q(1)) ** 2 for x in (start, start - Q(1, 6) * clip(start, Q(1))))
     return confirm(bounded != returned, bounded=str(bounded), returned=str(returned))
 
 

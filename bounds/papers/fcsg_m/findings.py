@@ -7,6 +7,7 @@ from itertools import product
 import sympy as sp
 
 from ...audit.findings import Evidence, Finding, Withdrawn, confirm
+from ...audit.refuted import kept
 from ...language.notation import slack_symbol
 from ...proof.certificates import prove_nonnegative
 from ...registry import get_theorem as find
@@ -23,15 +24,8 @@ def _at_most(smaller: sp.Expr, larger: sp.Expr, name: str) -> bool:
 
 def expected_smoothness() -> Evidence:
     """Display of Assumption 3.1 only: the window instance, q = 1, against the infimum."""
-    known, N, B, T, q = lab.windows(20000), 10**4, 10**4, 600, 1
-    alpha = 1 / (60 * smoothness(known))
-    beta = 5 * smoothness(known) * alpha
-    path = lab.run("fcsg_m", [lab.window_slope], alpha, beta, q, T, 1 + 300 * lab.WIDTH)
-    gap = lab.window_height(path.means[0])
-    values = {**known, "F_gap": gap, "alpha": alpha, "beta": beta, "q": q, "m": 1, "B": B, "N": N, "T": T}
-    left, right = path.average(lab.window_slope), value("fcsg_m.theorem_4_4", **values)
-    fact = admitted("fcsg_m.theorem_4_4", **values) and left > right
-    return confirm(fact, left=float(left), right=float(right), ratio=float(left / right))
+    _, (left, _), (_, right) = kept("fcsg_m.theorem_4_4.displayed_assumption")
+    return confirm(left > right, left=float(left), right=float(right), ratio=float(left / right))
 
 
 def heterogeneity() -> Evidence:
@@ -84,8 +78,7 @@ def first_block() -> Evidence:
     known, N, q, beta = lab.constants(Q(101, 100), 1, 1), 100, 5, Q(1, 20)
     alpha = beta / (5 * smoothness(known))
     values = {**known, "alpha": alpha, "beta": beta, "q": q}
-    path = lab.run("fcsg_m", [lambda y: Q(1), lambda y: Q(-1)], alpha, beta, q, 1, Q(0))
-    left = lab.dispersion(path.used[1])
+    left = lab.dispersion((Q(1), Q(-1)))  # u_1 of both halves, at the common start
     right = beta * (1 + Q(1, N) + 12) * known["L_f"] ** 2 * known["L_g"] ** 2
     lemma = find("fcsg_m.lemma_c_3")
     survives = _at_most(lemma.statement("corrected").total, lemma.statement("printed").total, lemma.id)
