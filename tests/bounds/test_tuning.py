@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from math import inf, isnan
 from random import Random
@@ -9,8 +10,10 @@ from random import Random
 import fedco
 import numpy as np
 import pytest
+import sympy as sp
 from fedco.bounds.evaluation.evaluate import bound
 from fedco.bounds.language.reading import InputError
+from fedco.bounds.language.theorem import Statement
 from fedco.bounds.optimum.model import VanishingError, model
 from fedco.bounds.optimum.numerical import penalised
 from fedco.bounds.optimum.task import Task, make_task
@@ -35,6 +38,8 @@ def instance(name: str, label: str, rng: Random):
     """Constants and a budget, or None where the statement has nothing to choose or to spend."""
     theorem = THEOREMS[name]
     values = given(theorem, label, rng)
+    while contradicts(theorem.statement(label), values):
+        values = given(theorem, label, rng)
     try:
         made = model(theorem.statement(label), values)
     except (
@@ -48,6 +53,13 @@ def instance(name: str, label: str, rng: Random):
     budget = {costs[0]: 10 ** rng.randint(4, 8)}
     ranges = {"b": (None, 1000)} if "b" in [b.name for b in made.free] and rng.random() < 0.3 else {}
     return theorem, values, budget, ranges
+
+
+def contradicts(statement: Statement, values: Mapping[str, Fraction]) -> bool:
+    """Whether a condition between constants alone fails, as mu <= L_bar, which no choice repairs."""
+    known = {statement.symbols[name].symbol: sp.Rational(value) for name, value in values.items()}
+    among = (c for c in statement.conditions if {*c.left.free_symbols, *c.right.free_symbols} <= known.keys())
+    return any(c.relation == "<=" and c.slack.xreplace(known) < 0 for c in among)
 
 
 def check_against_search(name: str, label: str, rng: Random, samples: int, generations: int) -> bool:
