@@ -267,7 +267,7 @@ def problems() -> tuple[str, ...]:
     return tuple(name for name, preset in PRESETS.items() if preset.certified)
 
 
-def problem(name: str | Mapping[str, Any] | AbstractProblem, **parameters: Any) -> AbstractProblem:
+def problem(name: str | Mapping[str, Any] | AbstractProblem, /, **parameters: Any) -> AbstractProblem:
     """A registered problem, one of an installed package (group `fedco.problems`), that of `FILE.py:NAME`, or that of a model.
 
     Args:

@@ -20,8 +20,7 @@ OFFLINE = ("--no-deps", "--no-index", "--quiet", "--disable-pip-version-check")
 def install(top: Path) -> None:
     """An environment `top/environment` that has the wheel and borrows its dependencies here."""
     shutil.copytree(ROOT, top / "source", ignore=LEFT_OUT)
-    for kept in ("refutations", "reproduced"):
-        shutil.copytree(ROOT / "docs" / kept, top / "source" / "docs" / kept)
+    shutil.copytree(ROOT / "docs" / "reproduced", top / "source" / "docs" / "reproduced")
     pip(sys.executable, "wheel", *OFFLINE, "--no-build-isolation", "--wheel-dir", str(top), str(top / "source"))
     venv.create(top / "environment", with_pip=False)
     (packages,) = (top / "environment" / "lib").glob("python*/site-packages")

@@ -16,6 +16,7 @@ import pytest
 import torch
 from fedco.figures import Plot
 from fedco.ipython_names import names_for
+from fedco.validation.runs.refutations import bundle_file
 from torch import nn
 
 ID, OTHER, PROBLEM = "baselines.minibatch_sgd", "baselines.local_sgd", "federated_logistic"
@@ -37,7 +38,7 @@ def estimates() -> Any:
 
 
 def bundle() -> Path:
-    return sorted((Path(fedco.__file__).parent / "docs" / "refutations").glob("*.json"))[0]
+    return bundle_file("local_scgdm.theorem_3_4")
 
 
 VERBS: dict[str, Callable[[], Any]] = {

@@ -28,7 +28,7 @@ def mean(vectors: list[Vector]) -> Vector:
 
 def rate(eta, t: int) -> float:
     """eta_t: the number itself, or a / (t + t0) and its square root, t counted in groups of `every` steps."""
-    if isinstance(eta, float | int):
+    if not hasattr(eta, "every"):
         return eta
     under = math.floor(t / eta.every) + eta.t0
     return eta.a / (math.sqrt(under) if eta.root else under)

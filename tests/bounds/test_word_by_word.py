@@ -313,6 +313,7 @@ def test_a_theorem_as_text_markdown_latex_and_data():
         "metric": "(1/T) sum_t E||grad F(xbar_t)||^2",
         "dimension": "[f]^2 [x]^-2",
         "assumptions": [{"name": "smooth", "text": "every loss is smooth", "formal": []}],
+        "step_sizes": {},
     }
     assert (
         one["latex"] == LATEX[LATEX.index("% demo.theorem_1, printed") : LATEX.index("\n% demo.theorem_1 (printed): s")]

@@ -14,6 +14,7 @@ from fedco.bounds.language.quantities import STEPS
 from fedco.bounds.registry import all_papers, get_theorem
 from fedco.cli import app
 from fedco.validation.explorer.page import as_json, write_explorer
+from fedco.validation.runs.refutations import bundle_file
 from typer.testing import CliRunner
 
 MOST_BYTES = 2_000_000
@@ -148,7 +149,7 @@ def test_a_refuted_statement_says_so_with_the_command_that_replays_it(page: Any)
     chosen(page, theorem, label)
     assert "refuted" in page.inner_text("#status") and "fedco replay docs/refutations/" in page.inner_text("#status")
     command = page.inner_text("#status code")
-    assert (Path(__file__).parents[2] / command.split()[-1]).is_file()
+    assert bundle_file(command.split()[-1]).is_file()
     page.click("#status button:has-text('corrected')")
     settle(page)
     assert page.evaluate("fedco.state().statement") == "corrected" and "refuted" not in page.inner_text("#status")

@@ -81,7 +81,7 @@ def test_a_status_of_1_is_an_answer_only_where_the_help_says_so(monkeypatch):
 
 
 def test_every_command_that_can_end_with_status_1_says_so():
-    assert fuzz_campaign.says_no_by_status() == {"prove", "replay", "verify"}
+    assert fuzz_campaign.says_no_by_status() == {"prove", "replay", "sharpen", "verify"}
 
 
 def test_markup_of_a_stranger_is_noticed(tmp_path, monkeypatch):

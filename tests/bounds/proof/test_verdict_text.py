@@ -45,7 +45,7 @@ def test_the_verdict_on_cases_has_what_any_of_them_rests_on(monkeypatch):
     }
     two = {"assumptions": ("a",), "conditions": ("c", "f"), "unused": ("b", "e"), "loose": ("f",), "reading": ("r",)}
     verdicts = {name: Verdict("t", "corrected", True, **common, **its) for name, its in (("one", one), ("two", two))}
-    monkeypatch.setattr(alternatives, "check", lambda derivation, theorem, label: verdicts[derivation.name])
+    monkeypatch.setattr(alternatives, "check", lambda derivation, theorem, label, numbers: verdicts[derivation.name])
     theorem = SimpleNamespace(id="t", assumptions=[SimpleNamespace(name=name) for name in ("which", "b", "e", "a")])
     cases = tuple((case, SimpleNamespace(name=name, either="which")) for case, name in (("A", "one"), ("B", "two")))
     found = check_each(Alternatives("which", cases), theorem, "corrected")
