@@ -28,10 +28,11 @@ class Parts:
 
 @dataclass(frozen=True, eq=False)
 class Premise:
-    """An earlier inequality."""
+    """An earlier inequality, or an equality of numbers, whose multiplier may have either sign."""
 
     name: str
     column: Column
+    equal: bool = False
 
     def put(self, parts: Parts, factor: Signomial) -> None:
         parts.weights.append((factor, self.name))
@@ -78,7 +79,8 @@ Candidate = Premise | Meaning | Square | Pairing
 def premises(state: State, names: Iterable[str]) -> list[Premise]:
     """Those of the steps that are inequalities."""
     found = [name for name in names if not isinstance(state.facts.get(name), Equation)]
-    return [Premise(name, state.inequality(name, position=True).table) for name in found]
+    facts = [(name, state.inequality(name, position=True)) for name in found]
+    return [Premise(name, fact.table, fact.equal) for name, fact in facts]
 
 
 def meanings(state: State, tables: Iterable[Column]) -> list[Meaning]:

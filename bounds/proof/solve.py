@@ -16,13 +16,14 @@ from .candidates import Candidate, Parts, Written, deviations, meanings, pairing
 from .claims import Claim, Conclusion, Unsolved, Vanishes
 from .kernel import Alternatives, Assumed, Combine, Derivation, Linear, Loop, Plan, Reader, Step
 from .kernel.derivation import begin, checked_line, reading
-from .kernel.facts import Fact, State
+from .kernel.facts import Fact, Moment, State, phases_of
 from .kernel.loop import BEFORE, settled
 from .kernel.problem import left_side, right_side
 from .kernel.region import Region
 from .kernel.scalars import Atom, Inner, One
 from .kernel.signomial import ONE, ZERO, ProofError, Signomial
 from .linear import Column, NotSolved, Point, Profile, profile, solution
+from .propose import reasons_at
 
 
 def solved(plan: Plan, theorem: Any, label: str) -> Plan:
@@ -129,15 +130,64 @@ class Solver:
     def combination(self, claim: Claim) -> tuple[Combine, Fact, tuple[Step, ...]]:
         """The claim with multipliers, what the kernel makes of it, and the meanings of quantities that have to stand before it.
 
-        Tried are the reasons as they are given, then also the meanings of the quantities, then also Jensen's inequality.
-
         Raises:
-            ProofError: no multipliers were found that the kernel accepts.
+            ProofError: no multipliers were found that the kernel accepts; it names earlier steps that would close the claim.
         """
-        state = self.state
-        if unknown := [name for name in (*claim.by, *dict(claim.given)) if name not in state.facts]:
+        if unknown := [name for name in (*claim.by, *dict(claim.given)) if name not in self.state.facts]:
             raise NotSolved(f"{unknown[0]}: no such step before this one")
         self.written.read(claim)
+        try:
+            return self._by_its_reasons(claim)
+        except ProofError as error:
+            if not (missing := self.missing(claim)):
+                raise
+            steps = " and ".join(repr(name) for name in missing)
+            raise NotSolved(f"{error}; it follows with {steps} among its reasons") from None
+
+    def missing(self, claim: Claim) -> tuple[str, ...]:
+        """Earlier steps with which a claim follows that does not follow from its reasons; none where no such steps were found.
+
+        Tried is each step by itself, the latest first, then those that a linear program takes at a point of the region; before and
+        after the reasons that are given, as the solver heeds their order. A step that holds at fewer times than these is not tried.
+        """
+        facts = self.state.facts
+        given = {*claim.by, *dict(claim.given)}
+        times = phases_of([facts[name] for name in given])
+        others = [
+            name
+            for name, fact in reversed(facts.items())
+            if name not in given and not isinstance(fact, Moment) and _covers(fact.phases, times)
+        ]
+        chosen = next(((name,) for name in others if self._follows(claim, (name,))), ())
+        return chosen or self._missing_together(claim, others)
+
+    def _missing_together(self, claim: Claim, others: Sequence[str]) -> tuple[str, ...]:
+        point = next(iter(self.state.points), None)
+        if point is None:
+            return ()
+        for goal, candidates in self._systems(replace(claim, by=(*claim.by, *others))):
+            rows = dict.fromkeys(atom for column in (goal, *(c.column for c in candidates)) for atom in column)
+            tight = [atom for atom in rows if claim.equal or not self.state.nonnegative_atom(atom)]
+            chosen = reasons_at(point, goal, candidates, tight, others)
+            if chosen and self._follows(claim, chosen):
+                for name in chosen:
+                    fewer = tuple(other for other in chosen if other != name)
+                    chosen = fewer if self._follows(claim, fewer) else chosen
+                return chosen
+        return ()
+
+    def _follows(self, claim: Claim, more: Sequence[str]) -> bool:
+        for reasons in ((*claim.by, *more), (*more, *claim.by)):
+            try:
+                self._by_its_reasons(replace(claim, by=reasons))
+            except ProofError:
+                continue
+            return True
+        return False
+
+    def _systems(self, claim: Claim) -> Iterator[tuple[Column, list[Candidate]]]:
+        """What is to be added up, and what may be: the reasons, then also the meanings of quantities, then also Jensen's inequality."""
+        state = self.state
         goal: Column = state.form(claim.left - claim.right)
         for premise, (_, factor) in zip(premises(state, dict(claim.given)), claim.given, strict=True):
             goal = _less(goal, premise.column, factor)
@@ -145,11 +195,14 @@ class Solver:
         opened = meanings(state, [goal, *(c.column for c in known)])
         jensen = squares(state, deviations(claim.left))
         extras: list[tuple[Candidate, ...]] = [(), tuple(opened), tuple(jensen), (*opened, *jensen)]
-        failure: ProofError = NotSolved("no reason is given")
         for more in dict.fromkeys(extras):
             candidates: list[Candidate] = [*known, *more]
             tables = [goal, *(c.column for c in candidates)]
-            candidates += pairings(state, self.written, claim.by, tables)
+            yield goal, [*candidates, *pairings(state, self.written, claim.by, tables)]
+
+    def _by_its_reasons(self, claim: Claim) -> tuple[Combine, Fact, tuple[Step, ...]]:
+        failure: ProofError = NotSolved("no reason is given")
+        for goal, candidates in self._systems(claim):
             try:
                 return self._tried(claim, goal, candidates)
             except ProofError as error:
@@ -208,6 +261,11 @@ class Solver:
 
 def _does_not_follow(found: Profile) -> NotSolved:
     return NotSolved(f"does not follow; left over: {', '.join(repr(row) for row in found.failed)}")
+
+
+def _covers(phases: frozenset[str] | None, others: frozenset[str] | None) -> bool:
+    """Whether what holds at the first steps holds at the others; None is the whole run."""
+    return phases is None if others is None else phases is not None and phases >= others
 
 
 def _less(table: Column, other: Column, factor: Signomial) -> Column:

@@ -25,9 +25,10 @@ a, b, c = parameter("a"), parameter("b"), parameter("c", positive=False)
 
 
 def written(name: str = LOCAL_SGD):
-    """A derivation of the baselines as its author wrote it."""
+    """A derivation as its author wrote it."""
     theorem = get_theorem(name)
-    return theorem, dict(baselines.DERIVATIONS)[name.partition(".")[2]](Reader(theorem, theorem.statement()))
+    paper = get_paper(name.partition(".")[0])
+    return theorem, paper.derivations[name](Reader(theorem, theorem.statement()))
 
 
 def with_step(plan, name, **changes):
@@ -135,6 +136,36 @@ def test_what_does_not_follow_is_said():
     assert "wished for: no such step before this one" in refusal(missing, theorem)
     loose = with_step(plan, "growth", right=quantity("X"))
     assert "step growth: " in refusal(loose, theorem)
+
+
+REASONS = [
+    (key, step.name, reason)
+    for key in (LOCAL_SGD, "library.sgd_strongly_convex")
+    for step in written(key)[1].steps
+    if isinstance(step.rule, Claim)
+    for reason in step.rule.by
+]
+
+
+@pytest.mark.parametrize(("key", "step", "reason"), REASONS)
+def test_a_reason_that_was_forgotten_is_proposed(key, step, reason):
+    theorem, plan = written(key)
+    claim = next(each.rule for each in plan.steps if each.name == step)
+    less = with_step(plan, step, by=tuple(name for name in claim.by if name != reason))
+    assert f"it follows with {reason!r} among its reasons" in refusal(less, theorem)
+
+
+def test_all_reasons_that_were_forgotten_are_proposed_and_no_more():
+    theorem, plan = written()
+    claim = next(step.rule for step in plan.steps if step.name == "descent")
+    found = refusal(with_step(plan, "descent", by=claim.by[:-2]), theorem)
+    assert f"it follows with {claim.by[-2]!r} and {claim.by[-1]!r} among its reasons" in found
+
+
+def test_nothing_is_proposed_for_a_claim_that_says_too_much():
+    theorem, plan = written()
+    bias = next(step.rule for step in plan.steps if step.name == "bias")
+    assert "it follows with" not in refusal(with_step(plan, "bias", right=bias.right * Fraction(1, 2)), theorem)
 
 
 def test_an_equation_that_does_not_follow():
