@@ -45,6 +45,10 @@ class CompressedSGD(Method):
     ratio: int
     b: int = 1
 
+    @property
+    def constants(self) -> Mapping[str, float]:
+        return {"compression_variance": self.ratio - 1}
+
     def init(self, problem: Any, start: Start, draws: Draws) -> State:
         return State(x=start.models(problem, draws))
 

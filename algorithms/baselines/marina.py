@@ -59,6 +59,10 @@ class MARINA(Method):
     b: int = 1
     oracle: str = choice("sample", "exact")
 
+    @property
+    def constants(self) -> Mapping[str, float]:
+        return {"compression_variance": self.ratio - 1}
+
     def init(self, problem: Any, start: Start, draws: Draws) -> MARINAState:
         if bool((self.p > 1).any()) if isinstance(self.p, Tensor) else self.p > 1:
             raise ValueError(f"{self.name}: p must be a probability, at most 1; got {self.p!r}")

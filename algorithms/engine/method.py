@@ -180,6 +180,11 @@ class Method(ABC):
         """The largest step size of a method whose models are means of models that step along gradients of samples; None for others."""
         return None
 
+    @property
+    def constants(self) -> Mapping[str, float]:
+        """Quantities of the method itself, such as the relative variance of its compressor, with their values."""
+        return {}
+
     def __post_init__(self) -> None:
         for declared in fields(self):
             if isinstance(getattr(self, declared.name), list | tuple):

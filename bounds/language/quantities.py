@@ -425,10 +425,10 @@ _noise(
     bounds=Form(START, "maximiser"),
 )
 # --- what a method is built on: no problem certifies these
-_noise(
+_hyper(
     "compression_variance",
     "relative variance omega of an unbiased compressor: E||C(x) - x||^2 <= omega ||x||^2",
-    ONE,
+    domain=NONNEGATIVE,
     bounds=Form(RELATIVE_VARIANCE, "compressor"),
 )
 _constant(

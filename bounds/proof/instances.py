@@ -131,10 +131,17 @@ class Functions:
     """Concrete functions for the declarations of a setting; `shapes` by name, an operator has that of its map.
 
     `sets`: name of the weights of a random set -> all sets, of which the sample gives the number.
+    `compression`: c, where a compressor makes (1 + c w) v of v with its sample w.
     """
 
-    def __init__(self, setting: Setting, shapes: Mapping[str, Shape], sets: Mapping[str, Sets] | None = None):
-        self.setting, self.shapes, self.sets = setting, shapes, sets or {}
+    def __init__(
+        self,
+        setting: Setting,
+        shapes: Mapping[str, Shape],
+        sets: Mapping[str, Sets] | None = None,
+        compression: fmpq = ONE,
+    ):
+        self.setting, self.shapes, self.sets, self.compression = setting, shapes, sets or {}, compression
 
     def _strength(
         self,
@@ -166,6 +173,9 @@ class Functions:
             return self._minimiser()
         if function in self.sets:
             return self._weights(self.sets[function], samples[0])
+        if declared.role == "compressor":
+            drawn = _arrays(samples)
+            return plus(point, self._changed(point, drawn[0])) if drawn else point
         shape = self.shapes[function]
         z = turned(shape.before, point)
         if not isinstance(declared.space, str):
@@ -185,6 +195,11 @@ class Functions:
             shift = self._strength(shape.offset, shape.nu, samples, i)
             found.append(total([curved, straight, shift]))
         return tuple(found)
+
+    def _changed(self, vector: Vector, sample: Component) -> Vector:
+        """What a compressor adds to a vector."""
+        factor = scaled(self.compression, sample)
+        return tuple(times(x, factor) for x in vector)
 
     def _minimiser(self) -> Vector:
         """Where the mean gradient of the clients' losses is 0: in the core, where the bump is straight."""

@@ -131,7 +131,13 @@ class Style:
             "rounds": Fraction(self.horizon, self.period),
             "failure_probability": Fraction(1, 4),
             "participation": Fraction(self.clients - self.left_out, self.clients),
+            "compression_variance": self.compression**2,
         }
+
+    @property
+    def compression(self) -> Fraction:
+        """c, where a compressor makes (1 + c w) v of v, for a sample w with mean 0 and variance 1."""
+        return Fraction(1, 2) if self.multiplicative else Fraction(1)
 
     def seeded(self, seed: int) -> Style:
         """Another draw of what is random, with steps as long as the conditions allow."""
@@ -235,8 +241,8 @@ class _Maker:
             return "draw"
         if function.name in self.weights:
             return "weights"
-        if function.role == "minimiser":
-            return "minimiser"
+        if function.role in ("minimiser", "compressor"):
+            return function.role
         if not isinstance(function.space, str):
             return "operator"
         others = (f for f in self.setting.functions if f.role != "minimiser")
@@ -410,7 +416,8 @@ class _Maker:
     ) -> Run:
         style, state = self.style, self.progress.state
         every = tuple(combinations(range(style.clients), style.clients - style.left_out))
-        functions = Functions(self.setting, _by_name(self), dict.fromkeys(self.weights, every))
+        sets = dict.fromkeys(self.weights, every)
+        functions = Functions(self.setting, _by_name(self), sets, rational(style.compression))
         drawn = {source for name in self.weights for source in self.setting.function(name).sources}
         laws = {
             source: [(rational(Fraction(1, len(every))), rational(i)) for i in range(len(every))] for source in drawn
@@ -576,7 +583,7 @@ def _bits(style: Style, setting: Setting) -> int:
 
 def _by_name(maker: _Maker) -> dict[str, Shape]:
     differentiated = "inner" if "inner" in maker.shapes else "plain"
-    roles = {name: role for name, role in maker.role_of.items() if role not in ("draw", "weights", "minimiser")}
+    roles = {name: role for name, role in maker.role_of.items() if role == "operator" or role not in NO_SHAPE}
     return {name: maker.shapes[differentiated if role == "operator" else role] for name, role in roles.items()}
 
 
@@ -774,7 +781,7 @@ def name_of(value: Signomial) -> Param:
     return param
 
 
-NO_SHAPE = ("operator", "draw", "weights", "minimiser")
+NO_SHAPE = ("operator", "draw", "weights", "minimiser", "compressor")
 
 
 def _with_sizes(progress: Progress, run: Run) -> Run:

@@ -112,6 +112,17 @@ PROBABLE = (
     ),
 )
 
+COMPRESSED = (
+    _on(HUBER, {"eta": R(1, 4), "b": 4, "omega": 1}, "equal clients, half of the entries", (40, 80)),
+    _on(
+        "federated_heterogeneous",
+        {"eta": R(1, 4), "b": 4, "omega": 3},
+        "clients that differ, a quarter of the entries",
+        (40, 80),
+    ),
+    _on(NOISY, {"eta": R(1, 8), "b": 8, "omega": 7}, "noise, an eighth of the entries", (100, 200)),
+)
+
 RUNS = Runs(
     instances={
         "library.sgd_convex": CONVEX,
@@ -129,5 +140,6 @@ RUNS = Runs(
         "library.gd_pl": EXACT_GROWING,
         "library.local_sgd_pl": LOCAL,
         "library.local_sgd_strongly_convex": LOCAL_TANGENT,
+        "library.compressed_sgd": COMPRESSED,
     }
 )

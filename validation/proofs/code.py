@@ -150,7 +150,11 @@ class Beside:
         numbers = {p.name: int(v) if p.count else float(v) for p, v in point if v.denominator == 1 or not p.count}
         start = problem.values.floats(run.variable(code.model, 0))
         given = problem.values.floats(run.variable(code.embedding, -1))[0, 0] if code.embedding else None
-        draws = Draws(problem.clients, chosen=problem.chosen if code.sets else None)
+        draws = Draws(
+            problem.clients,
+            chosen=problem.chosen if code.sets else None,
+            kept=problem.kept if "kept" in code.samples else None,
+        )
         method = code.build(SimpleNamespace(**numbers))
         found = walk(method, problem, STEPS, PATHS, start=Start(x=start[0, 0], y=given), draws=cast(Any, draws))
         return tuple(found)
@@ -199,13 +203,16 @@ def _named_method(theorem: Theorem, progress: Progress) -> Code | None:
     build, setting = build_of(theorem), progress.derivation.setting
     symbols = theorem.statement(progress.label).symbols
     roles: dict[str, str] = {}
-    for function in (each for each in setting.functions if each.role != "minimiser"):
+    compressors = [each for each in setting.functions if each.role == "compressor"]
+    for function in (each for each in setting.functions if each.role not in ("minimiser", "compressor")):
         operator = not isinstance(function.space, str)
         plain = function.space == function.domain
         role = "jacobian" if operator else "gradient" if plain else "outer" if is_outer(function) else "inner"
         roles.setdefault(role, function.name)
     own = [v.name for v in setting.variables if v.equations and v.space == "x"]
-    everything = dict.fromkeys(("sample", "outer", "inner"), setting.source_names)
+    kept = tuple(source for each in compressors for source in each.sources)
+    drawn = tuple(name for name in setting.source_names if name not in kept)
+    samples = {**dict.fromkeys(("sample", "outer", "inner"), drawn), **({"kept": kept} if kept else {})}
     if not own:
         return None
     return Code(
@@ -213,6 +220,6 @@ def _named_method(theorem: Theorem, progress: Progress) -> Code | None:
         theorem.problem,
         {own[0]: models},
         roles,
-        everything,
+        samples,
         model=own[0],
     )

@@ -62,11 +62,18 @@ class Draws:
     clients: int
     t: int = 0
     chosen: Callable[[int], torch.Tensor] | None = None
+    kept: Callable[[str, int], torch.Tensor] | None = None
     runs: int = PATHS
     seed_indices: tuple[int, ...] = tuple(range(PATHS))
 
     def at(self, t: int) -> Draws:
         return replace(self, t=t)
+
+    def signs(self, purpose: str, size: int) -> torch.Tensor:
+        """What a compressor adds to each coordinate, as a multiple of it, at this step: (runs, clients, 2)."""
+        if self.kept is None:
+            raise OtherSampleError(f"{purpose}: the derivation has no compressor")
+        return self.kept(purpose, self.t)
 
     def subset(self, purpose: str, size: int) -> torch.Tensor:
         """The clients of the round that begins at this step as a mask, (runs, clients)."""
@@ -165,6 +172,13 @@ class Oracles:
         sets = self.run.problem.sets[self.code.sets]  # type: ignore[attr-defined]
         rows = [[float(client in sets[int(number.p)]) for client in range(self.clients)] for number in numbers]
         return torch.tensor(rows, dtype=torch.float64)
+
+    def kept(self, purpose: str, t: int) -> torch.Tensor:
+        """The samples of the compressor at a step; a method with the ratio 2 draws once, "kept 0"."""
+        expect(purpose == "kept 0", f"{purpose}: the derivation has no such sample")
+        (source,) = self.code.samples["kept"]
+        drawn = self.run.sample(source, t)
+        return self.values.floats((drawn, drawn))
 
     # --- what methods call ---
 

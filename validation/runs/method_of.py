@@ -44,7 +44,23 @@ def build_of(theorem: Theorem, given: Given | None = None) -> Build:
         raise InputError(f"{theorem.id}: declares no method to run; give one, or a table [method] with its name")
     owner = given or get_method(call.name, call.code)  # type: ignore[union-attr]
     formulas, options = (dict(call.values), dict(call.options)) if call else ({}, {})
-    return lambda values: owner(**_hyperparameters(theorem, owner, formulas, values), **options)
+
+    def build(values: Mapping[str, float]) -> Method:
+        method = owner(**_hyperparameters(theorem, owner, formulas, values), **options)
+        _check_constants(theorem, method, values)
+        return method
+
+    return build
+
+
+def _check_constants(theorem: Theorem, method: Method, values: Mapping[str, float]) -> None:
+    """Raises where a symbol is smaller than the constant of the method that it bounds."""
+    for binding in theorem.notation:
+        value = method.constants.get(binding.quantity.name)
+        if value is not None and values.get(binding.name, value) < value:
+            raise InputError(
+                f"{binding.name}: {method.name} has a {binding.quantity.name} of {value:g}, got {values[binding.name]:g}"
+            )
 
 
 def _hyperparameters(

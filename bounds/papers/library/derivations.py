@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from functools import partial
 
-from ...proof.author import Derivation, Reader, Signomial, Var, quantity, sq, value
-from ...proof.tactics import Sgd, unlike_descent, unlike_rounds
+from ...proof.author import Derivation, Proof, Reader, Signomial, Var, quantity, sq, value
+from ...proof.tactics import Sgd, smooth_descent, unlike_descent, unlike_rounds
 
 X, AFTER = Var("x"), Var("x", 1)
 
@@ -307,6 +307,62 @@ def local_sgd_strongly_convex(s: Reader) -> Derivation:
     return proof.qed(*reasons, metric="gap", model="x", inside={"eta": Fraction(1, 4)})
 
 
+def compressed_sgd(s: Reader) -> Derivation:
+    """Section 9: the compressors' errors are independent, and as large as the gradients that they change."""
+    proof = Proof(s, time="independence")
+    clients, batch = proof.clients(s.N), proof.batch("i", s.b, "independence")
+    proof.source("xi", "n i", "independence")
+    proof.source("kept", "n", "independence")
+    dF = proof.function("dF", "x -> x", "xi", role="local_gradient", mean_per="n")
+    C = proof.function("C", "x -> x", "kept", role="compressor")
+    own = batch(dF(X, 0))
+    direction, gradient = clients(C(own, 0)), clients(dF(X))
+    proof.variable("x", "x", every=X - s.eta * direction)
+    proof.free("p r", "x")
+    proof.objective("F", lambda point: clients(dF(point)), "smoothness")
+    proof.quantity("gradient", sq(gradient))
+    proof.quantity("F", value("F", X))
+    unbiased = proof.bound("omega", C(own), name="unbiased")
+    proof.mean(unbiased, "n")
+    independence = proof.independent(dF(X, 0) - dF(X), "i"), proof.independent(batch(dF(X, 0) - dF(X)), "n")
+    noise = proof.bound("sigma", dF(X, 0))
+    proof.claim(
+        "sent",
+        sq(own) <= quantity("gradient") + s.zeta**2 + s.sigma**2 / s.b,
+        independence[0],
+        noise,
+        proof.bound("zeta", dF(X)),
+        why="noise has mean 0, and so has the distance from the mean over the clients",
+    )
+    compressed = s.omega * (quantity("gradient") + s.zeta**2 + s.sigma**2 / s.b) / s.N
+    proof.claim(
+        "noise",
+        sq(direction - gradient) <= compressed + s.sigma**2 / (s.N * s.b),
+        *independence,
+        noise,
+        proof.independent(C(own, 0) - C(own), "n", "xi", name="independence of the compressors"),
+        proof.bound("omega", C(own, 0), name="compressed"),
+        "unbiased, mean",
+        "sent",
+        unbiased,
+    )
+    proof.bound("L_bar", *proof.points, of="F", name="smooth")
+    proof.update("x", name="mean")
+    smooth_descent(
+        proof,
+        s.eta,
+        s.L_bar,
+        X,
+        AFTER,
+        ((1 + s.omega) * s.sigma**2 / s.b + s.omega * s.zeta**2) / s.N,
+        0 * s.eta,
+        "mean",
+        "noise",
+        "unbiased, mean",
+    )
+    return proof.qed("descent, summed", "infimum", metric="gradient", model="x", inside={"eta": Fraction(1, 2)})
+
+
 DERIVATIONS = (
     ("sgd_convex", sgd_convex),
     ("sgd_convex_distance", sgd_convex_distance),
@@ -323,6 +379,7 @@ DERIVATIONS = (
     ("local_sgd_pl", local_sgd_pl),
     ("sgd_probable", sgd_probable),
     ("local_sgd_strongly_convex", local_sgd_strongly_convex),
+    ("compressed_sgd", compressed_sgd),
 )
 SHARPENED = (
     ("sgd_convex", sgd_convex_sharpened),

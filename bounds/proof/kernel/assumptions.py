@@ -689,6 +689,36 @@ class RandomSet(Axiom):
         return used
 
 
+@dataclass(frozen=True)
+class Compressor(Axiom):
+    """E_w C(v; w) = v and E||C(v; w) - v||^2 <= c ||v||^2 for a vector v that does not depend on the sample w, whatever else it
+    depends on. The sample is that of the compressor alone.
+
+    Terms: C(v; .) for the first, C(v; w) for the second.
+    """
+
+    function: str
+    constant: Signomial
+
+    def instance(self, state: State, terms: tuple[Term, ...]) -> Fact:
+        self._declared(state)
+        (app,) = _apps(state, self.function, terms, 1)
+        vector, uses = app.argument, frozenset({self.assumption})
+        if app.samples == (None,):
+            return Equation(state.algebra.normal(app - vector), EVERY, uses, f"{app!r} = {vector!r}")
+        _new_to(state, _drawn(state, app), [vector], "the variance of a compressor")
+        return inequality(state, sq(app - vector), self.constant * sq(vector), uses)
+
+    def _declared(self, state: State) -> None:
+        """Raises where the declarations are not those of a compressor."""
+        function = state.setting.function(self.function)
+        if function.domain != function.space or function.label or len(function.sources) != 1:
+            raise ProofError(f"{self.function}: wanted a map of one space into itself, with one sample")
+        (source,) = function.sources
+        if sum(source in other.sources for other in state.setting.functions) != 1:
+            raise ProofError(f"{source} stands for the choice of the compressor alone")
+
+
 def _same_quotient(above: Signomial, below: Signomial, numerator: Signomial, denominator: Signomial) -> bool:
     """Whether both parts of a quotient are those of another one times one positive factor."""
     if not (above and below and numerator and denominator):
@@ -749,5 +779,6 @@ KINDS = (
     StartValue,
     LowerBound,
     RandomSet,
+    Compressor,
 )
 __all__ = ["KINDS", "free_point", "gradient_at", "sure_bound", *(kind.__name__ for kind in KINDS)]

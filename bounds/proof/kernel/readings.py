@@ -18,6 +18,7 @@ from .assumptions import (
     Axiom,
     Bounded,
     CentralDifference,
+    Compressor,
     Convexity,
     Declared,
     DifferenceVariance,
@@ -214,6 +215,8 @@ class Reading:
                 return LowerBound(entry, self._value(of), c)
             case bounding.DISTANCE:
                 return StartValue(entry, self._distance(of), c**2)
+            case bounding.RELATIVE_VARIANCE:
+                return Compressor(entry, of, c)
             case bounding.STRONG_CONVEXITY:
                 return StrongConvexity(entry, of, c)
             case bounding.POLYAK_LOJASIEWICZ:

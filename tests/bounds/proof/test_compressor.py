@@ -1,0 +1,154 @@
+"""What a compressor sends: what the kernel refuses, what is true by enumeration, and a theorem that rests on it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import sympy as sp
+from fedco.bounds import get_theorem
+from fedco.bounds.language.reading import InputError
+from fedco.bounds.proof.derivations import derivation
+from fedco.bounds.proof.finite import LAW
+from fedco.bounds.proof.instances import Functions
+from fedco.bounds.proof.kernel import (
+    App,
+    Assume,
+    Compressor,
+    Function,
+    IndependentMean,
+    Index,
+    Known,
+    ProofError,
+    Setting,
+    Source,
+    Var,
+    Variable,
+    parameter,
+    sq,
+)
+from fedco.bounds.proof.kernel.facts import Equation, State
+from fedco.bounds.proof.kernel.region import Region
+from fedco.bounds.proof.mutation import with_statement
+from fedco.validation.runs.method_of import build_of
+from flint import fmpq
+
+N, T, OMEGA = parameter("n", count=True), parameter("T", count=True), parameter("omega", positive=False)
+X = Var("x")
+OWN = frozenset({"i"})
+SENT = Function("C", "x", "x", ("kept",), OWN, OWN, role="compressor")
+NOISY = Function("f", "x", "x", ("z",), OWN, OWN)
+
+
+def state(sent=SENT, noisy=NOISY, over=("i",), axiom=None):
+    sources = (Source("kept", over, "drawn"), Source("z", ("i",), "drawn"))
+    variables = (Variable("x", "x", OWN), Variable("y", "y"))
+    setting = Setting((Index("i", N),), sources, (sent, noisy), variables)
+    return State(setting, {}, {"C": axiom or Compressor("drawn", "C", OMEGA)}, Region({}), T, N)
+
+
+def sent(vector, step=0):
+    return App("C", vector, (step,))
+
+
+def said(term, **changes):
+    return Assume("C", (term,)).apply(state(**changes))
+
+
+def test_its_mean_is_the_vector_and_its_variance_is_relative():
+    noisy = App("f", X, (0,))
+    mean, variance = said(sent(noisy, None)), said(sent(noisy))
+    assert isinstance(mean, Equation) and mean.uses == {"drawn"}
+    wanted = state().form(sq(sent(noisy) - noisy) - OMEGA * sq(noisy))
+    assert variance.table == wanted and not variance.equal
+
+
+REFUSED = {
+    "depends on the sample": [{"term": sent(sent(X))}, {"term": sent(App("f", sent(X), (0,)))}],
+    "the compressor alone": [{"noisy": replace(NOISY, sources=("z", "kept"))}],
+    "one space into itself": [
+        {"sent": replace(SENT, domain="y")},
+        {"sent": replace(SENT, sources=("kept", "z"))},
+        {"sent": replace(SENT, sources=()), "term": App("C", X, ())},
+    ],
+    "no value of C": [{"term": App("f", X, (0,))}],
+}
+
+
+@pytest.mark.parametrize(("reason", "changes"), [(reason, each) for reason, rows in REFUSED.items() for each in rows])
+def test_what_is_no_compressor_is_refused(reason, changes):
+    with pytest.raises(ProofError, match=reason):
+        said(**{"term": sent(X), **changes})
+
+
+def averaged(**changes):
+    """What independence over the clients says of the compressors' errors."""
+    return IndependentMean(sent(X) - sent(X, None), "i", Known.before(["kept", "z"]), False).apply(state(**changes))
+
+
+def test_one_choice_for_all_clients_is_not_averaged():
+    """Without a choice of its own for every client the errors do not cancel."""
+    assert averaged().equal
+    with pytest.raises(ProofError, match="the same for all values of i"):
+        averaged(over=())
+
+
+@pytest.mark.parametrize("c", [fmpq(1), fmpq(1, 2), fmpq(3)])
+def test_the_compressor_of_the_instances_attains_both(c):
+    """(1 + c w) v with the law of the samples: mean v, variance c^2 |v|^2."""
+    functions, v = Functions(state().setting, {}, compression=c), (fmpq(3), fmpq(-2))
+    point = tuple(np.array([x], dtype=object) for x in v)
+    rows = [(p, functions.apply("C", point, (np.array([w], dtype=object),))) for p, w in LAW]
+    for i, x in enumerate(v):
+        assert sum(p * row[i].item() for p, row in rows) == x
+    square = sum(p * sum((row[i].item() - x) ** 2 for i, x in enumerate(v)) for p, row in rows)
+    assert square == c**2 * sum(x**2 for x in v)
+    assert functions.apply("C", point, (0,)) == point
+
+
+# --- the theorem that rests on it ---------------------------------------------------------------------------------------
+
+COMPRESSED = get_theorem("library.compressed_sgd")
+
+
+@pytest.mark.parametrize(
+    ("term", "formula"),
+    [
+        ("variance", "L_bar*eta*sigma**2/(N*b)"),
+        ("variance", "(1 + omega/2)*L_bar*eta*sigma**2/(N*b)"),
+        ("heterogeneity", "omega*L_bar*eta*zeta**2/N**2"),
+        ("heterogeneity", "0"),
+    ],
+)
+def test_a_stronger_statement_does_not_follow(term, formula):
+    statement = COMPRESSED.statement()
+    terms = tuple(
+        replace(each, expr=sp.sympify(formula, {b.name: b.symbol for b in COMPRESSED.notation}))
+        if each.name == term
+        else each
+        for each in statement.terms
+    )
+    theorem = with_statement(COMPRESSED, replace(statement, terms=terms))
+    with pytest.raises(ProofError, match="the statement"):
+        derivation(theorem)
+
+
+def test_a_longer_step_does_not_follow():
+    statement = COMPRESSED.statement()
+    (condition,) = statement.conditions
+    theorem = with_statement(
+        COMPRESSED, replace(statement, conditions=(replace(condition, right=condition.right * 2),))
+    )
+    with pytest.raises(ProofError, match="descent"):
+        derivation(theorem)
+
+
+def test_the_method_has_the_variance_that_the_theorem_speaks_of():
+    numbers = {"eta": 0.1, "b": 1, "omega": 3.0, "N": 4, "T": 10}
+    assert build_of(COMPRESSED)(numbers).constants == {"compression_variance": 3}
+    wrong = replace(
+        COMPRESSED, method=replace(COMPRESSED.method, values={**COMPRESSED.method.values, "ratio": sp.Integer(8)})
+    )
+    with pytest.raises(InputError, match="omega: compressed_sgd has a compression_variance of 7, got 3"):
+        build_of(wrong)(numbers)
