@@ -521,6 +521,7 @@ SQUARES: Mapping[str | Form, tuple[str, Callable[[Shape], fmpq]]] = {
     "objective_smoothness": ("plain", lambda s: gradient_slope(s, mean=True)),
     "strong_convexity": ("plain", lambda s: gradient_growth(s, flat=False)),
     "polyak_lojasiewicz": ("plain", lambda s: gradient_growth(s, flat=True)),
+    "local_sample_smoothness": ("plain", jacobian_size),
     "local_gradient_noise": ("plain", value_noise),
     "local_gradient_bound": ("plain", gradient_size),
     "local_gradient_heterogeneity": ("plain", lambda s: gradient_heterogeneity(s, worst=False)),

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from functools import partial
 
+from ...language.bounding import SAMPLE
 from ...proof.author import Derivation, Proof, Reader, Signomial, Var, quantity, sq, value
-from ...proof.tactics import Sgd, smooth_descent, unlike_descent, unlike_rounds
+from ...proof.tactics import Sgd, smooth_descent, smooth_mean, unlike_descent, unlike_rounds
 
 X, AFTER = Var("x"), Var("x", 1)
 
@@ -363,6 +364,82 @@ def compressed_sgd(s: Reader) -> Derivation:
     return proof.qed("descent, summed", "infimum", metric="gradient", model="x", inside={"eta": Fraction(1, 2)})
 
 
+def storm(s: Reader) -> Derivation:
+    """Section 10: F plus eta/(2 alpha) times the error of the estimate."""
+    proof = Proof(s, time="independence")
+    clients, batch = proof.clients(s.N), proof.batch("i", s.b, "independence", first=s.B)
+    proof.source("xi", "n i", "independence")
+    dF = proof.function("dF", "x -> x", "xi", role="local_gradient", mean_per="n")
+    D, used, before = Var("d"), Var("d", 1), Var("x", -1)
+    drawn, gradient, kept = dF(X, 0), clients(dF(X)), 1 - s.alpha
+    proof.variable(
+        "d",
+        "x",
+        first=clients(batch(drawn)),
+        later=kept * D + clients(batch(drawn - kept * dF(before, 0))),
+    )
+    proof.variable("x", "x", every=X - s.eta * used)
+    proof.free("p r", "x")
+    proof.objective("F", lambda point: clients(dF(point)), "smoothness")
+    proof.quantity("F", value("F", X))
+    proof.quantity("gradient", sq(gradient))
+    error, length = proof.quantity("E", sq(used - gradient)), proof.quantity("S", sq(used))
+    smooth_mean(proof, clients, dF, s.L_s, proof.bound("L_s", *map(dF, proof.points)))
+    proof.smooth("F", "smooth", s.L_s, X, AFTER)
+    proof.update("x", name="step")
+    proof.claim(
+        "descent",
+        quantity("F", 1)
+        <= quantity("F") - s.eta / 2 * quantity("gradient") - (s.eta - s.L_s * s.eta**2) / 2 * length + s.eta / 2 * error,
+        "descent lemma",
+        "step",
+        why="-2<a, c> = ||a - c||^2 - ||a||^2 - ||c||^2",
+    )
+    noise, number = s.sigma**2, s.N * s.b
+    sigma = proof.bound("sigma", drawn)
+    proof.claim(
+        "first error",
+        error <= noise / (s.N * s.B),
+        proof.independent(drawn - dF(X), "i", first=True),
+        proof.independent(batch(drawn - dF(X)), "n", first=True),
+        sigma,
+        proof.update("d", "first local", name="d, first"),
+    )
+    moved = drawn - dF(before, 0)
+    change = moved - (dF(X) - dF(before))
+    fresh = s.alpha * (drawn - dF(X)) + kept * change
+    proof.claim(
+        "fresh",
+        sq(fresh) <= 2 * s.alpha**2 * noise + 2 * s.L_s**2 * sq(X - before),
+        given={sigma: 2 * s.alpha**2, proof.bound("L_s", drawn, dF(before, 0), per=SAMPLE): 2 * kept**2},
+        squares=(s.alpha * (drawn - dF(X)) - kept * change, dF(X) - dF(before), X - before),
+        why="||a + c||^2 <= 2 ||a||^2 + 2 ||c||^2; a variance is at most a second moment",
+    )
+    proof.claim(
+        "error",
+        error <= kept * sq(D - clients(dF(before))) + (2 * s.alpha**2 * noise + 2 * s.L_s**2 * sq(X - before)) / number,
+        proof.independent(fresh, "i"),
+        proof.independent(batch(fresh), "n"),
+        proof.update("d", name="d, later"),
+        given={"fresh": 1 / number},
+        squares=(D - clients(dF(before)),),
+        why="fresh errors are orthogonal to the error before",
+    )
+    proof.later("error")
+    proof.claim(
+        "potential",
+        quantity("F", 1) + s.eta / (2 * s.alpha) * quantity("E", 1)
+        <= quantity("F") + s.eta / (2 * s.alpha) * error - s.eta / 2 * quantity("gradient") + s.alpha * s.eta * noise / number,
+        "step",
+        given={"descent": 1, "error, later": s.eta / (2 * s.alpha)},
+        why="4 eta^2 L_s^2 <= alpha N b",
+    )
+    proof.sum("potential")
+    proof.bound("F_gap", of="F", name="infimum")
+    start = proof.at_start("first error")
+    return proof.qed("potential, summed", "infimum", start, metric="gradient", model="x", inside={"eta": Fraction(1, 4), "alpha": Fraction(1, 2)})
+
+
 DERIVATIONS = (
     ("sgd_convex", sgd_convex),
     ("sgd_convex_distance", sgd_convex_distance),
@@ -380,6 +457,7 @@ DERIVATIONS = (
     ("sgd_probable", sgd_probable),
     ("local_sgd_strongly_convex", local_sgd_strongly_convex),
     ("compressed_sgd", compressed_sgd),
+    ("storm", storm),
 )
 SHARPENED = (
     ("sgd_convex", sgd_convex_sharpened),

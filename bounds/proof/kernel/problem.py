@@ -183,10 +183,15 @@ def _objective_gradient(reading: Reading, declared: Term, point: Term) -> None:
 
 
 def period(reading: Reading) -> Signomial:
-    """The number of local steps in a round: the symbol for it, which is what the theorem's method is given."""
+    """The number of local steps in a round: the symbol for it, which is what the theorem's method is given.
+
+    It is 1 where the statement does not speak of it, and the method is not given it.
+    """
     name, method = reading.symbol("communication_period"), reading.theorem.method
-    symbol = reading.theorem.notation[name].symbol if name else 1
-    for key, value in _periods_of(method).items():
+    symbol, given = reading.theorem.notation[name].symbol if name else 1, _periods_of(method)
+    if name not in reading.statement.symbols and symbol not in given.values():
+        name, symbol = "", 1
+    for key, value in given.items():
         if value != symbol:
             raise ProofError(f"{method.name} gets {key} = {value}, the statement's period is {name or 1}")
     if not name and any(_local(phases) for v in reading.setting.variables for phases, _ in v.equations):
