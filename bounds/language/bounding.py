@@ -305,6 +305,7 @@ SEPARATE = "independent kinds of samples"
 ONE_LAW = "one law of the samples"
 UNIFORM_SET = "uniform set of clients"
 STARTS = "start of the method"
+AT_ZERO = "start of the estimates at zero"
 DIFFERENTIABLE = "differentiable objective"
 SMOOTH_FUNCTIONS = "differentiable functions"
 SMOOTH_SAMPLES = "differentiable samples"
@@ -322,6 +323,7 @@ SAYINGS: Mapping[str, str] = {
     ONE_LAW: "all samples of a batch, or all places of a sample of clients, have one law",
     UNIFORM_SET: "a uniform set of the clients is drawn without replacement, independently of all else",
     STARTS: "where the variables of the method start",
+    AT_ZERO: "the variables of the method that are not its models are 0 before the first step",
     DIFFERENTIABLE: "the objective is differentiable, with the gradient that its formula gives",
     SMOOTH_FUNCTIONS: "the mean functions are differentiable as often as their bounds speak of",
     SMOOTH_SAMPLES: "every sample is differentiable as often as its bounds speak of",

@@ -28,6 +28,8 @@ def reasons_at(
 
     The rows of `tight` have to be met, the others may leave a nonnegative rest. Empty where that is not possible.
     """
+    if not candidates:
+        return ()
     columns = [c.column for c in candidates]
     try:
         tables = [{row: float(value.at(point)) for row, value in column.items()} for column in (goal, *columns)]

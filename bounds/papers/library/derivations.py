@@ -7,7 +7,8 @@ from fractions import Fraction
 from functools import partial
 
 from ...language.bounding import SAMPLE
-from ...proof.author import Derivation, Proof, Reader, Signomial, Var, quantity, sq, value
+from ...proof.author import Derivation, Proof, Reader, Signomial, Var, quantity, scalar, sq, value
+from ...proof.kernel.scalars import At
 from ...proof.tactics import Sgd, smooth_descent, smooth_mean, unlike_descent, unlike_rounds
 
 X, AFTER = Var("x"), Var("x", 1)
@@ -440,6 +441,95 @@ def storm(s: Reader) -> Derivation:
     return proof.qed("potential, summed", "infimum", start, metric="gradient", model="x", inside={"eta": Fraction(1, 4), "alpha": Fraction(1, 2)})
 
 
+def heavy_ball(s: Reader) -> Derivation:
+    """Section 11: F plus a multiple of the distance of (1 - beta) times the momentum from the gradient."""
+    proof = Proof(s, time="independence")
+    clients, batch = proof.clients(s.N), proof.batch("i", s.b, "independence")
+    proof.source("xi", "n i", "independence")
+    dF = proof.function("dF", "x -> x", "xi", role="local_gradient", mean_per="n")
+    M, used, before = Var("v"), Var("v", 1), Var("x", -1)
+    drawn, gradient, share, kept = dF(X, 0), clients(dF(X)), s.alpha, 1 - s.alpha
+    full = lambda point: clients(dF(point))
+    least = proof.minimiser()
+    proof.variable("v", "x", every=kept * M + clients(batch(drawn)))
+    proof.variable("x", "x", every=X - s.eta * used)
+    proof.free("p r", "x")
+    proof.objective("F", full, "smoothness")
+    gap = value("F", X) - value("F", least)
+    proof.quantity("gap", gap)
+    proof.quantity("F", value("F", X))
+    proof.quantity("gradient", sq(gradient))
+    error, length = proof.quantity("E", sq(share * used - gradient)), proof.quantity("S", sq(share * used))
+    proof.bound("L_bar", *proof.points, of="F", name="smooth")
+    proof.smooth("F", "smooth", s.L_bar, X, AFTER)
+    proof.update("x", name="step")
+    step = s.eta / share
+    proof.claim(
+        "descent",
+        quantity("F", 1)
+        <= quantity("F") - step / 2 * quantity("gradient") - (step - s.L_bar * step**2) / 2 * length + step / 2 * error,
+        "descent lemma",
+        "step",
+        why="-2<a, c> = ||a - c||^2 - ||a||^2 - ||c||^2",
+    )
+    proof.update("v", name="new momentum")
+    noise = s.sigma**2 / (s.N * s.b)
+    fresh = drawn - dF(X)
+    reasons = (proof.independent(fresh, "i"), proof.independent(batch(fresh), "n"), proof.bound("sigma", drawn))
+    proof.claim("noise", sq(clients(batch(fresh))) <= noise, *reasons)
+    proof.at("smooth", p=X, r=before)
+    here, away = share * M - full(before), full(before) - gradient
+    proof.claim(
+        "error",
+        error <= kept * sq(here) + kept**2 / share * s.L_bar**2 * sq(X - before) + share**2 * noise,
+        "new momentum",
+        given={"noise": share**2, "smooth, there": kept**2 / share},
+        squares=(share * here - kept * away,),
+        why="||beta (a + c)||^2 <= beta ||a||^2 + beta^2/(1 - beta) ||c||^2; fresh noise is orthogonal to both",
+    )
+    proof.later("error")
+    weight = step / (2 * share)
+    proof.claim(
+        "potential",
+        quantity("F", 1) + weight * quantity("E", 1)
+        <= quantity("F") + weight * error - step / 2 * quantity("gradient") + weight * share**2 * noise,
+        "step",
+        given={"descent": 1, "error, later": weight},
+        why="2 eta L_bar <= alpha^2",
+    )
+    proof.sum("potential")
+    proof.start("momentum", M)
+    proof.claim(
+        "first error",
+        error <= share**2 * noise + kept**2 * quantity("gradient"),
+        "new momentum",
+        "momentum",
+        given={"noise": share**2},
+    )
+    nearer = X - 1 / s.L_bar * gradient
+    lemma = proof.smooth("F", "smooth", s.L_bar, X, nearer)
+    proof.claim(
+        "slope", quantity("gradient") <= 2 * s.L_bar * quantity("gap"), proof.least("minimiser", nearer), lemma
+    )
+    proof.bound("F_gap", of="F", name="infimum")
+    proof.bound("F_gap", of="gap", name="start")
+    error_start, slope_start = proof.at_start("first error"), proof.at_start("slope")
+    proof.claim(
+        "first slope",
+        kept**2 * scalar(At("gradient")) <= kept**2 * share**2 / s.eta * s.F_gap,
+        given={slope_start: kept**2, "start": 2 * s.L_bar * kept**2},
+        certificates=(((s.F_gap / s.eta, ("weight", "weight", "step_size")),),),
+        why="2 eta L_bar <= alpha^2",
+    )
+    whole = 2 / (step * s.T)
+    return proof.qed(
+        given={"potential, summed": whole, "infimum": whole, error_start: whole * weight, "first slope": whole * weight},
+        metric="gradient",
+        model="x",
+        inside={"eta": Fraction(1, 16), "alpha": Fraction(1, 2)},
+    )
+
+
 DERIVATIONS = (
     ("sgd_convex", sgd_convex),
     ("sgd_convex_distance", sgd_convex_distance),
@@ -458,6 +548,7 @@ DERIVATIONS = (
     ("local_sgd_strongly_convex", local_sgd_strongly_convex),
     ("compressed_sgd", compressed_sgd),
     ("storm", storm),
+    ("heavy_ball", heavy_ball),
 )
 SHARPENED = (
     ("sgd_convex", sgd_convex_sharpened),

@@ -352,9 +352,14 @@ class Reading:
         """A start says where one variable of the method starts: together with others, at their mean, or with a drawn client.
 
         In a loop it may also be a function at another variable, since that is what the variable is (see `Delivery`).
+        A variable that is not the models may start at 0, where the list says so.
         """
-        self.says(item.assumption, bounding.STARTS)
         term: Sum = Algebra(self.setting).normal(item.term)
+        own = [node for _, node in term.parts if isinstance(node, Var) and self.setting.variable(node.name).equations]
+        if len(term.parts) == len(own) == 1 and own[0].name != self.model:
+            self.says(item.assumption, bounding.AT_ZERO)
+            return item
+        self.says(item.assumption, bounding.STARTS)
         if any(coefficient not in (ONE, -ONE) for coefficient, _ in term.parts) or not self._defines(term):
             raise ProofError(f"{item.term!r} = 0 does not say where a variable starts")
         return item
