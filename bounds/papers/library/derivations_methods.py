@@ -1,0 +1,206 @@
+"""The library's theorems on compressed gradients, variance reduction and momentum; docs/theory/library.md comments on them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from ...language.bounding import SAMPLE
+from ...proof.author import Derivation, Proof, Reader, Scalar, Signomial, Term, Var, quantity, scalar, sq, value
+from ...proof.kernel.scalars import At
+from ...proof.tactics import smooth_descent, smooth_mean
+
+X, AFTER, BEFORE = Var("x"), Var("x", 1), Var("x", -1)
+
+
+class OneModel:
+    """The problem, with a model that the clients share; `first`: the batch size of the first step, where it is another one."""
+
+    def __init__(self, s: Reader, first: Signomial | None = None):
+        proof = self.proof = Proof(s, time="independence")
+        self.s, self.clients = s, proof.clients(s.N)
+        self.batch = proof.batch("i", s.b, "independence", first=first)
+        proof.source("xi", "n i", "independence")
+        self.dF = proof.function("dF", "x -> x", "xi", role="local_gradient", mean_per="n")
+        self.drawn, self.gradient = self.dF(X, 0), self.full(X)
+        self.fresh = self.drawn - self.dF(X)
+
+    def full(self, x: Term) -> Term:
+        """grad F."""
+        return self.clients(self.dF(x))
+
+    def moves(self, direction: Term) -> None:
+        """x <- x - eta direction, and the objective."""
+        proof = self.proof
+        proof.variable("x", "x", every=X - self.s.eta * direction)
+        proof.free("p r", "x")
+        proof.objective("F", self.full, "smoothness")
+        proof.quantity("gradient", sq(self.gradient))
+        proof.quantity("F", value("F", X))
+        proof.update("x", name="mean")
+
+    def independent(self, term: Term, *, first: bool = False) -> tuple[str, str]:
+        """The mean of N b errors: independent in a batch, and over the clients."""
+        proof = self.proof
+        return proof.independent(term, "i", first=first), proof.independent(self.batch(term), "n", first=first)
+
+
+class Followed(OneModel):
+    """Steps along an estimate of the gradient: F plus a multiple of the squared error of the estimate falls."""
+
+    def descends(self, estimate: Term, step: Signomial, smoothness: Signomial) -> Scalar:
+        """E, the squared error of the estimate, along which a step of the length `step` goes."""
+        proof = self.proof
+        error, length = proof.quantity("E", sq(estimate - self.gradient)), proof.quantity("S", sq(estimate))
+        proof.smooth("F", "smooth", smoothness, X, AFTER)
+        proof.claim(
+            "descent",
+            quantity("F", 1)
+            <= quantity("F")
+            - step / 2 * quantity("gradient")
+            - (step - smoothness * step**2) / 2 * length
+            + step / 2 * error,
+            *("descent lemma", "mean"),
+            why="-2<a, c> = ||a - c||^2 - ||a||^2 - ||c||^2",
+        )
+        return error
+
+    def summed(self, step: Signomial, weight: Signomial, noise: Signomial, why: str) -> str:
+        """The sum of F + weight E, where `error` bounds E by that of the step before and `noise`; and the error at the start."""
+        proof, error = self.proof, quantity("E")
+        proof.later("error")
+        proof.claim(
+            "potential",
+            quantity("F", 1) + weight * quantity("E", 1)
+            <= quantity("F") + weight * error - step / 2 * quantity("gradient") + weight * noise,
+            "mean",
+            given={"descent": 1, "error, later": weight},
+            why=why,
+        )
+        proof.sum("potential")
+        proof.bound("F_gap", of="F", name="infimum")
+        return proof.at_start("first error")
+
+
+def compressed_sgd(s: Reader) -> Derivation:
+    """Section 9: the compressors' errors are independent, and as large as the gradients that they change."""
+    sgd = OneModel(s)
+    proof, clients, dF = sgd.proof, sgd.clients, sgd.dF
+    proof.source("kept", "n", "independence")
+    compressor = proof.function("C", "x -> x", "kept", role="compressor")
+    own = sgd.batch(sgd.drawn)
+    direction = clients(compressor(own, 0))
+    sgd.moves(direction)
+    unbiased = proof.bound("omega", compressor(own), name="unbiased")
+    known = proof.mean(unbiased, "n")
+    batch, pooled = sgd.independent(sgd.fresh)
+    noise, size = proof.bound("sigma", sgd.drawn), s.zeta**2 + s.sigma**2 / s.b
+    proof.claim(
+        "sent",
+        sq(own) <= quantity("gradient") + size,
+        *(batch, noise, proof.bound("zeta", dF(X))),
+        why="noise has mean 0, and so has the distance from the mean over the clients",
+    )
+    proof.claim(
+        "noise",
+        sq(direction - sgd.gradient) <= s.omega / s.N * (quantity("gradient") + size) + s.sigma**2 / (s.N * s.b),
+        *(batch, pooled, noise),
+        proof.independent(compressor(own, 0) - compressor(own), "n", "xi", name="independence of the compressors"),
+        proof.bound("omega", compressor(own, 0), name="compressed"),
+        *(known, "sent", unbiased),
+    )
+    proof.bound("L_bar", *proof.points, of="F", name="smooth")
+    variance = (s.omega * size + s.sigma**2 / s.b) / s.N
+    smooth_descent(proof, s.eta, s.L_bar, X, AFTER, variance, 0 * s.eta, "mean", "noise", known)
+    return proof.qed("descent, summed", "infimum", metric="gradient", model="x", inside={"eta": Fraction(1, 2)})
+
+
+def storm(s: Reader) -> Derivation:
+    """Section 10: F plus eta/(2 alpha) times the error of the estimate."""
+    storm = Followed(s, first=s.B)
+    proof, clients, batch, dF = storm.proof, storm.clients, storm.batch, storm.dF
+    D, used, kept = Var("d"), Var("d", 1), 1 - s.alpha
+    change = clients(batch(storm.drawn - kept * dF(BEFORE, 0)))
+    proof.variable("d", "x", first=clients(batch(storm.drawn)), later=kept * D + change)
+    storm.moves(used)
+    smooth_mean(proof, clients, dF, s.L_s, proof.bound("L_s", *map(dF, proof.points)))
+    error = storm.descends(used, s.eta, s.L_s)
+    sigma = proof.bound("sigma", storm.drawn)
+    proof.claim(
+        "first error",
+        error <= s.sigma**2 / (s.N * s.B),
+        *(*storm.independent(storm.fresh, first=True), sigma, proof.update("d", "first local", name="d, first")),
+    )
+    moved = storm.fresh - (dF(BEFORE, 0) - dF(BEFORE))
+    fresh, apart = s.alpha * storm.fresh + kept * moved, 2 * s.L_s**2 * sq(X - BEFORE)
+    proof.claim(
+        "fresh",
+        sq(fresh) <= 2 * s.alpha**2 * s.sigma**2 + apart,
+        given={sigma: 2 * s.alpha**2, proof.bound("L_s", storm.drawn, dF(BEFORE, 0), per=SAMPLE): 2 * kept**2},
+        squares=(s.alpha * storm.fresh - kept * moved, dF(X) - dF(BEFORE), X - BEFORE),
+        why="||a + c||^2 <= 2 ||a||^2 + 2 ||c||^2; a variance is at most a second moment",
+    )
+    old = D - storm.full(BEFORE)
+    proof.claim(
+        "error",
+        error <= kept * sq(old) + (2 * s.alpha**2 * s.sigma**2 + apart) / (s.N * s.b),
+        *(*storm.independent(fresh), proof.update("d", name="d, later")),
+        given={"fresh": 1 / (s.N * s.b)},
+        squares=(old,),
+        why="fresh errors are orthogonal to the error before",
+    )
+    noise = 2 * s.alpha**2 * s.sigma**2 / (s.N * s.b)
+    start = storm.summed(s.eta, s.eta / (2 * s.alpha), noise, "4 eta^2 L_s^2 <= alpha N b")
+    inside = {"eta": Fraction(1, 4), "alpha": Fraction(1, 2)}
+    return proof.qed("potential, summed", "infimum", start, metric="gradient", model="x", inside=inside)
+
+
+def heavy_ball(s: Reader) -> Derivation:
+    """Section 11: F plus a multiple of the squared distance of alpha times the momentum from the gradient."""
+    ball = Followed(s)
+    proof, V, used, kept, step = ball.proof, Var("v"), Var("v", 1), 1 - s.alpha, s.eta / s.alpha
+    least = proof.minimiser()
+    proof.variable("v", "x", every=kept * V + ball.clients(ball.batch(ball.drawn)))
+    ball.moves(used)
+    proof.quantity("gap", value("F", X) - value("F", least))
+    proof.bound("L_bar", *proof.points, of="F", name="smooth")
+    error = ball.descends(s.alpha * used, step, s.L_bar)
+    noise = s.sigma**2 / (s.N * s.b)
+    proof.claim(
+        "noise",
+        sq(ball.clients(ball.batch(ball.fresh))) <= noise,
+        *(*ball.independent(ball.fresh), proof.bound("sigma", ball.drawn)),
+    )
+    proof.update("v", name="momentum")
+    proof.at("smooth", p=X, r=BEFORE)
+    old, away = s.alpha * V - ball.full(BEFORE), ball.full(BEFORE) - ball.gradient
+    proof.claim(
+        "error",
+        error <= kept * sq(old) + kept**2 / s.alpha * s.L_bar**2 * sq(X - BEFORE) + s.alpha**2 * noise,
+        "momentum",
+        given={"noise": s.alpha**2, "smooth, there": kept**2 / s.alpha},
+        squares=(s.alpha * old - kept * away,),
+        why="kept^2 ||a + c||^2 <= kept ||a||^2 + kept^2/alpha ||c||^2 for kept = 1 - alpha; fresh noise is orthogonal",
+    )
+    at_rest = proof.start("momentum at rest", V)
+    first = s.alpha**2 * noise + kept**2 * quantity("gradient")
+    proof.claim("first error", error <= first, "momentum", at_rest, given={"noise": s.alpha**2})
+    weight = step / (2 * s.alpha)
+    start = ball.summed(step, weight, s.alpha**2 * noise, "2 eta L_bar <= alpha^2")
+    nearer = X - 1 / s.L_bar * ball.gradient
+    lemma = proof.smooth("F", "smooth", s.L_bar, X, nearer)
+    slope = quantity("gradient") <= 2 * s.L_bar * quantity("gap")
+    proof.claim("slope", slope, proof.least("minimiser", nearer), lemma, why="F(x_*) <= F(x - grad F(x)/L_bar)")
+    proof.claim(
+        "first slope",
+        kept**2 * scalar(At("gradient")) <= kept**2 * s.alpha**2 / s.eta * s.F_gap,
+        given={proof.at_start("slope"): kept**2, proof.bound("F_gap", of="gap", name="start"): 2 * s.L_bar * kept**2},
+        certificates=(((s.F_gap / s.eta, ("weight", "weight", "step_size")),),),
+        why="2 eta L_bar <= alpha^2",
+    )
+    whole = 2 / (step * s.T)
+    return proof.qed(
+        given={"potential, summed": whole, "infimum": whole, start: whole * weight, "first slope": whole * weight},
+        metric="gradient",
+        model="x",
+        inside={"eta": Fraction(1, 16), "alpha": Fraction(1, 2)},
+    )
