@@ -13,6 +13,7 @@ R = Fraction
 NEAR = {"start": 3.0}
 AT_MINIMUM = 0.25
 """A start so near to the minimiser that noise is most of the bound."""
+UNLIKE = "federated_heterogeneous"
 HUBER, NOISY, QUADRATIC, STEEP = (
     "federated_homogeneous",
     "federated_noisy",
@@ -114,13 +115,49 @@ PROBABLE = (
 
 COMPRESSED = (
     _on(HUBER, {"eta": R(1, 4), "b": 4, "omega": 1}, "equal clients, half of the entries", (40, 80)),
-    _on(
-        "federated_heterogeneous",
-        {"eta": R(1, 4), "b": 4, "omega": 3},
-        "clients that differ, a quarter of the entries",
-        (40, 80),
-    ),
+    _on(UNLIKE, {"eta": R(1, 4), "b": 4, "omega": 3}, "clients that differ, a quarter of the entries", (40, 80)),
     _on(NOISY, {"eta": R(1, 8), "b": 8, "omega": 7}, "noise, an eighth of the entries", (100, 200)),
+    _on(HUBER, {"eta": R(28, 25), "b": 4, "omega": 1}, "eta at 98% of its largest value", (20, 40), "edge"),
+    _on(HUBER, {"eta": R(28, 25), "b": 4, "omega": 1}, "nearly the least bound", (40, 80), "tuned"),
+    _on(
+        NOISY, {"eta": R(1, 4), "b": 8, "omega": 1}, "a start near the minimiser", (40, 80), "stress", start=AT_MINIMUM
+    ),
+)
+STORM = (
+    _on(HUBER, {"eta": R(1, 4), "alpha": R(1, 4), "b": 4, "B": 16}, "equal clients", (40, 80)),
+    _on(NOISY, {"eta": R(1, 4), "alpha": R(1, 4), "b": 8, "B": 32}, "noise nearly as large as the signal", (100, 200)),
+    _on(UNLIKE, {"eta": R(1, 4), "alpha": R(1, 2), "b": 4, "B": 16}, "clients that differ", (40, 80)),
+    _on(
+        HUBER,
+        {"eta": R(7, 10), "alpha": R(1, 16), "b": 4, "B": 16},
+        "eta at 98% of its largest value",
+        (20, 40),
+        "edge",
+    ),
+    _on(HUBER, {"eta": R(7, 10), "alpha": R(1, 16), "b": 4, "B": 16}, "nearly the least bound", (40, 80), "tuned"),
+    _on(
+        NOISY,
+        {"eta": R(1, 4), "alpha": R(1, 4), "b": 8, "B": 32},
+        "a start near the minimiser",
+        (40, 80),
+        "stress",
+        start=AT_MINIMUM,
+    ),
+)
+MOMENTUM = (
+    _on(HUBER, {"eta": R(1, 8), "alpha": R(1, 2), "b": 4}, "equal clients", (80, 160)),
+    _on(NOISY, {"eta": R(1, 8), "alpha": R(1, 2), "b": 8}, "noise nearly as large as the signal", (160, 320)),
+    _on(UNLIKE, {"eta": R(1, 8), "alpha": R(1, 2), "b": 4}, "clients that differ", (80, 160)),
+    _on(HUBER, {"eta": R(7, 40), "alpha": R(1, 2), "b": 4}, "eta at 98% of its largest value", (80, 160), "edge"),
+    _on(HUBER, {"eta": R(7, 10), "alpha": R(99, 100), "b": 4}, "nearly the least bound", (80, 160), "tuned"),
+    _on(
+        NOISY,
+        {"eta": R(1, 8), "alpha": R(1, 2), "b": 8},
+        "a start near the minimiser",
+        (40, 80),
+        "stress",
+        start=AT_MINIMUM,
+    ),
 )
 
 RUNS = Runs(
@@ -141,5 +178,7 @@ RUNS = Runs(
         "library.local_sgd_pl": LOCAL,
         "library.local_sgd_strongly_convex": LOCAL_TANGENT,
         "library.compressed_sgd": COMPRESSED,
+        "library.storm": STORM,
+        "library.heavy_ball": MOMENTUM,
     }
 )

@@ -1,4 +1,4 @@
-"""What a compressor sends: what the kernel refuses, what is true by enumeration, and a theorem that rests on it."""
+"""Compressors, and estimates that start at 0: what the kernel refuses, what is true by enumeration, and the theorems that rest on it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from fedco.bounds import get_theorem
+from fedco.bounds.language.bounding import AT_ZERO, STARTS
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.proof.derivations import derivation
 from fedco.bounds.proof.finite import LAW
@@ -23,8 +24,10 @@ from fedco.bounds.proof.kernel import (
     ProofError,
     Setting,
     Source,
+    Start,
     Var,
     Variable,
+    check,
     parameter,
     sq,
 )
@@ -107,31 +110,35 @@ def test_the_compressor_of_the_instances_attains_both(c):
     assert functions.apply("C", point, (0,)) == point
 
 
-# --- the theorem that rests on it ---------------------------------------------------------------------------------------
+# --- the theorem that rests on it, and those on estimates of the gradient ---
 
 COMPRESSED = get_theorem("library.compressed_sgd")
 
 
-@pytest.mark.parametrize(
-    ("term", "formula"),
-    [
-        ("variance", "L_bar*eta*sigma**2/(N*b)"),
-        ("variance", "(1 + omega/2)*L_bar*eta*sigma**2/(N*b)"),
-        ("heterogeneity", "omega*L_bar*eta*zeta**2/N**2"),
-        ("heterogeneity", "0"),
-    ],
-)
-def test_a_stronger_statement_does_not_follow(term, formula):
-    statement = COMPRESSED.statement()
+STRONGER = [
+    ("compressed_sgd", "variance", "L_bar*eta*sigma**2/(N*b)"),
+    ("compressed_sgd", "variance", "(1 + omega/2)*L_bar*eta*sigma**2/(N*b)"),
+    ("compressed_sgd", "heterogeneity", "omega*L_bar*eta*zeta**2/N**2"),
+    ("compressed_sgd", "heterogeneity", "0"),
+    ("storm", "first_estimate", "sigma**2/(alpha*T*N*B)/2"),
+    ("storm", "variance", "alpha*sigma**2/(N*b)"),
+    ("heavy_ball", "initialisation", "2*alpha*F_gap/(eta*T)"),
+    ("heavy_ball", "first_estimate", "0"),
+    ("heavy_ball", "variance", "alpha**2*sigma**2/(N*b)"),
+]
+
+
+@pytest.mark.parametrize(("name", "term", "formula"), STRONGER)
+def test_a_stronger_statement_does_not_follow(name, term, formula):
+    theorem = get_theorem(f"library.{name}")
+    symbols = {binding.name: binding.symbol for binding in theorem.notation}
+    statement = theorem.statement()
     terms = tuple(
-        replace(each, expr=sp.sympify(formula, {b.name: b.symbol for b in COMPRESSED.notation}))
-        if each.name == term
-        else each
-        for each in statement.terms
+        replace(each, expr=sp.sympify(formula, symbols)) if each.name == term else each for each in statement.terms
     )
-    theorem = with_statement(COMPRESSED, replace(statement, terms=terms))
+    assert terms != statement.terms
     with pytest.raises(ProofError, match="the statement"):
-        derivation(theorem)
+        derivation(with_statement(theorem, replace(statement, terms=terms)))
 
 
 def test_a_longer_step_does_not_follow():
@@ -142,6 +149,33 @@ def test_a_longer_step_does_not_follow():
     )
     with pytest.raises(ProofError, match="descent"):
         derivation(theorem)
+
+
+def started(term, says):
+    """Heavy ball with another start of a variable, under an entry of the list that says something else."""
+    theorem = get_theorem("library.heavy_ball")
+    listed = tuple(replace(a, says=(says,)) if a.name == "momentum at rest" else a for a in theorem.assumptions)
+    theorem = replace(theorem, assumptions=listed)
+    plan = derivation(get_theorem("library.heavy_ball"))
+    axioms = {**plan.axioms, "momentum at rest": Start("momentum at rest", term)}
+    return check(replace(plan, axioms=axioms), theorem, theorem.default)
+
+
+@pytest.mark.parametrize(
+    ("term", "says", "reason"),
+    [
+        (Var("v"), STARTS, "does not say that"),
+        (X, AT_ZERO, "does not say that"),
+        (X, STARTS, "does not say where a variable starts"),
+        (2 * Var("v"), STARTS, "does not say that"),
+        (Var("v", 1), AT_ZERO, "depends on samples"),
+        (Var("v") - X, AT_ZERO, "does not say that"),
+    ],
+)
+def test_only_an_estimate_starts_at_zero_and_only_where_the_list_says_so(term, says, reason):
+    assert started(Var("v"), AT_ZERO).accepted
+    found = started(term, says)
+    assert not found.accepted and reason in found.failure
 
 
 def test_the_method_has_the_variance_that_the_theorem_speaks_of():
