@@ -174,8 +174,8 @@ class Functions:
         if function in self.sets:
             return self._weights(self.sets[function], samples[0])
         if declared.role == "compressor":
-            drawn = _arrays(samples)
-            return plus(point, self._changed(point, drawn[0])) if drawn else point
+            chosen = _arrays(samples)
+            return plus(point, self._changed(point, chosen[0])) if chosen else point
         shape = self.shapes[function]
         z = turned(shape.before, point)
         if not isinstance(declared.space, str):

@@ -18,7 +18,7 @@ from flint import fmpq
 from ...algorithms import Start
 from ...bounds.language.theorem import Theorem
 from ...bounds.proof.instances import is_outer
-from ...bounds.proof.kernel import CLOCK, COMMUNICATION, LOCAL, Derivation, Loop, Setting
+from ...bounds.proof.kernel import CLOCK, COMMUNICATION, LOCAL, Loop, Setting
 from ...bounds.proof.kernel.derivation import Progress
 from ...bounds.proof.runs import Style, arranged, instance
 from ..lemmas.trace import walk
@@ -209,7 +209,7 @@ def _named_method(theorem: Theorem, progress: Progress) -> Code | None:
         plain = function.space == function.domain
         role = "jacobian" if operator else "gradient" if plain else "outer" if is_outer(function) else "inner"
         roles.setdefault(role, function.name)
-    model = cast(Derivation, progress.derivation).model
+    model = progress.derivation.model
     kept = tuple(source for each in compressors for source in each.sources)
     drawn = tuple(name for name in setting.source_names if name not in kept)
     samples = {**dict.fromkeys(("sample", "outer", "inner"), drawn), **({"kept": kept} if kept else {})}
