@@ -64,10 +64,10 @@ def corollary(theorem: Theorem, label: str):
 def conditions(theorem: Theorem, label: str):
     """Conditions of the proof that the printed ones do not imply, and equalities that the schedule does not satisfy."""
     statement = theorem.statement(label)
-    left_over = [c.name for c in audit._at_schedule(statement, statement.conditions) if c.relation == "=="]
+    left_over = [c.name for c in audit.at_schedule(statement, statement.conditions) if c.relation == "=="]
     if "composed" not in theorem.labels or label == "corrected":
         return left_over
-    return left_over, [finding.id for finding in audit._condition_findings(theorem)]
+    return left_over, [finding.id for finding in audit.condition_findings(theorem)]
 
 
 def properties(theorem: Theorem, label: str):
