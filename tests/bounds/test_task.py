@@ -59,9 +59,11 @@ def test_a_numerical_search_finds_the_least_value_or_nothing():
         numerical.differential_evolution(asking(ranges={"eta": (3, None)}), steps=3)
 
 
-@pytest.mark.parametrize(("ends", "wanted"), [(("1/20", "1/10"), 0.05), (("1/1000", "1/100"), 0.01)])
+@pytest.mark.parametrize(
+    ("ends", "wanted"), [(("1/20", "1/10"), 0.05), (("1/1000", "1/100"), 0.01), (("1/20", "0.0500001"), 0.05)]
+)
 def test_a_numerical_search_ends_where_a_range_does(ends, wanted):
-    """What is least at eta = 0.015 and p = 1 is least at the nearest end of a range."""
+    """What is least at eta = 0.015 and p = 1 is least at the nearest end of a range, which is found however narrow the range is."""
     task = make_task(
         model(EXAMPLE, CONSTANTS | {"T": 100}), {"samples": 1000}, None, None, {"eta": ends, "p": (2, 2000)}
     )
