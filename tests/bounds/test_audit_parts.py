@@ -13,9 +13,8 @@ from types import SimpleNamespace
 import fedco
 import pytest
 from fedco.bounds import papers as built_in
-from fedco.bounds.audit import audit_cache, make_audit_cache, refuted, statement_warning
+from fedco.bounds.audit import audit_cache, make_audit_cache
 from fedco.bounds.audit.checks import audit
-from fedco.bounds.audit.refutation import Refutation
 from fedco.bounds.language.rendering import lines_about, notes_about
 from fedco.bounds.registry import get_paper
 
@@ -67,15 +66,3 @@ def test_ledgers_of_the_papers_that_are_named_or_of_all(given, written, monkeypa
     monkeypatch.delitem(sys.modules, make_audit_cache.__name__)
     with pytest.raises(ValueError, match=f"^{written}: no folder"):
         runpy.run_module(make_audit_cache.__name__, run_name="__main__")
-
-
-@pytest.mark.parametrize(
-    ("names", "more"), [(("one",), ""), (("one", "two"), " and 1 more"), (("a", "b", "c"), " and 2 more")]
-)
-def test_how_many_instances_break_a_statement(names, more, monkeypatch):
-    known = {name: Refutation(name, "k.t", (), "printed", "s", lambda: None) for name in names}
-    monkeypatch.setattr(statement_warning, "refuted_by", lambda statement: names)
-    monkeypatch.setattr(refuted, "refutations", lambda: known)
-    found = statement_warning.computed(fedco.theorem("baselines.local_sgd").statement("printed"), proved=False)
-    assert found.status == "refuted" and found.bundles == names
-    assert found.text.endswith(f"docs/refutations/{names[0]}.json{more}")

@@ -484,6 +484,7 @@ def spoken(label, labels=("printed", "composed", "corrected"), default="correcte
     [
         ("printed", "pc", ("b",), False, False, (), "refuted", "b.json; --statement corrected holds", "refuted by b"),
         ("printed", "p", ("b", "c"), False, False, (), "refuted", "b.json and 1 more", "refuted by b, c"),
+        ("printed", "p", ("b", "c", "d"), False, False, (), "refuted", "b.json and 2 more", "refuted by b, c, d"),
         ("corrected", "pc", ("b",), False, False, (), "refuted", "b.json", "refuted by b"),
         ("corrected", "pc", (), True, True, (), "proved", "", "has a derivation that a kernel checks: fedco prove k.t"),
         ("composed", "pc", (), False, False, (), "composed", "no promise; --statement corrected holds", "composed"),

@@ -276,3 +276,10 @@ def test_how_far_the_solver_is_trusted(status, x, trusted, limit):
     """What it calls solved is taken; where it gave up, a point at which x <= 1 holds; nothing where it says that there is none."""
     found = solved(Program(variable("x"), (("limit", limit),)), [x], [0.25], status, proved=False)
     assert found == (Solution({"x": exp(x)}, exp(x), 0.0, {"limit": 0.25}) if trusted else None)
+
+
+def test_a_constraint_that_holds_with_equality_is_not_violated():
+    x = Posynomial.variable("x")
+    program = Program(x, (("limit", x * Posynomial.number(0.5)),))
+    assert program.violated({"x": 2.0}) == [] and program.violated({"x": 2.5}, slack=0.25) == []
+    assert program.violated({"x": 2.000001}) == ["limit"] and program.violated({"x": 2.6}, slack=0.25) == ["limit"]

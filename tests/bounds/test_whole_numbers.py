@@ -7,16 +7,19 @@ from fractions import Fraction as F
 from math import inf
 from types import SimpleNamespace
 
+import fedco
 import numpy as np
 import pytest
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Condition
+from fedco.bounds.optimum import tuning
 from fedco.bounds.optimum.model import model
 from fedco.bounds.optimum.polish import candidates, largest_allowed, polish
 from fedco.bounds.optimum.search import Found
 from fedco.bounds.optimum.task import make_task
 from fedco.bounds.optimum.tuning import tune
 from fedco.bounds.optimum.whole_numbers import accepts, rounded
+from inverse_cases import FCSG
 from tuner_cases import CONSTANTS, EXAMPLE, asking, planned
 
 # --- polish ----------------------------------------------------------------------------------------------------------------------
@@ -180,3 +183,18 @@ def test_what_an_equality_fixes_is_chosen_with_the_rest(schedule, also):
     assert [*task.model.determined] == ["p"]
     found = rounded(task, {"eta": 0.25, "T": 10.0})
     assert found.items() >= {"T": F(10), **also}.items() and ("p" in found) is bool(also)
+
+
+def test_whole_numbers_some_steps_away_are_led_back(monkeypatch):
+    """From other whole numbers within the budget the polish finds those of the optimum again."""
+    met = []
+    monkeypatch.setattr(tuning, "GAP", -1.0)
+    monkeypatch.setattr(tuning, "polish", lambda task, found: met.append((task, found)) or found)
+    fedco.theorem("fcsg.theorem_4_1").tune("printed", budget={"samples": 1009}, **FCSG)
+    ((task, best),) = met
+    for moved in ({"m": 12.0, "T": 84.0}, {"m": 5.0, "T": 150.0}):
+        away = replace(best, point={**best.point, **moved}, value=1.1 * best.value)
+        found = polish(task, away)
+        assert found.value == pytest.approx(best.value, rel=1e-6)
+        assert {name: found.point[name] for name in moved} == {name: best.point[name] for name in moved}
+    assert polish(task, best).value == best.value

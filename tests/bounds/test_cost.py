@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from fractions import Fraction as F
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import patch
@@ -14,7 +15,7 @@ import pytest
 import sympy as sp
 from fedco import figures
 from fedco.bounds.cost import claims, comparison, complexity, counts, sensitivity
-from fedco.bounds.cost.comparison import Comparison, OrderRow, OrderTable, Row, compare
+from fedco.bounds.cost.comparison import Comparison, OrderRow, OrderTable, Row, compare, orders
 from fedco.bounds.cost.orders import Order, Rates, rates
 from fedco.bounds.cost.resources import instead, resource
 from fedco.bounds.cost.sensitivity import Elasticities, elasticities, pareto, shares
@@ -624,3 +625,26 @@ def test_a_theorem_per_round_counts_the_steps_of_its_rounds():
     }  # fmt: skip
     costs = counts.method_costs(fedco.define(**keys))
     assert str(costs["iterations"]) == "K*R" and str(costs["rounds"]) == "R"
+
+
+def test_the_points_of_a_front_are_different_trades():
+    """Between the two ends a round has one price after the other, and the cheapest schedules differ."""
+    values = {"L": 1, "sigma": 1, "G": 1, "F_gap": 1, "N": 4}
+    front = pareto(fedco.theorem("baselines.local_sgd").statement("printed"), values, "1/10", points=6)
+    rounds, samples = ([t.cost[name] for t in front] for name in ("rounds", "samples"))
+    assert len(front) >= 5
+    assert all(a < b for a, b in pairwise(rounds))
+    assert all(a > b for a, b in pairwise(samples))
+
+
+def test_orders_of_a_kind_that_there_is_not_are_refused():
+    with pytest.raises(InputError, match="not a kind"):
+        orders("convex")
+    assert {row.kind for row in orders("conditional", ("printed",)).rows} == {"conditional"}
+
+
+def test_orders_are_printed_with_their_schedule():
+    found = rates(fedco.theorem("fcsg.theorem_4_1").statement("printed"))
+    (line,) = [line for line in str(found).splitlines() if line.startswith("  with ")]
+    assert line == "  with " + ", ".join(f"{name} ~ {order}" for name, order in found.schedule.items())
+    assert set(found.schedule) >= {"alpha", "q", "m", "T"} and "  samples ~ " in str(found)
