@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction as Q
 from itertools import product
 from types import SimpleNamespace
@@ -10,7 +11,8 @@ import numpy as np
 import pytest
 import torch
 from fedco import theorem
-from fedco.bounds.language.change import Change
+from fedco.bounds.language.change import Change, with_statement
+from fedco.bounds.language.theorem import Condition
 from fedco.synthetic.families.piecewise import FAMILIES, MetaFamily, PiecewiseLinear
 from fedco.validation.exact.columns import Columns
 from fedco.validation.exact.every_path import EveryPath, laid_out
@@ -19,7 +21,7 @@ from fedco.validation.falsifier import noisy_quadratics, spaces
 from fedco.validation.falsifier.bisection import bisected
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.each_term import NECESSARY, NOT_SHOWN, Part, as_table
-from fedco.validation.falsifier.formula import Formula, _judge
+from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.hidden import Sequence
 from fedco.validation.falsifier.laws import PATHS
 from fedco.validation.falsifier.long_run import Counted, floor_of, stretched
@@ -591,20 +593,28 @@ def test_halvings_at_once_are_those_one_by_one(at_once: int) -> None:
     assert bisected(lambda x: np.array(True), np.zeros(2), np.full(2, 8.0), 3)[0].tolist() == [7, 7]
 
 
-def test_a_relation_is_judged_with_its_excess():
-    left, right = np.array([1.0, 2.0, 3.0, np.nan]), np.array([2.0, 2.0, 1.0, 1.0])
-    for relation, held in (
-        ("<", [1, 0, 0, 0]),
-        ("<=", [1, 1, 0, 0]),
-        (">", [0, 0, 1, 0]),
-        (">=", [0, 1, 1, 0]),
-        ("==", [0, 1, 0, 0]),
-    ):
-        holds, over = _judge(relation, left, right)
-        assert holds.tolist() == [bool(x) for x in held] and (over >= 0).all() and over[3] == 1
-    assert _judge("<=", left, right)[1][:3].tolist() == pytest.approx([0, 0, 0.5])
-    assert _judge(">", left, right)[1][:3].tolist() == pytest.approx([1 / 3, 0, 0])
-    assert _judge("==", left, right)[1][:3].tolist() == pytest.approx([1 / 3, 0, 0.5])
+@pytest.mark.parametrize(
+    ("relation", "held", "over"),
+    [
+        ("<", [1, 0, 0, 0], [0, 0, 0.5, 1]),
+        ("<=", [1, 1, 0, 0], [0, 0, 0.5, 1]),
+        (">", [0, 0, 1, 0], [1 / 3, 0, 0, 1]),
+        (">=", [0, 1, 1, 0], [1 / 3, 0, 0, 1]),
+        ("==", [0, 1, 0, 0], [1 / 3, 0, 0.5, 1]),
+    ],
+)
+def test_a_relation_is_judged_with_its_excess(relation, held, over):
+    """eta of 1, 2, 3 and no number against 1/L of 2, 2, 1 and 1."""
+    item = theorem("baselines.minibatch_sgd")
+    eta, L = (item.notation[name].symbol for name in ("eta", "L_bar"))
+    only = replace(item.statement("printed"), conditions=(Condition("c", eta, relation, 1 / L),))
+    formula = Formula(with_statement(item, only), "printed")
+    values = dict.fromkeys(formula.names, np.ones(4)) | {
+        "eta": np.array([1.0, 2.0, 3.0, np.nan]),
+        "L_bar": 1 / np.array([2.0, 2, 1, 1]),
+    }
+    found = formula.sides(values)
+    assert found.admissible.tolist() == [bool(x) for x in held] and found.excess.tolist() == pytest.approx(over)
 
 
 def test_a_search_is_guided_by_the_share_of_what_a_change_takes_away():
