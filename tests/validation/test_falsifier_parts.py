@@ -28,7 +28,7 @@ from fedco.validation.falsifier.long_run import Counted, floor_of, stretched
 from fedco.validation.falsifier.noise import SignTable, extremes, moments, paths
 from fedco.validation.falsifier.properties import PROPERTIES, imposing
 from fedco.validation.falsifier.rounding import _limit
-from fedco.validation.falsifier.search import Claim, _next_power, _Search
+from fedco.validation.falsifier.search import Claim, followed, is_guided, next_power, visiting_order
 from fedco.validation.falsifier.search_space import SearchSpace, _guided
 from fedco.validation.falsifier.spaces import SPACES
 from fedco.validation.falsifier.unit_cube import UnitCube
@@ -640,37 +640,35 @@ def test_a_claim_keeps_its_best_points():
 
 
 def test_powers_of_two():
-    assert [_next_power(n) for n in (1, 2, 3, 4, 5, 64, 65)] == [1, 2, 4, 4, 8, 64, 128]
-
-
-def searching(claims, stays=(True, False, False, True)) -> _Search:
-    run = object.__new__(_Search)
-    run.search_spaces, run.claims = [SimpleNamespace(stays=each, name="") for each in stays], claims
-    run.clock, run.until = lambda: 0.0, 1.0
-    return run
+    assert [next_power(n) for n in (1, 2, 3, 4, 5, 64, 65)] == [1, 2, 4, 4, 8, 64, 128]
 
 
 def test_islands_are_visited_by_turns_endless_and_finite_the_best_first():
     claim = Claim(target=None)  # type: ignore[arg-type]
     claim.best = {(0, False): -1.0, (1, False): -2.0, (2, False): 0.5, (3, False): -0.5, (0, True): 9.0}
-    run = searching([claim])
-    assert run._order(claim, False) == [3, 2, 0, 1]
+    search_spaces = [SimpleNamespace(stays=stays) for stays in (True, False, False, True)]
+    assert visiting_order(search_spaces, claim, False) == [3, 2, 0, 1]  # type: ignore[arg-type]
     claim.best[3, False] = -30.0  # nothing valid there
-    assert run._order(claim, False) == [0, 2, 1]
-    assert run._order(claim, True) == [0, 1, 3, 2]  # search spaces that nobody has seen come after those with a score
+    assert visiting_order(search_spaces, claim, False) == [0, 2, 1]
+    assert visiting_order(search_spaces, claim, True) == [
+        0,
+        1,
+        3,
+        2,
+    ]  # search spaces that nobody has seen come after those with a score
 
 
 def test_of_the_changes_of_one_term_the_first_open_one_is_followed():
     changed = [Claim(None, Change(part, "divided", Q(4))) for part in ("a", "a", "b")]  # type: ignore[arg-type]
     plain = Claim(target=None)  # type: ignore[arg-type]
-    run = searching([plain, *changed])
-    assert run._followed() == [plain, changed[0], changed[2]]
+    claims = [plain, *changed]
+    assert followed(claims) == [plain, changed[0], changed[2]]
     changed[0].found.violation = SimpleNamespace()
-    assert run._followed() == [plain, changed[1], changed[2]] and not run.is_over
-    for claim in run.claims:
+    assert followed(claims) == [plain, changed[1], changed[2]]
+    for claim in claims:
         claim.found.violation = SimpleNamespace()
-    assert run.is_over
-    turns = [(run._is_guided(changed[0], turn), run._is_guided(plain, turn)) for turn in range(6)]
+    assert followed(claims) == []
+    turns = [(is_guided(changed[0], turn), is_guided(plain, turn)) for turn in range(6)]
     assert turns == [(t % 3 != 2, False) for t in range(6)]
 
 
@@ -686,10 +684,9 @@ def test_a_lost_power_is_followed_beside_less_of_a_term_and_neither_while_the_te
             Change("b", "power", Q(-1), "N"),
         )
     ]
-    run = searching(changed)
-    assert run._followed() == [dropped, other]
+    assert followed(changed) == [dropped, other]
     dropped.found.violation = SimpleNamespace()
-    assert run._followed() == [less, period, clients, other]
+    assert followed(changed) == [less, period, clients, other]
 
 
 # --- step sizes ---------------------------------------------------------------------------------------------------------
