@@ -85,8 +85,12 @@ def test_a_word_is_one_thing_and_former_words_are_gone():
     trees = {
         path: ast.parse(path.read_text(encoding="utf-8")) for room in rooms for path in (root / room).rglob("*.py")
     }
-    named = {node.id for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    named |= {node.arg for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    nodes = (node for tree in trees.values() for node in ast.walk(tree))
+    named = {
+        getattr(node, "id", None) or getattr(node, "arg", None)
+        for node in nodes
+        if isinstance(node, (ast.Name, ast.arg))
+    }
     assert "statement" in named and not FORMER & named
     homes = defaultdict(list)
     for path, tree in trees.items():

@@ -24,7 +24,7 @@ assert key not in paper_keys() and len(paper_keys()) >= 7, paper_keys()
 names = list(fedco.theorems())
 assert names and not any(name.startswith(key + ".") for name in names)
 assert not any(name.startswith(key + ".") for name in refutations())
-assert orders().rows and fedco.audit("feddro.theorem_5_1")
+assert orders("conditional").rows and fedco.audit("fcsg.theorem_4_1")
 print(len(names))
 """
 

@@ -64,7 +64,7 @@ def folder(tmp_path):
         ["falsify", "--seconds", "1"],
         ["tune", "--eps", "1", *SETS],
         ["complexity"],
-        ["validate", "--problem", "federated_noisy", "--seeds", "64"],
+        ["validate", "--problem", "federated_noisy", "--seeds", "4"],
         ["prove", "--rules-only"],
     ],
     ids=lambda arguments: arguments[0],

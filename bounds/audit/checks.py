@@ -64,7 +64,7 @@ def automatic(theorem: Theorem) -> Iterator[Finding]:
     claims_a_number = bool(theorem.statement("printed").terms)  # else it only says that some step size does
     if "composed" in theorem.labels and claims_a_number:
         yield from _term_findings(theorem)
-        yield from _condition_findings(theorem)
+        yield from condition_findings(theorem)
     if theorem.follows_from and "printed" in theorem.follows_from[0].labels:
         yield from _corollary_findings(theorem)
 
@@ -238,14 +238,14 @@ def _at(theorem: Theorem, sides: tuple[sp.Expr, sp.Expr], point: dict) -> tuple[
 # --- conditions ------------------------------------------------------------------------------------------------------
 
 
-def _condition_findings(theorem: Theorem) -> Iterator[Finding]:
+def condition_findings(theorem: Theorem) -> Iterator[Finding]:
     printed, composed = theorem.statement("printed"), theorem.statement("composed")
     given = stated(theorem)
     taken = {sp.expand(c.left - c.right) for c in composed.whole_range}
     for condition in composed.conditions:
         if sp.expand(condition.left - condition.right) in taken:
             continue  # the method can take nothing else
-        (claim,) = _at_schedule(printed, (condition,), composed) or (None,)
+        (claim,) = at_schedule(printed, (condition,), composed) or (None,)
         if claim is None or any(claim == known for known in given):
             continue
         point = find_violation(claim, given) or _far(theorem, claim, given)
@@ -265,7 +265,7 @@ def _condition_findings(theorem: Theorem) -> Iterator[Finding]:
 
 def _far(theorem: Theorem, claim: Condition, given: tuple[Condition, ...]) -> dict | None:
     """A violation of the printed conditions, with a count that only the method's range speaks of set to a large number."""
-    own = _at_schedule(theorem.statement("printed"), theorem.statement("printed").conditions)
+    own = at_schedule(theorem.statement("printed"), theorem.statement("printed").conditions)
     point = find_violation(claim, own)
     if point is None:
         return None
@@ -282,7 +282,7 @@ def stated(theorem: Theorem) -> tuple[Condition, ...]:
     at the schedule, whose counts are at least 1.
     """
     printed = theorem.statement("printed")
-    own = (*_at_schedule(printed, printed.requirements), *theorem.compared_where)
+    own = (*at_schedule(printed, printed.requirements), *theorem.compared_where)
     if theorem.follows_from is None or "printed" not in theorem.follows_from[0].labels:
         return own
     parent, table = _substitution(theorem)
@@ -304,7 +304,7 @@ def _counts(table: dict[sp.Symbol, sp.Expr]) -> tuple[Condition, ...]:
     )
 
 
-def _at_schedule(
+def at_schedule(
     base: Statement, conditions: tuple[Condition, ...], owner: Statement | None = None
 ) -> tuple[Condition, ...]:
     """Conditions in base symbols with the schedule of `base` put in; trivial ones are dropped."""
@@ -316,7 +316,7 @@ def _at_schedule(
 def _check_condition(theorem: Theorem, condition: str, point: dict) -> Evidence:
     printed, composed = theorem.statement("printed"), theorem.statement("composed")
     given = stated(theorem)
-    (claim,) = _at_schedule(printed, (composed.condition(condition),), composed)
+    (claim,) = at_schedule(printed, (composed.condition(condition),), composed)
     table = {theorem.notation[key].symbol: value for key, value in point.items()}
     return confirm(violates(claim, given, table), at=_shown(point), violated=str(composed.condition(condition)))
 

@@ -10,7 +10,7 @@ statement, so that it holds wherever that one does; or the paper's `holds.py` gi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -19,9 +19,8 @@ import sympy as sp
 from ..evaluation.enclosure import EnclosureError
 from ..language.reading import InputError
 from ..language.theorem import Condition, Statement, Theorem
-from ..registry import all_papers
+from ..registry import paper_of
 from .checks import compare_expressions, never_negative, scheduled
-from .findings import Evidence
 from .refutation import RefutationError, right_side
 from .refuted import gravest, refutations, refuted_by
 from .statement_warning import has_derivation, proved_on, rests_on
@@ -77,7 +76,8 @@ def _unbroken(theorem: Theorem, label: str, statement: Statement) -> Status:
         return Status("derived", f"both locks have not been tried since it last changed: fedco prove {theorem.id}")
     if label == "corrected":
         return Status("derived", f"the derivation is in docs/theory, under {theorem.source.paper}")
-    if check := _arguments().get((theorem.id, label)):
+    paper = paper_of(theorem)
+    if check := paper and paper.holds.get((theorem.id, label)):
         check()
         return Status("derived", " ".join((check.__doc__ or "").split()))
     if "corrected" in theorem.labels and statement.terms and _is_larger(statement, theorem.statement("corrected")):
@@ -93,11 +93,6 @@ def _gives(own: Condition, wanted: Condition) -> bool:
     """Whether one condition is the other, or the equation between its sides where that is weak."""
     sides = (own.left, own.right) == (wanted.left, wanted.right)
     return own == wanted or (sides and own.relation == "==" and wanted.relation in ("<=", ">="))
-
-
-@cache
-def _arguments() -> dict[tuple[str, str], Callable[[], Evidence]]:
-    return {key: check for paper in all_papers() for key, check in paper.holds.items()}
 
 
 def _bundles(theorem: Theorem, label: str) -> tuple[str, ...]:

@@ -72,7 +72,7 @@ class Complexity(AbstractResult):
         )
         costs = Table("costs", ("cost", "tuned", "paper's schedule", "order"), rows)
         tuned = self.tuned.sheet()
-        notes = (*notes_about(self.tuned.bound.statement_itself), *self._notes())
+        notes = (*notes_about(self.tuned.bound.statement_itself), *self.notes)
         about = self.tuned.bound.statement_itself.theorem.metric
         claim = Math(
             f"{about.name} <= {self.eps}", rf"{about.latex} \le {tex_number(shown(float(Fraction(self.eps))))}"
@@ -93,7 +93,9 @@ class Complexity(AbstractResult):
         title = f"{titled(self.tuned.bound.statement_itself)}: cost of a bound of {self.eps}"
         return bar_plot(named, title=title, axis=Axis("amount", "1"), log=True)
 
-    def _notes(self) -> tuple[str, ...]:
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How near the answer is to the optimum, why a schedule or an order is missing, and what nothing counts."""
         own = tuple(note for note in (self.tuned.note, self.paper_note, self.rates_note) if note)
         return (*self.tuned.bound.worth.notes, self.tuned.how, *own, *self.tuned.missing)
 
@@ -110,7 +112,7 @@ class Complexity(AbstractResult):
         rows = [f"{self.theorem} ({self.statement}): cost of {self.tuned.bound.metric} <= {self.eps}", self.markdown()]
         chosen = self.tuned.values
         rows.append("tuned: " + ", ".join(f"{name} = {self.tuned.bound.numbers[name]:.10g}" for name in chosen))
-        return "\n".join([*rows, *self._notes(), *lines_about(self.tuned.bound.about)])
+        return "\n".join([*rows, *self.notes, *lines_about(self.tuned.bound.about)])
 
 
 def complexity(

@@ -31,7 +31,7 @@ def polish(task: Task, found: Found) -> Found:
     rank = _ranking(task)
     for _ in range(_ROUNDS):
         before = found
-        for candidate in _best(rank, task, found, whole):
+        for candidate in candidates(rank, task, found, whole):
             found = _decided(task, found, candidate)
         if found is before:
             break
@@ -57,7 +57,9 @@ def _ranking(task: Task) -> Any:
     return rank
 
 
-def _best(rank: Any, task: Task, found: Found, whole: list[str]) -> list[dict[str, float]]:
+def candidates(
+    rank: Any, task: Task, found: Found, whole: list[str], *, steps: int = _STEPS, most: int = _SOLVED
+) -> list[dict[str, float]]:
     """The most promising whole numbers: one of them moved, and another raised until a budget is used up, after a third was scaled
     against it or not; or none, one or all of the others scaled against it (rounded down, or one of them or all of them up).
     """
@@ -73,7 +75,7 @@ def _best(rank: Any, task: Task, found: Found, whole: list[str]) -> list[dict[st
 
     def keep(point: dict[str, Any], moved: Any) -> None:
         values = np.minimum.reduce([rank({**point, **moves}) for moves in reals(moved / centre)])
-        for place in np.argsort(values)[:_SOLVED]:
+        for place in np.argsort(values)[:most]:
             if np.isfinite(values[place]):
                 chosen = {n: float(np.broadcast_to(point[n], moved.shape)[place]) for n in whole}
                 rated = (float(values[place]), chosen)
@@ -81,19 +83,19 @@ def _best(rank: Any, task: Task, found: Found, whole: list[str]) -> list[dict[st
 
     for first in whole:
         centre = found.point[first]
-        low, high = max(box[first][0], centre - _STEPS), min(box[first][1], centre + _STEPS)
+        low, high = max(box[first][0], centre - steps), min(box[first][1], centre + steps)
         moved = np.arange(np.ceil(low), np.floor(high) + 1)
         others = [name for name in whole if name != first]
         for name in others:
             point = dict(found.point) | {first: moved}
-            point[name] = _filled(rank, point, name, box[name][0], min(box[name][1], _LARGE))
+            point[name] = largest_allowed(rank, point, name, box[name][0], min(box[name][1], _LARGE))
             keep(point, moved)
         for held, filled in permutations(others, 2):
             for more in (0, 1):
                 point = dict(found.point) | {first: moved}
                 down = np.floor(found.point[held] * centre / moved + _TOLERANCE)
                 point[held] = np.clip(down + more, *box[held])
-                point[filled] = _filled(rank, point, filled, box[filled][0], min(box[filled][1], _LARGE))
+                point[filled] = largest_allowed(rank, point, filled, box[filled][0], min(box[filled][1], _LARGE))
                 keep(point, moved)
         for group in ([], *([name] for name in others), *([others] if len(others) > 1 else [])):
             for raised in dict.fromkeys([(), tuple(group), *((name,) for name in group)]):
@@ -103,10 +105,10 @@ def _best(rank: Any, task: Task, found: Found, whole: list[str]) -> list[dict[st
                     point[name] = np.clip(scaled, *box[name])
                 keep(point, moved)
     ordered = sorted(seen.values(), key=lambda item: item[0])
-    return [chosen for value, chosen in ordered[:_SOLVED] if value < found.value * (1 + 1e-4)]
+    return [chosen for value, chosen in ordered[:most] if value < found.value * (1 + 1e-4)]
 
 
-def _filled(rank: Any, point: dict[str, Any], name: str, low: float, high: float) -> Any:
+def largest_allowed(rank: Any, point: dict[str, Any], name: str, low: float, high: float) -> Any:
     """The largest whole value of one number that every budget still allows, by bisection; `low` where none does."""
     import numpy as np
 

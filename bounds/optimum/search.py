@@ -92,7 +92,7 @@ def minimise(make: Maker, box: Box, whole: tuple[str, ...], *, nodes: int = NODE
         point, value = dive(solve_at, here, whole, solution)
         if value < found.value:
             found.point, found.value = _refined(solve_at, make, here, whole, replaced, point, value)
-        parts = _split(here, whole, solution, replaced, ending)
+        parts = split(here, whole, solution, replaced, ending)
         if not parts:
             closed = min(closed, lower)
         for part in parts:
@@ -201,7 +201,7 @@ def _neighbours(value: float, low: float, high: float) -> list[float]:
     return sorted(clipped)
 
 
-def _split(
+def split(
     box: Box, whole: tuple[str, ...], solution: Solution, replaced: Replaced, ending: Collection[str] = ()
 ) -> list[Box]:
     """Two smaller boxes, or none where the program from below is already exact enough to stop.

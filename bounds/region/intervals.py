@@ -63,7 +63,7 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class _End:
+class End:
     """An end point as a rational enclosure (both ends equal when exact)."""
 
     low: Fraction
@@ -99,7 +99,7 @@ def intersect(conditions: list[Condition], variable: sp.Symbol) -> list[Interval
     if variable.is_integer and not variable.is_positive:
         return _listed_pieces(lambda n: _all_hold(conditions, variable, Fraction(n)), conditions, variable)
     ends = sorted(
-        (_End(*pair) for c in conditions for pair in crossings(c.left, c.right, variable)),
+        (End(*pair) for c in conditions for pair in crossings(c.left, c.right, variable)),
         key=lambda end: end.enclosure,
     )
     if variable.is_integer:
@@ -144,19 +144,19 @@ def _all_hold(conditions: list[Condition], variable: sp.Symbol, value: Fraction)
 # --- real variables --------------------------------------------------------------------------------------------------
 
 
-def _real_pieces(conditions: list[Condition], variable: sp.Symbol, ends: list[_End]) -> list[Interval]:
+def _real_pieces(conditions: list[Condition], variable: sp.Symbol, ends: list[End]) -> list[Interval]:
     """Alternate end points and the open gaps between them; join what holds."""
-    borders: list[_End | None] = [None, *_merge(ends), None]
-    cells: list[tuple[_End | None, _End | None, bool]] = []
+    borders: list[End | None] = [None, *_merge(ends), None]
+    cells: list[tuple[End | None, End | None, bool]] = []
     if variable.is_nonnegative and not variable.is_positive:
-        zero = borders[0] = _End(Fraction(0), Fraction(0))
+        zero = borders[0] = End(Fraction(0), Fraction(0))
         cells.append((zero, zero, _all_hold(conditions, variable, Fraction(0))))
     for before, after in pairwise(borders):
         cells.append((before, after, _all_hold(conditions, variable, _between(before, after))))
         if after is not None:
             cells.append((after, after, _holds_at(conditions, variable, after)))
     pieces: list[Interval] = []
-    run: list[tuple[_End | None, _End | None, bool]] = []
+    run: list[tuple[End | None, End | None, bool]] = []
     for cell in [*cells, (None, None, False)]:
         if cell[2]:
             run.append(cell)
@@ -166,24 +166,24 @@ def _real_pieces(conditions: list[Condition], variable: sp.Symbol, ends: list[_E
     return pieces
 
 
-def _merge(ends: list[_End]) -> list[_End]:
+def _merge(ends: list[End]) -> list[End]:
     """Sorted ends, of which overlapping enclosures become one end point (what binds there is settled by testing, see `_binding`)."""
-    merged: list[_End] = []
+    merged: list[End] = []
     for end in ends:
         if merged and end.low <= merged[-1].high:
             previous = merged.pop()
-            end = _End(previous.low, max(previous.high, end.high))
+            end = End(previous.low, max(previous.high, end.high))
         merged.append(end)
     return merged
 
 
-def _between(before: _End | None, after: _End | None) -> Fraction:
+def _between(before: End | None, after: End | None) -> Fraction:
     if after is None:
         return Fraction(1) if before is None else before.high * 2 or Fraction(1)
     return after.low / 2 if before is None else (before.high + after.low) / 2
 
 
-def _holds_at(conditions: list[Condition], variable: sp.Symbol, end: _End) -> bool:
+def _holds_at(conditions: list[Condition], variable: sp.Symbol, end: End) -> bool:
     """Whether all conditions hold at the end point: exactly if it is rational, else by strictness and continuity."""
     if end.is_exact:
         return _all_hold(conditions, variable, end.low)
@@ -198,7 +198,7 @@ def _holds_at(conditions: list[Condition], variable: sp.Symbol, end: _End) -> bo
 
 
 def _interval(
-    conditions: list[Condition], variable: sp.Symbol, run: list[tuple[_End | None, _End | None, bool]]
+    conditions: list[Condition], variable: sp.Symbol, run: list[tuple[End | None, End | None, bool]]
 ) -> Interval:
     """The interval that a run of consecutive cells covers."""
     start, stop = run[0][0], run[-1][1]
@@ -214,7 +214,7 @@ def _interval(
     return Interval(lower, upper, low_closed, high_closed, binding, ends)
 
 
-def _binding(conditions: list[Condition], variable: sp.Symbol, end: _End | None, side: int) -> str | None:
+def _binding(conditions: list[Condition], variable: sp.Symbol, end: End | None, side: int) -> str | None:
     """The conditions that fail just outside an end point, or those that leave out the end point alone."""
     if end is None:
         return None
@@ -238,7 +238,7 @@ def _safe_float(value: Fraction, *, up: bool) -> float:
 # --- whole numbers ---------------------------------------------------------------------------------------------------
 
 
-def _integer_pieces(conditions: list[Condition], variable: sp.Symbol, ends: list[_End]) -> list[Interval]:
+def _integer_pieces(conditions: list[Condition], variable: sp.Symbol, ends: list[End]) -> list[Interval]:
     """Runs of positive integers on which all conditions hold; between two end points one integer decides for all."""
     marks = sorted({1, *(max(1, ceil(value)) for end in ends for value in end.enclosure)})
     cells: list[tuple[int, int | None]] = []

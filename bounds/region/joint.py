@@ -82,7 +82,7 @@ def of_several(statement: Statement, names: tuple[str, ...], values: Mapping[str
     notes += [f"{', '.join(broken)} {BROKEN}"] if broken else []
     notes += [] if point else ["no point with room in every condition"]
     inside = {str(symbol): str(value) for symbol, value in point.items()}
-    intervals |= {str(s): _reaching(intervals[str(s)], float(value)) for s, value in point.items() if not s.is_integer}
+    intervals |= {str(s): reaching(intervals[str(s)], float(value)) for s, value in point.items() if not s.is_integer}
     return Found(intervals, conditions=shown, interior=inside, note="; ".join(dict.fromkeys(notes)))
 
 
@@ -217,7 +217,7 @@ def _numerical(joint: Joint, on: sp.Symbol) -> Interval:
     return Interval(lower, upper, ends["lower"] is not None, upper is not None, binding)
 
 
-def _reaching(interval: Interval, inside: float) -> Interval:
+def reaching(interval: Interval, inside: float) -> Interval:
     """The interval with ends that lost the point inside to the margin moved out again to it, on the safe side."""
     lower, upper = interval.lower, interval.upper
     if upper is not None and upper < inside:
@@ -249,7 +249,7 @@ def interior(joint: Joint, near: Mapping[str, Interval]) -> dict[sp.Symbol, sp.E
     room = minimise(_with_room(joint, slack_symbol("room"), "slack_room"), joint.box(), joint.whole).value
     if room == inf:
         return {}
-    shares = [symbol / sp.Float(_centre(near[str(symbol)])) for symbol in joint.symbols]
+    shares = [symbol / sp.Float(centre(near[str(symbol)])) for symbol in joint.symbols]
     objective = sp.Add(*(share**power for share in shares for power in (1, -1)))
     allowed = Posynomial.number(1 / min(1.0, max(room * 1.01, 0.5)))
     found = minimise(_with_room(joint, objective, allowed), joint.box(), joint.whole)
@@ -274,7 +274,7 @@ def _with_room(joint: Joint, objective: sp.Expr, allowed: Posynomial | str) -> M
     return make
 
 
-def _centre(interval: Interval) -> float:
+def centre(interval: Interval) -> float:
     low, high = interval.lower, interval.upper
     if high is None:
         return 2 * low if low > 0 else 1.0

@@ -45,7 +45,7 @@ def region_plot(
     from ...figures import legend_below, look
 
     conditions = [c for c in reduced(statement, names, values) if c.relation != "=="]
-    (x0, x1), (y0, y1) = window or _window(intervals, names)
+    (x0, x1), (y0, y1) = window or window_around(intervals, names)
     grid = np.meshgrid(np.geomspace(x0, x1, _POINTS), np.geomspace(y0, y1, _POINTS))
     inside = np.ones_like(grid[0], dtype=bool)
     data: dict[str, list[float | None]] = {}
@@ -72,7 +72,7 @@ def region_plot(
                 )
         axes.contourf(*grid, inside.astype(float), levels=[0.5, 1.5], colors=[_INSIDE])
         for name, border in drawn:
-            place = _label_place(border, inside, (x0, x1), (y0, y1))
+            place = label_place(border, inside, (x0, x1), (y0, y1))
             axes.clabel(border, fmt={1.0: plain(name)}, fontsize="small", manual=[place])
         bindings = [statement.symbols[name] for name in names]
         axes.set(xlabel=str(_axis(bindings[0])), ylabel=str(_axis(bindings[1])), xlim=(x0, x1), ylim=(y0, y1))
@@ -84,7 +84,7 @@ def region_plot(
     return Plot(figure, title, data)
 
 
-def _label_place(border: Any, inside: Any, xs: tuple[float, float], ys: tuple[float, float]) -> tuple[float, float]:
+def label_place(border: Any, inside: Any, xs: tuple[float, float], ys: tuple[float, float]) -> tuple[float, float]:
     """Where the name of a border stands: the middle of its part along the admissible set, or as near to that as the name still
     lies within the frame."""
     import numpy as np
@@ -149,7 +149,7 @@ def _letter(statement: Statement, name: str) -> str:
     return mathtext(statement.symbols[name].latex)
 
 
-def _window(intervals: Mapping[str, Interval], names: Sequence[str]) -> Window:
+def window_around(intervals: Mapping[str, Interval], names: Sequence[str]) -> Window:
     """About three decades around the ends of each projection."""
     ranges = []
     for name in names:

@@ -52,9 +52,12 @@ class Classified:
         return Predictions(sign * self.found.scores, self.found.labels, self.found.weights)
 
 
-def on_training_data(measure):
-    metric = metrics.predicted(measure, "train")
-    return lambda problem: metric(problem, State(x=torch.zeros(2, 2, 1, dtype=torch.float64)), 0)
+def on_training_data(metric):
+    def measured(problem):
+        problem.has_test_data = False
+        return metric(problem, State(x=torch.zeros(2, 2, 1, dtype=torch.float64)), 0)
+
+    return measured
 
 
 def test_shares_of_right_examples_are_counted_by_hand():
@@ -69,9 +72,9 @@ def test_shares_of_right_examples_are_counted_by_hand():
     assert found["mean_client_train_accuracy"] == pytest.approx([(2 / 4 + 2 / 3) / 2, (2 / 4 + 1 / 3) / 2])
     assert found["worst_client_train_accuracy"] == pytest.approx([1 / 2, 1 / 3])
     # class 1 is at places 0 and 2 of the first client and 1 of the second, class 0 at the four others
-    assert on_training_data(metrics._worst_class)(problem).tolist() == pytest.approx([2 / 4, 1 / 3])
+    assert on_training_data(metrics.worst_class_accuracy)(problem).tolist() == pytest.approx([2 / 4, 1 / 3])
     everyone = Classified(SCORES.unsqueeze(-1), None)
-    assert on_training_data(metrics._accuracy)(everyone).tolist() == pytest.approx([4 / 8, 4 / 8])
+    assert on_training_data(metrics.accuracy)(everyone).tolist() == pytest.approx([4 / 8, 4 / 8])
 
 
 def test_test_data_are_taken_where_there_are_some():
@@ -86,16 +89,16 @@ def test_test_data_are_taken_where_there_are_some():
 def test_the_class_of_the_largest_of_several_scores_is_predicted():
     scores = torch.eye(3, dtype=torch.float64)[torch.tensor([[[0, 1], [2, 2]]])]
     problem = Classified(scores, None, torch.tensor([[0, 2], [2, 1]]))
-    assert on_training_data(metrics._accuracy)(problem).tolist() == [0.5]
-    assert on_training_data(metrics._worst_class)(problem).tolist() == [0.0]
+    assert on_training_data(metrics.accuracy)(problem).tolist() == [0.5]
+    assert on_training_data(metrics.worst_class_accuracy)(problem).tolist() == [0.0]
     with pytest.raises(InputError, match="wanted two classes with one score, got 3 scores"):
-        on_training_data(metrics._average_precision)(problem)
+        on_training_data(metrics.average_precision)(problem)
 
 
 def test_average_precision_is_the_sum_over_thresholds():
     """At each distinct score: the precision of all examples at least as large, times the new share of class 1."""
     problem = Classified(SCORES.unsqueeze(-1))
-    found = on_training_data(metrics._average_precision)(problem)
+    found = on_training_data(metrics.average_precision)(problem)
     counted = WEIGHTS > 0
     for run in range(2):
         pairs = list(zip(SCORES[run][counted].tolist(), LABELS[counted].tolist(), strict=True))
@@ -213,16 +216,16 @@ def test_what_is_free_is_the_least_that_the_system_and_the_control_group_say(mon
         return texts[str(path)]
 
     monkeypatch.setattr(Path, "read_text", read)
-    assert limits._available() == 3000 * 1024 and limits.free_memory() == 2_000_000
+    assert limits.free_memory() == 2_000_000
     texts["/sys/fs/cgroup/memory.max"] = "4096000000"
     assert limits.free_memory() == 3000 * 1024
     texts["/proc/meminfo"] = "nothing here"
-    assert limits._available() is None and limits.free_memory() == 4_096_000_000
+    assert limits.free_memory() == 4_096_000_000
     del texts["/proc/meminfo"]
     monkeypatch.setattr(limits.os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 5}.get)
     assert limits.free_memory() == 5 * 4096
     texts.clear()
-    assert limits._allowed() is None
+    assert limits.free_memory() == 5 * 4096
 
 
 def test_the_c_library_is_told_three_sizes(monkeypatch):

@@ -1,4 +1,4 @@
-"""Parts of the audit that every paper of fedco passes by: a paper without a folder, an equation that gives an inequality."""
+"""What is kept of an audit and said of a statement, for papers unlike those of fedco: without a folder, with many instances."""
 
 from __future__ import annotations
 
@@ -12,18 +12,11 @@ from types import SimpleNamespace
 
 import fedco
 import pytest
-import sympy as sp
 from fedco.bounds import papers as built_in
-from fedco.bounds.audit import audit_cache, make_audit_cache, refuted, statement_warning, status
+from fedco.bounds.audit import audit_cache, make_audit_cache
 from fedco.bounds.audit.checks import audit
-from fedco.bounds.audit.refutation import Refutation
-from fedco.bounds.audit.status import _breaks, _gives
 from fedco.bounds.language.rendering import lines_about, notes_about
-from fedco.bounds.language.theorem import Condition
-from fedco.bounds.language.typesetting import _balanced
 from fedco.bounds.registry import get_paper
-
-X, Y = sp.symbols("x y", positive=True)
 
 
 def test_a_ledger_is_kept_in_the_folder_of_its_paper(monkeypatch, tmp_path):
@@ -49,23 +42,6 @@ def test_every_finding_in_the_folder_of_a_paper_is_listed(key):
     assert declared == {each.id for each in get_paper(key).findings}
 
 
-@pytest.mark.parametrize(
-    ("own", "wanted", "gives"),
-    [
-        ("==", "<=", True),
-        ("==", ">=", True),
-        ("==", "<", False),
-        ("==", ">", False),
-        ("<=", "<", False),
-        ("<", "<=", False),
-    ],
-)
-def test_an_equation_gives_the_weak_inequality_between_its_sides(own, wanted, gives):
-    assert _gives(Condition("a", X, own, Y), Condition("b", X, wanted, Y)) is gives
-    assert not _gives(Condition("a", X, own, 2 * Y), Condition("b", X, wanted, Y))
-    assert _gives(Condition("b", X, wanted, Y), Condition("b", X, wanted, Y))
-
-
 @pytest.mark.parametrize("changed", [{"kind": "wish"}, {"severity": "grave"}])
 def test_a_finding_has_a_known_kind_and_severity(changed):
     finding = audit("fcsg_m")[0]
@@ -81,24 +57,6 @@ def test_what_is_said_beside_a_number_is_said_in_its_text():
     assert lines_about(None) == ()
 
 
-@pytest.mark.parametrize(
-    ("inside", "whole"), [("a + (b) c", True), ("", True), ("a) + (b", False), ("(a", False), ("a)", False)]
-)
-def test_parentheses_are_balanced_where_each_is_closed_after_it_was_opened(inside, whole):
-    assert _balanced(inside) is whole
-
-
-def test_an_instance_with_a_right_side_of_its_own_breaks_no_other_statement(monkeypatch):
-    """Its left side may exceed the other right side: that it is about that statement is not known."""
-    item = SimpleNamespace(claim="c", case=lambda: SimpleNamespace(right=own), sides=lambda case: ((2, 2), (1, 1)))
-    monkeypatch.setattr(status, "refutations", lambda: {"with": item, "without": item})
-    monkeypatch.setattr(status, "right_side", lambda claim, label, case: (1, 1))
-    own = (1, 1)
-    assert not _breaks.__wrapped__("with", "composed")
-    own = None
-    assert _breaks.__wrapped__("without", "composed")
-
-
 @pytest.mark.parametrize(("given", "written"), [([], "a"), (["c"], "c")])
 def test_ledgers_of_the_papers_that_are_named_or_of_all(given, written, monkeypatch):
     """Run as a program; a paper without a folder is refused by its name."""
@@ -108,15 +66,3 @@ def test_ledgers_of_the_papers_that_are_named_or_of_all(given, written, monkeypa
     monkeypatch.delitem(sys.modules, make_audit_cache.__name__)
     with pytest.raises(ValueError, match=f"^{written}: no folder"):
         runpy.run_module(make_audit_cache.__name__, run_name="__main__")
-
-
-@pytest.mark.parametrize(
-    ("names", "more"), [(("one",), ""), (("one", "two"), " and 1 more"), (("a", "b", "c"), " and 2 more")]
-)
-def test_how_many_instances_break_a_statement(names, more, monkeypatch):
-    known = {name: Refutation(name, "k.t", (), "printed", "s", lambda: None) for name in names}
-    monkeypatch.setattr(statement_warning, "refuted_by", lambda statement: names)
-    monkeypatch.setattr(refuted, "refutations", lambda: known)
-    found = statement_warning.computed(fedco.theorem("baselines.local_sgd").statement("printed"), proved=False)
-    assert found.status == "refuted" and found.bundles == names
-    assert found.text.endswith(f"docs/refutations/{names[0]}.json{more}")

@@ -16,6 +16,7 @@ from fedco.bounds import paper_theorems
 from fedco.bounds.audit.checks import automatic, compare_terms
 from fedco.bounds.audit.findings import RecheckError
 from fedco.bounds.audit.refuted import kept
+from fedco.bounds.language.change import with_statement
 from fedco.bounds.language.theorem import DeclarationError, Term
 from fedco.bounds.papers.comfedl import checks as comfedl_checks
 from fedco.bounds.papers.comfedl import composed as comfedl_proof
@@ -267,13 +268,15 @@ def test_a_swapped_symbol_disagrees_with_the_paper(item, wrong):
 
 
 def test_moves_that_do_not_follow_are_refused():
+    step = fedco.theorem("comfedl.lemma_2_step")
+    printed = step.statement("printed")
     negative = replace(fedco.theorem("comfedl.lemma_2").statement("printed"), terms=(Term("drift", -s.eta),))
     with pytest.raises(DeclarationError, match="may be negative"):
         comfedl_proof.root(negative, comfedl_proof.H)
     with pytest.raises(DeclarationError, match="may be negative"):
         comfedl_proof.telescope(Chain(s.eta * s.gradient_sq))
     with pytest.raises(DeclarationError, match="not certified to grow"):
-        comfedl_proof._at_round_end(s.eta / (1 + s.t))
+        comfedl_proof.drift_in_round(with_statement(step, replace(printed, terms=(Term("drift", s.eta / (1 + s.t)),))))
 
 
 def test_corrected_is_below_printed_theorem_2_and_below_theorem_1_with_its_sign():

@@ -103,16 +103,17 @@ def test_the_orders_of_the_second_corollary():
 
 
 def test_no_schedule_with_a_bounded_batch_does_better_inside_the_theorem():
-    """The linear program over all powers, b and K fixed: least rounds, then least samples, and the other way round."""
-    from fedco.bounds.cost import orders
-    from fedco.bounds.optimum.model import model
+    """The linear program over all powers, with b = K = 1: least rounds, then least samples, and the other way round."""
+    from fedco.bounds.cost.orders import rates
 
-    fixed = {name: 1 for name in MAIN.symbols("corrected") if name not in ("eta", "beta", "I", "T")}
-    made = model(MAIN.statement("corrected"), fixed)
+    one = {s.b: sp.Integer(1), s.K: sp.Integer(1)}
+    known = MAIN.statement("corrected")
+    terms = tuple(replace(term, expr=known.expand(term.expr).xreplace(one)) for term in known.terms)
+    conditions = tuple(c.each_side(lambda side: known.expand(side).xreplace(one)) for c in known.conditions)
+    made = with_statement(MAIN, replace(known, terms=terms, conditions=conditions)).statement("corrected")
 
     def best(*order):
-        found = orders._exponents(made, (), order, {}, ())
-        return {name: found[f"cost {name}"] for name in order}
+        return {name: cost.eps for name, cost in rates(made, order).costs.items() if name in order}
 
     assert best("rounds", "samples") == {"rounds": F(3, 2), "samples": F(5, 2)}
     assert best("samples", "rounds") == {"samples": F(2), "rounds": F(2)}

@@ -40,3 +40,16 @@ def test_agrees_with_scipy(seed):
     assert all(sum(row[n] * point[n] for n in NAMES) <= limit for row, limit in rows)
     assert all(point[n] >= 0 for n in nonnegative)
     assert float(sum(objective[n] * point[n] for n in NAMES)) == pytest.approx(reference.fun, abs=1e-9)
+
+
+def test_linear_programs_that_touch_their_ends():
+    one = Q(1)
+    assert minimise({"a": one}, [({"a": -one}, Q(-3))], frozenset("a")) == {"a": 3}
+    assert minimise({"a": one}, [({"a": -one}, Q(3))], frozenset()) == {"a": -3}
+    assert minimise({"a": one}, [({"a": one}, Q(2)), ({"a": -one}, Q(-2))], frozenset()) == {"a": 2}
+    assert minimise({"a": one}, [({"a": one}, Q(2)), ({"a": -one}, Q(-3))], frozenset()) is None
+    doubled = [({"a": -one, "b": Q(0)}, Q(-1)), ({"a": -one}, Q(-2)), ({"a": -one}, Q(-1))]
+    assert minimise({"a": one}, doubled, frozenset("a"))["a"] == 2  # the strictest of equal rows
+    with pytest.raises(UnboundedError):
+        minimise({"a": -one}, [({"b": one}, Q(1))], frozenset("a"))
+    assert minimise({}, [], frozenset()) == {}

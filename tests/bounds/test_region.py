@@ -102,7 +102,17 @@ def assert_minimal(conditions, symbol, conflict: tuple[str, ...]) -> None:
         assert not rest or intersect(rest, symbol)
 
 
-@every_variable
+def apart() -> list[tuple[str, str, str]]:
+    """The cases without those whose conditions are, formula by formula, what another statement of the theorem asks for."""
+    found = {}
+    for name, label, variable in CASES:
+        statement = THEOREMS[name].statement(label)
+        sides = tuple((c.relation, statement.expand(c.left), statement.expand(c.right)) for c in statement.requirements)
+        found.setdefault((name, variable, sides), (name, label, variable))
+    return [*found.values()]
+
+
+@pytest.mark.parametrize(("name", "label", "variable"), apart(), ids=["-".join(case) for case in apart()])
 def test_both_sides_of_every_end(name, label, variable):
     for rng in seeds(name, label + variable, 2):
         check_region(name, label, variable, rng, 12)
@@ -118,8 +128,11 @@ def test_both_sides_of_every_end_on_two_hundred_instances(name, label, variable)
 def test_the_instances_are_not_degenerate():
     """Most statements have feasible instances among those drawn."""
     printed = [case for case in CASES if case[1] == "printed"]
-    feasible = {case[0] for case in printed if any(check_region(*case, rng, 0) for rng in seeds(*case[:2], 2))}
-    assert len(feasible) >= 0.7 * len({case[0] for case in printed})
+    wanted, feasible = 0.7 * len({case[0] for case in printed}), set[str]()
+    for case in printed:
+        if len(feasible) < wanted and case[0] not in feasible:
+            feasible |= {case[0] for rng in seeds(*case[:2], 2) if check_region(*case, rng, 0)}
+    assert len(feasible) >= wanted
 
 
 def interval(relation: str, left: str, right: str, whole: bool = False):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,10 +12,10 @@ import sympy as sp
 from fedco.bounds.language.definition import define
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Condition
-from fedco.bounds.region import admissible, joint, pictures
+from fedco.bounds.region import pictures
 from fedco.bounds.region.admissible import region_picture
 from fedco.bounds.region.intervals import Interval, intersect
-from fedco.bounds.region.pictures import _label_place, _window, intervals_plot, region_plot
+from fedco.bounds.region.pictures import intervals_plot, label_place, region_plot, window_around
 
 
 def test_the_exact_ends_are_kept_but_not_printed_nor_compared():
@@ -48,7 +49,7 @@ def test_a_coefficient_that_vanishes_unseen_does_not_move_an_end():
 def test_a_picture_spans_three_decades_around_the_ends():
     def of(low: float, high: float | None) -> tuple[float, float]:
         interval = Interval(low, high, False, False, {})
-        window, other = _window({"x": interval}, ("x", "y"))
+        window, other = window_around({"x": interval}, ("x", "y"))
         assert other == (1e-4, 1e4), "nothing is known of y"
         return window
 
@@ -140,9 +141,9 @@ def test_the_name_of_a_border_stands_beside_the_set(x, along, wanted):
         inside[np.ix_((grid >= along[0]) & (grid <= along[1]), near)] = True
     upright = SimpleNamespace(allsegs=[[np.column_stack([np.full(401, x), ys]), np.empty((0, 2))]])
     lying = SimpleNamespace(allsegs=[[np.column_stack([ys, np.full(401, x)])]])
-    found = _label_place(upright, inside, (0.01, 100), (0.01, 100))
+    found = label_place(upright, inside, (0.01, 100), (0.01, 100))
     assert found == pytest.approx((x, wanted), rel=0.05)
-    assert _label_place(lying, inside.T, (0.01, 100), (0.01, 100)) == pytest.approx((wanted, x), rel=0.05)
+    assert label_place(lying, inside.T, (0.01, 100), (0.01, 100)) == pytest.approx((wanted, x), rel=0.05)
 
 
 def test_intervals_are_bars_with_their_ends():
@@ -178,8 +179,8 @@ def test_intervals_are_bars_with_their_ends():
 
 def test_a_window_is_named_after_each_axis():
     one, other = Interval(2.0, 5.0, False, False, {}), Interval(10.0, 20.0, False, False, {})
-    assert _window({"x": one, "y": other}, ("x", "y")) == ((2 / 1.5, 15), (10 / 1.5, 60))
-    assert _window({"y": other}, ("x", "y")) == ((1e-4, 1e4), (10 / 1.5, 60))
+    assert window_around({"x": one, "y": other}, ("x", "y")) == ((2 / 1.5, 15), (10 / 1.5, 60))
+    assert window_around({"y": other}, ("x", "y")) == ((1e-4, 1e4), (10 / 1.5, 60))
 
 
 # --- answers --------------------------------------------------------------------------------------------------------------------
@@ -281,8 +282,13 @@ def test_the_answer_where_nothing_is_admissible():
 
 
 def test_long_formulas_are_shown_with_few_digits():
-    x = sp.Symbol("x", positive=True)
-    long = x * sp.Rational(10**50, 3) + sp.Rational(10**40 + 1, 7)
-    shown = admissible._as_math(Condition("c", long, "<=", x / 3), statement()).text
-    assert len(str(long)) > 80 > len(shown) and shown.endswith(" <= x/3") and shown.startswith("3.3333333e+49*x")
-    assert joint._text(long) == shown.removesuffix(" <= x/3") and joint._text(x / 3) == "x/3"
+    """On the page and in the answer; short ones with all of theirs."""
+    long = Fraction(10**60 + 1, 10**55 + 7)
+    found = statement().theorem.admissible(("eta", "beta"), "printed", L=long, T=12)
+    shown = dict(cells(found.sheet().tables[1]))
+    assert shown["a"] == "100000.0*beta*eta <= 1"
+    assert "a: 100000.0*beta*eta <= 1" in found.to_dict()["conditions"]
+    short = statement().theorem.admissible(("eta", "beta"), "printed", L=Fraction(10**30 + 1, 10**30), T=12)
+    assert str(10**30 + 1) in dict(cells(short.sheet().tables[1]))["a"] and str(10**30 + 1) in str(
+        short.to_dict()["conditions"]
+    )

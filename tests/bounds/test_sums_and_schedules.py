@@ -53,17 +53,22 @@ def test_a_sum_is_exact_and_the_same_everywhere(text: str):
 
 
 @pytest.mark.parametrize(
-    "power", ["1/(t + t0)", "1/sqrt(t + t0)", "1/(t + t0)**2", "1/(t + t0)**(3/2)", "sqrt(t + t0)"]
+    ("power", "exponent"),
+    [
+        ("1/(t + t0)", -1),
+        ("1/sqrt(t + t0)", -0.5),
+        ("1/(t + t0)**2", -2),
+        ("1/(t + t0)**(3/2)", -1.5),
+        ("sqrt(t + t0)", 0.5),
+    ],
 )
 @pytest.mark.parametrize("steps", [1, 15, 16, 17, 18, 40, 1000])
 @pytest.mark.parametrize("offset", [Fraction(1, 100), Fraction(1), Fraction(37, 3)])
 def test_in_double_precision_and_in_javascript_a_sum_is_what_its_terms_add_up_to(
-    power: str, steps: int, offset: Fraction
+    power: str, exponent: float, steps: int, offset: Fraction
 ):
     found = read_formula(f"sum(t, 0, T - 1, {power})", NAMES)
-    wanted = sum(
-        float(read_formula(power, {**NAMES, "t": sp.Integer(t)}).subs(t0, float(offset))) for t in range(steps)
-    )
+    wanted = sum((t + float(offset)) ** exponent for t in range(steps))
     point = {T: sp.Integer(steps), t0: sp.Rational(offset.numerator, offset.denominator)}
     assert sp.lambdify([T, t0], found, "numpy")(float(steps), float(offset)) == pytest.approx(wanted, rel=1e-12)
     assert float(sp.N(found.xreplace(point), 20)) == pytest.approx(wanted, rel=1e-12)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
+from itertools import islice
 from math import inf, isnan
 from random import Random
 
@@ -12,7 +14,9 @@ import numpy as np
 import pytest
 import sympy as sp
 from fedco.bounds.evaluation.evaluate import bound
+from fedco.bounds.language.definition import define
 from fedco.bounds.language.reading import InputError
+from fedco.bounds.language.rendering import status_of
 from fedco.bounds.language.theorem import Statement
 from fedco.bounds.optimum.model import VanishingError, model
 from fedco.bounds.optimum.numerical import penalised
@@ -21,6 +25,7 @@ from fedco.bounds.optimum.tuning import GEOMETRIC, tune
 from inverse_cases import FCSG, FEDDRO, given, seeds, tunable
 from registry_cases import THEOREMS
 from scipy.optimize import differential_evolution
+from tuner_cases import CONSTANTS, EXAMPLE, PLANNED
 
 CASES = tunable()
 every_bound = pytest.mark.parametrize(("name", "label"), CASES, ids=["-".join(case) for case in CASES])
@@ -122,7 +127,7 @@ def log_of_best(task: Task, rng: Random, samples: int, generations: int) -> floa
 
 @every_bound
 def test_never_worse_than_a_search(name, label):
-    for rng in seeds(name, label, 2):
+    for rng in seeds(name, label, 1):
         check_against_search(name, label, rng, 2000, 60)
 
 
@@ -135,14 +140,14 @@ def test_never_worse_than_a_longer_search_on_fifty_instances(name, label):
 
 def test_the_search_is_not_vacuous():
     """Most statements are really compared with a search that found admissible points."""
-    chosen = [case for case in CASES if case[1] == "printed"]
-    compared = {
+    chosen = (case for case in CASES if case[1] == "printed")
+    compared = (
         name
         for name, label in chosen
         for rng in seeds(name, label, 1)
         if check_against_search(name, label, rng, 500, 0)
-    }
-    assert len(compared) >= 10
+    )
+    assert len(list(islice(compared, 10))) == 10
 
 
 def test_a_target_is_reached_at_the_least_cost():
@@ -278,3 +283,163 @@ def test_a_step_in_the_base_of_a_power_is_found(name):
     steps = np.linspace(0.01, 1, 100)
     assert best.value <= 1.001 * np.min(item.bound(eta=steps, **known).total)
     assert best.bound.admissible and best.lower <= best.value and "optimum within" in best.certificate
+
+
+# --- answers ----------------------------------------------------------------------------------------------------------------------
+
+
+def tuned(changed=(), **asked):
+    return tune(EXAMPLE, CONSTANTS | dict(changed), **(asked or {"budget": {"samples": 1000}}))
+
+
+def test_an_answer_is_its_parts():
+    found = tune(EXAMPLE, CONSTANTS | {"p": 1}, budget={"samples": 1000})
+    assert found.bound.admissible and found.cost["samples"] == int(found.values["T"]) == 1000
+    eta = float(found.values["eta"])
+    nearby = [10 / (at * 1000) + 18 * at / 7 + 400 * at**2 for at in (eta * 0.999, eta, eta * 1.001)]
+    assert nearby[1] == min(nearby) and float(found) == pytest.approx(nearby[1])
+    assert 0 <= found.gap == pytest.approx((found.value - found.lower) / found.value, abs=1e-15) and found.gap < 1e-6
+    assert found.binding == ("budget of samples",) == tuple(found.prices) and len(found.advice) == 1
+    assert found.prices["budget of samples"] == pytest.approx(10 / (eta * 1000) / nearby[1], rel=1e-3)
+    given = tune(EXAMPLE, CONSTANTS | {"p": 1, "eta": eta, "T": 10}, budget={"samples": 1000})
+    assert (given.method, given.note, given.lower) == ("evaluated", "nothing left to choose", None)
+
+
+def test_an_answer_in_words_and_tables():
+    """With a certificate and without one; each number where it belongs, and of what has no row only what was chosen."""
+    found = tune(EXAMPLE, CONSTANTS | {"p": 1}, budget={"samples": 1000})
+    eta, price = found.bound.numbers["eta"], found.prices["budget of samples"]
+    page = found.sheet()
+    assert page.title == "pr_sgd.theorem_1 (printed): best hyperparameters" and page.claim == found.bound.sheet().claim
+    tables = {table.name: table for table in page.tables}
+    assert [*tables] == ["schedule", "costs", "binding limits", "constants"]
+    assert [(row[0].text, float(row[2])) for row in tables["schedule"].rows] == [
+        ("eta", pytest.approx(eta)),
+        ("T", 1000),
+    ]
+    assert tables["binding limits"].rows == (("budget of samples", price),) and tables["binding limits"].bars == (1.0,)
+    spent = {"iterations": 1000.0, "rounds": 1000.0, "samples": 1000.0, "model_messages": 1000.0}
+    assert found.cost == spent and [row[1] for row in tables["costs"].rows] == [*spent.values()]
+    constants = {row[0].text: row[2] for row in tables["constants"].rows}
+    assert constants == {**CONSTANTS, "p": 1}
+    certificate = f"geometric program, global optimum: no choice has bound below {found.lower:.6g} (gap "
+    assert page.notes[-2].startswith(certificate) and page.notes[-1] == found.advice[0]
+    lines = str(found).splitlines()
+    assert lines[0] == f"pr_sgd.theorem_1 (printed): eta = {eta:.10g}, T = 1000"
+    assert lines[1].startswith(f"  {found.bound.metric} <= ") and "  samples per client: 1000" in lines
+    assert f"  {certificate}" in str(found) and lines[-1] == f"  {found.advice[0]}"
+    data = found.to_dict()
+    assert (
+        data["values"] == {"eta": str(found.values["eta"]), "T": "1000"} and data["bound"]["total"] == found.bound.total
+    )
+    assert data["status"] == status_of(EXAMPLE)["status"] and "status" not in found.numbers_only()
+    point = CONSTANTS | {"p": 1, "eta": "1/100", "T": 900}
+    given = tune(EXAMPLE, point, eps=2, cost="rounds")
+    page = given.sheet()
+    assert page.title == "pr_sgd.theorem_1 (printed): least rounds" and not page.tables[0].rows
+    assert [table.name for table in page.tables] == ["schedule", "costs", "constants"]
+    assert page.notes[-2:] == ("evaluated", "nothing left to choose") and given.value == 900 == float(given)
+    assert str(given).splitlines()[-2:] == ["  evaluated", "  nothing left to choose"] and given.gap is None
+
+
+def test_a_gap_and_amounts_in_words():
+    """Below the error of the solver the digits of a gap mean nothing; amounts that are whole are written out, up to a billion."""
+    found = tuned({"p": 1})
+    for gap, text in (
+        (0.0, "gap below 1e-08"),
+        (9e-9, "gap below 1e-08"),
+        (1e-8, "gap 1.0e-08"),
+        (0.25, "gap 2.5e-01"),
+    ):
+        assert replace(found, gap=gap).how.endswith(f"({text})")
+    for value, text in ((999999999.0, "999999999"), (1e9, "1e+09"), (2.5, "2.5"), (1234567.5, "1.23457e+06")):
+        assert f"  samples per client: {text}\n" in str(replace(found, cost={"samples": value}))
+
+
+def test_prices_in_words():
+    """Each binding limit with its own price, a percent for a percent."""
+    budget, most, least = tuned(budget={"samples": 1000}, ranges={"eta": (None, "1/100")}).advice
+    (step, *_), target = tuned({"sigma": "1/100", "G": "1/100"}).advice, tuned(eps=30, cost="rounds").advice
+    limits = tuned(eps=30).advice
+    assert (budget, most, least) == (
+        "1% more samples buys 0.94% of the bound",
+        "relaxing the limit eta at most 0.01 by 1% would buy 0.84% of the bound",
+        "relaxing the limit p at least 1 by 1% would buy 0.075% of the bound",
+    )
+    assert step == "relaxing step_size (eta <= 1/L) by 1% would buy 0.88% of the bound"
+    assert target == ("a target that is 1% less strict saves 1.5% of the rounds",)
+    assert limits[1] == "relaxing the limit p at least 1 by 1% would buy 0.98% of the samples"
+
+
+def test_what_was_replaced_is_said_and_fixed_where_prices_are_told():
+    """48 (p - 1)^2 eta^2/5 beside 3/(eta T) with T/p <= 90: at p = 6, T = 540, a per cent more rounds is worth what T^(-2/3) says."""
+    drift = {"first": "F_gap/(eta*T)", "drift": "2*(p-1)**2*L**3*eta**2*F_gap/N"}
+    made = define(**PLANNED | {"terms": drift, "schedule": {}}, costs={"rounds": "T/p", "samples": "T"}).statement(
+        "printed"
+    )
+    found = tune(made, {"F_gap": 3, "L": 2, "N": 5, "p": 6}, budget={"rounds": 90})
+    free = tune(made, {"F_gap": 3, "L": 2, "N": 5}, budget={"rounds": 90}, ranges={"p": (6, None)})
+    assert found.replacements == () and found.prices == {"budget of rounds": pytest.approx(2 / 3, rel=1e-4)}
+    assert free.replacements == ("p - 1 (exact at fixed p)",) and free.values["p"] == 6
+    assert free.prices["budget of rounds"] == pytest.approx(2 / 3, rel=1e-4) and free.value == pytest.approx(
+        found.value, rel=1e-6
+    )
+
+
+def test_why_nothing_is_admissible():
+    apart = {"ranges": {"eta": (3, None)}}
+    with pytest.raises(InputError, match=r"no admissible choice; in conflict: step_size$"):
+        tune(EXAMPLE, CONSTANTS, budget={"samples": 1000}, **apart)
+    with pytest.raises(InputError) as caught:
+        tune(EXAMPLE, CONSTANTS, eps="1e-9", ranges={"T": (None, 100)})
+    least = float(str(caught.value).split("more than ")[1].split(",")[0])
+    best = tune(EXAMPLE, CONSTANTS, budget={"T": 100})
+    assert least == pytest.approx(best.value, rel=1e-4) and best.values["p"] == 1
+    assert str(caught.value).endswith("got 1e-09; pr_sgd.theorem_1 (printed) has no smaller bound")
+
+
+def test_a_target_that_no_choice_reaches_names_the_condition_that_is_in_the_way():
+    """10/(eta T) with one step and eta <= 1/2 is at least 20."""
+    with pytest.raises(InputError, match=r"^eps: wanted more than 20, got 1; .* has no smaller bound under step_size$"):
+        tuned({"T": 1, "p": 1, "sigma": "1e-9", "G": "1e-9"}, eps=1)
+
+
+def test_a_target_that_is_only_approached_far_out_is_out_of_reach():
+    """The bound falls without end with T, and nothing says how far below 1e-17 or so it comes."""
+    with pytest.raises(InputError, match=r"^eps: wanted a target within reach, got 1e-30; pr_sgd.* does not reach it$"):
+        tuned(eps="1e-30")
+
+
+@pytest.mark.parametrize(
+    ("asked", "least", "within"),
+    [
+        ({"budget": {"T": 1000}}, "bound", "0.1%"),
+        ({"eps": "1/10", "cost": "iterations"}, "iterations", "0.1%"),
+        ({"eps": "1/4", "cost": "iterations"}, "iterations", "1.0%"),
+        ({"eps": 1, "cost": "iterations"}, "iterations", "10.0%"),
+        ({"eps": 1, "cost": "rounds"}, "rounds", "180.7%"),
+        ({"eps": 20, "cost": "iterations"}, "iterations", None),
+        ({"eps": 3, "cost": "samples"}, "samples", None),
+    ],
+)
+def test_where_an_optimum_is_only_approached_a_cheap_point_near_it_is_taken(asked, least, within):
+    """Within 0.1, 1 and 10 per cent of it, at last as near as whole numbers come; an optimum that is attained needs no note."""
+    found = tune(fedco.theorem("fcsg.theorem_4_1").statement("printed"), FCSG, **asked)
+    near = f"the least {least} is only approached; these are the fewest samples within {within} of it"
+    assert found.note == ("" if within is None else near) and found.bound.admissible and found.lower <= found.value
+    assert within or found.value - found.lower < 1e-8
+
+
+def test_what_has_no_resource_has_no_least_cost():
+    free = define(id="m.t", symbols={"T": "iterations"}, units=["objective_gap", "step_size"], terms={"all": "1/T"})
+    with pytest.raises(InputError, match=r"^m\.t \(printed\): has no resource to minimise"):
+        free.statement("printed").theorem.tune("printed", eps="1/10")
+    assert free.tune("printed", budget={"T": 10}).value == pytest.approx(0.1)
+
+
+def test_a_term_with_a_minus_is_no_bound_to_minimise():
+    """A step of a proof, such as a descent."""
+    terms = {"good": "F_gap/(eta*T)", "bad": "-L*eta*p*F_gap*L/N"}
+    made = define(**PLANNED | {"terms": terms, "schedule": {}}).statement("printed")
+    with pytest.raises(InputError, match=r"m\.t: the term bad is negative"):
+        tune(made, {"F_gap": 3, "L": 2, "N": 5}, budget={"T": 10})

@@ -184,13 +184,14 @@ def test_derived_constants_stay_names_and_are_defined_below():
 
 def test_powers_of_letters_that_are_formulas_keep_their_meaning():
     """A letter such as ||y - g(x)|| takes a power as it is; one with a power of its own needs parentheses."""
-    letters = Letters({a: r"\|y-g\|", b: r"\sigma_F^{FO}", c: "|b|", d: r"\|x\|^2 - \|y\|"}, {})
-    assert [latex(x**2, letters) for x in (a, b, c, d)] == [
-        r"\|y-g\|^{2}",
-        r"(\sigma_F^{FO})^{2}",
-        "|b|^{2}",
-        r"(\|x\|^2 - \|y\|)^{2}",
+    names = [r"\|y-g\|", r"\sigma_F^{FO}", "|b|", r"\|x\|^2 - \|y\|", "(x + (u) v)", "(u) + (v)", "(u)) + ((v)"]
+    symbols = sp.symbols(f"s:{len(names)}")
+    shown = [latex(symbol**2, Letters({symbol: name}, {})) for symbol, name in zip(symbols, names, strict=True)]
+    alone = {names[0], "|b|", "(x + (u) v)"}
+    assert [name for name, text in zip(names, shown, strict=True) if text == f"{name}^{{2}}"] == [
+        n for n in names if n in alone
     ]
+    assert shown[1] == rf"({names[1]})^{{2}}" and shown[5] == f"[{names[5]}]^{{2}}"
 
 
 def test_mathml_of_every_formula_is_well_formed_and_has_its_letters():

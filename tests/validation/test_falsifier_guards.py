@@ -18,7 +18,7 @@ from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
 from fedco.validation.exact.problem import Instance, exact_problem
 from fedco.validation.exact.run import CannotReplay
-from fedco.validation.falsifier import attack, bundle, each_term, hidden, method_call, record, shrink
+from fedco.validation.falsifier import attack, bundle, each_term, hidden, method_call, record
 from fedco.validation.falsifier import confirm as module
 from fedco.validation.falsifier.confirm import Claimed, Confirmed, NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
@@ -462,30 +462,6 @@ def test_the_terms_of_a_table_share_one_search_and_each_condition_has_its_own(mo
     assert [p.part for p in named] == [p.part for p in parts] and asked[-len(parts) + terms :][-1][1:] == (60.0, 0)
     (edge,) = parts[terms:]
     assert (edge.relaxed, edge.verdict, edge.ratio, edge.seconds) == (4.0, NECESSARY, 3.0, 1.5)
-
-
-def test_a_shrinker_goes_on_as_long_as_a_pass_helps(monkeypatch):
-    tried = []
-    made = object.__new__(shrink._Shrinker)
-    made.draft, made.tries = SimpleNamespace(name="start"), 5
-    monkeypatch.setattr(shrink, "replace", lambda draft, **change: ("changed", *change.items()))
-    monkeypatch.setattr(shrink, "_rounded", lambda draft, tolerance: ("rounded", tolerance))
-    taken = {("rounded", shrink._TOLERANCES[1]), ("changed", ("tiny", shrink._TINIES[0]))}
-    made._try = lambda other: tried.append(other) or other in taken
-    passes = iter([True, True, False, True])
-    made._pass_over_numbers = lambda: next(passes)
-    made.run()
-    assert tried == [
-        ("changed", ("play", Q(1, 2))),
-        ("changed", ("play", Q(9, 10))),
-        ("rounded", shrink._TOLERANCES[0]),
-        ("rounded", shrink._TOLERANCES[1]),  # the coarsest that is still a violation
-        ("changed", ("tiny", shrink._TINIES[0])),
-    ]
-    assert next(passes) and list(shrink._TOLERANCES) == sorted(shrink._TOLERANCES, reverse=True)
-    made.tries, passes = 0, iter([True, True])
-    made.run()
-    assert next(passes) and next(passes, None) is None
 
 
 def test_the_hyperparameters_of_a_method_are_sums_products_and_whole_powers():

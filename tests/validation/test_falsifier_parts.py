@@ -11,23 +11,24 @@ import numpy as np
 import pytest
 import torch
 from fedco import theorem
-from fedco.bounds.language.change import Change
+from fedco.bounds.language.change import Change, with_statement
+from fedco.bounds.language.theorem import Condition
 from fedco.synthetic.families.piecewise import FAMILIES, MetaFamily, PiecewiseLinear
 from fedco.validation.exact.columns import Columns
 from fedco.validation.exact.every_path import EveryPath, laid_out
 from fedco.validation.exact.participation import Chosen, RandomRound, choices, masks
-from fedco.validation.falsifier import noisy_quadratics, shrink, spaces
+from fedco.validation.falsifier import noisy_quadratics, spaces
 from fedco.validation.falsifier.bisection import bisected
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.each_term import NECESSARY, NOT_SHOWN, Part, as_table
-from fedco.validation.falsifier.formula import Formula, _judge
+from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.hidden import Sequence
 from fedco.validation.falsifier.laws import PATHS
 from fedco.validation.falsifier.long_run import Counted, floor_of, stretched
 from fedco.validation.falsifier.noise import SignTable, extremes, moments, paths
 from fedco.validation.falsifier.properties import PROPERTIES, imposing
-from fedco.validation.falsifier.rounding import Draft, _limit, near
-from fedco.validation.falsifier.search import Claim, _next_power, _Search
+from fedco.validation.falsifier.rounding import _limit
+from fedco.validation.falsifier.search import Claim, followed, is_guided, next_power, visiting_order
 from fedco.validation.falsifier.search_space import SearchSpace, _guided
 from fedco.validation.falsifier.spaces import SPACES
 from fedco.validation.falsifier.unit_cube import UnitCube
@@ -592,20 +593,28 @@ def test_halvings_at_once_are_those_one_by_one(at_once: int) -> None:
     assert bisected(lambda x: np.array(True), np.zeros(2), np.full(2, 8.0), 3)[0].tolist() == [7, 7]
 
 
-def test_a_relation_is_judged_with_its_excess():
-    left, right = np.array([1.0, 2.0, 3.0, np.nan]), np.array([2.0, 2.0, 1.0, 1.0])
-    for relation, held in (
-        ("<", [1, 0, 0, 0]),
-        ("<=", [1, 1, 0, 0]),
-        (">", [0, 0, 1, 0]),
-        (">=", [0, 1, 1, 0]),
-        ("==", [0, 1, 0, 0]),
-    ):
-        holds, over = _judge(relation, left, right)
-        assert holds.tolist() == [bool(x) for x in held] and (over >= 0).all() and over[3] == 1
-    assert _judge("<=", left, right)[1][:3].tolist() == pytest.approx([0, 0, 0.5])
-    assert _judge(">", left, right)[1][:3].tolist() == pytest.approx([1 / 3, 0, 0])
-    assert _judge("==", left, right)[1][:3].tolist() == pytest.approx([1 / 3, 0, 0.5])
+@pytest.mark.parametrize(
+    ("relation", "held", "over"),
+    [
+        ("<", [1, 0, 0, 0], [0, 0, 0.5, 1]),
+        ("<=", [1, 1, 0, 0], [0, 0, 0.5, 1]),
+        (">", [0, 0, 1, 0], [1 / 3, 0, 0, 1]),
+        (">=", [0, 1, 1, 0], [1 / 3, 0, 0, 1]),
+        ("==", [0, 1, 0, 0], [1 / 3, 0, 0.5, 1]),
+    ],
+)
+def test_a_relation_is_judged_with_its_excess(relation, held, over):
+    """eta of 1, 2, 3 and no number against 1/L of 2, 2, 1 and 1."""
+    item = theorem("baselines.minibatch_sgd")
+    eta, L = (item.notation[name].symbol for name in ("eta", "L_bar"))
+    only = replace(item.statement("printed"), conditions=(Condition("c", eta, relation, 1 / L),))
+    formula = Formula(with_statement(item, only), "printed")
+    values = dict.fromkeys(formula.names, np.ones(4)) | {
+        "eta": np.array([1.0, 2.0, 3.0, np.nan]),
+        "L_bar": 1 / np.array([2.0, 2, 1, 1]),
+    }
+    found = formula.sides(values)
+    assert found.admissible.tolist() == [bool(x) for x in held] and found.excess.tolist() == pytest.approx(over)
 
 
 def test_a_search_is_guided_by_the_share_of_what_a_change_takes_away():
@@ -631,37 +640,35 @@ def test_a_claim_keeps_its_best_points():
 
 
 def test_powers_of_two():
-    assert [_next_power(n) for n in (1, 2, 3, 4, 5, 64, 65)] == [1, 2, 4, 4, 8, 64, 128]
-
-
-def searching(claims, stays=(True, False, False, True)) -> _Search:
-    run = object.__new__(_Search)
-    run.search_spaces, run.claims = [SimpleNamespace(stays=each, name="") for each in stays], claims
-    run.clock, run.until = lambda: 0.0, 1.0
-    return run
+    assert [next_power(n) for n in (1, 2, 3, 4, 5, 64, 65)] == [1, 2, 4, 4, 8, 64, 128]
 
 
 def test_islands_are_visited_by_turns_endless_and_finite_the_best_first():
     claim = Claim(target=None)  # type: ignore[arg-type]
     claim.best = {(0, False): -1.0, (1, False): -2.0, (2, False): 0.5, (3, False): -0.5, (0, True): 9.0}
-    run = searching([claim])
-    assert run._order(claim, False) == [3, 2, 0, 1]
+    search_spaces = [SimpleNamespace(stays=stays) for stays in (True, False, False, True)]
+    assert visiting_order(search_spaces, claim, False) == [3, 2, 0, 1]  # type: ignore[arg-type]
     claim.best[3, False] = -30.0  # nothing valid there
-    assert run._order(claim, False) == [0, 2, 1]
-    assert run._order(claim, True) == [0, 1, 3, 2]  # search spaces that nobody has seen come after those with a score
+    assert visiting_order(search_spaces, claim, False) == [0, 2, 1]
+    assert visiting_order(search_spaces, claim, True) == [
+        0,
+        1,
+        3,
+        2,
+    ]  # search spaces that nobody has seen come after those with a score
 
 
 def test_of_the_changes_of_one_term_the_first_open_one_is_followed():
     changed = [Claim(None, Change(part, "divided", Q(4))) for part in ("a", "a", "b")]  # type: ignore[arg-type]
     plain = Claim(target=None)  # type: ignore[arg-type]
-    run = searching([plain, *changed])
-    assert run._followed() == [plain, changed[0], changed[2]]
+    claims = [plain, *changed]
+    assert followed(claims) == [plain, changed[0], changed[2]]
     changed[0].found.violation = SimpleNamespace()
-    assert run._followed() == [plain, changed[1], changed[2]] and not run.is_over
-    for claim in run.claims:
+    assert followed(claims) == [plain, changed[1], changed[2]]
+    for claim in claims:
         claim.found.violation = SimpleNamespace()
-    assert run.is_over
-    turns = [(run._is_guided(changed[0], turn), run._is_guided(plain, turn)) for turn in range(6)]
+    assert followed(claims) == []
+    turns = [(is_guided(changed[0], turn), is_guided(plain, turn)) for turn in range(6)]
     assert turns == [(t % 3 != 2, False) for t in range(6)]
 
 
@@ -677,97 +684,12 @@ def test_a_lost_power_is_followed_beside_less_of_a_term_and_neither_while_the_te
             Change("b", "power", Q(-1), "N"),
         )
     ]
-    run = searching(changed)
-    assert run._followed() == [dropped, other]
+    assert followed(changed) == [dropped, other]
     dropped.found.violation = SimpleNamespace()
-    assert run._followed() == [less, period, clients, other]
+    assert followed(changed) == [less, period, clients, other]
 
 
-# --- fractions and simplicity --------------------------------------------------------------------------------------------
-
-
-def test_a_number_is_replaced_by_simpler_ones():
-    assert list(shrink._simpler(Q(50), is_whole=True)) == [1, 2, 4, 16]
-    found = list(shrink._simpler(Q(-37, 100), is_whole=False))
-    assert found[:6] == [0, -1, Q(-1, 2), -2, -10, Q(-1, 10)]
-    assert found[6:-1] == [near(Q(-37, 100), Q(1, n)) for n in (2, 3, 5, 10, 30, 100)] and found[-1] == Q(-1, 10)
-    positive = list(shrink._simpler(Q(37, 100), is_whole=False))
-    assert positive[:6] == [0, 1, Q(1, 2), 2, 10, Q(1, 10)] and positive[6:] == [-x for x in found[6:]]
-    sizes = [shrink._power_of_ten(x) for x in (Q(0), Q(5), Q(500), Q(12345, 2), Q(1, 300), Q(7, 9))]
-    assert sizes == [0, 1, 100, 10000, Q(1, 100), 1]
-    assert near(Q(314159, 100000), Q(1, 100)) == Q(19, 6) and near(Q(0), Q(1, 2)) == 0
-
-
-def draft(**changes) -> Draft:
-    parameters = {"knots": [[Q(-1), Q(1, 3)], [Q(0), Q(5)]], "start": Q(7, 9), "alpha": Q(1, 4)}
-    made = Draft(
-        "meta", parameters, {"nu": 1}, {"K": Q(10), "alpha": Q(1, 4), "c": Q(22, 7)}, Q(1, 2), Q(1, 1000), False
-    )
-    return replace(made, **changes)
-
-
-def test_the_cost_of_a_draft_is_its_characters():
-    """-1, 1/3, 0 for nothing, 5, 7/9, 1/4, 10, 1/4, 22/7, and 1/1000 for what is tiny."""
-    assert shrink.cost(draft()) == 2 + 3 + 0 + 1 + 3 + 3 + 2 + 3 + 4 + 6
-    paths_ = list(shrink._paths(draft()))
-    assert paths_[:4] == [("parameters", "knots", i, j) for i in (0, 1) for j in (0, 1)]
-    assert paths_[4:] == [
-        ("parameters", "start"),
-        ("parameters", "alpha"),
-        ("free", "K"),
-        ("free", "alpha"),
-        ("free", "c"),
-    ]
-
-
-def test_one_number_of_a_draft_is_changed_and_what_is_shared_changes_together():
-    made = draft()
-    other = shrink._set(made, ("parameters", "knots", 1, 0), Q(3))
-    assert other.parameters["knots"] == [[Q(-1), Q(1, 3)], [Q(3), Q(5)]] and made.parameters["knots"][1][0] == 0
-    assert shrink._get(other, ("parameters", "knots", 1, 0)) == 3 and other.free == made.free
-    fine = shrink._set(made, ("parameters", "alpha"), Q(1, 2))
-    assert fine.free["alpha"] == fine.parameters["alpha"] == Q(1, 2)
-    plain = shrink._set(made, ("free", "c"), Q(3))
-    assert plain.free == {**made.free, "c": Q(3)} and plain.parameters == made.parameters
-
-
-def test_rounding_keeps_whole_numbers_and_what_is_shared():
-    made = shrink._rounded(draft(free={"K": Q(1237), "alpha": Q(1, 4), "c": Q(22, 7)}), Q(1, 5))
-    assert (
-        made.free["K"] == 1237
-        and made.free["c"] == 3
-        and made.free["alpha"] == made.parameters["alpha"] == near(Q(1, 4), Q(1, 5))
-    )
-    assert made.parameters["start"] == near(Q(7, 9), Q(1, 5)) and made.parameters["knots"][0][1] == near(
-        Q(1, 3), Q(1, 5)
-    )
-
-
-def test_long_runs_are_shrunk_with_few_tries():
-    def found(steps):
-        return SimpleNamespace(claimed=SimpleNamespace(stated=lambda target: {"T": steps}))
-
-    target = SimpleNamespace(length="T")
-    assert [shrink._affordable(target, found(steps)) for steps in (1, 160, 161)] == [250, 250, 8]
-    assert shrink._affordable(SimpleNamespace(length=None), found(10**9)) == 250
-
-
-def shrinker(kept_ratio, ratio, tries=3, judge=None):
-    made = object.__new__(shrink._Shrinker)
-    made.target, made.formula, made.tries = None, None, tries
-    made.draft, made.found, made.kept = draft(), SimpleNamespace(ratio=kept_ratio), min(1.05, kept_ratio)
-    return made
-
-
-def test_a_simpler_draft_is_taken_where_it_is_still_a_violation(monkeypatch):
-    ratios = iter([1.04, 1.2])
-    monkeypatch.setattr(shrink, "confirmed", lambda target, formula, other: SimpleNamespace(ratio=next(ratios)))
-    run, simple = shrinker(2.0, None), draft(tiny=Q(1, 10))
-    assert not run._try(draft(tiny=Q(1, 10**6))) and run.tries == 3  # costs more: not checked
-    assert not run._try(simple) and run.tries == 2 and run.draft == draft()  # a violation by less than 5%
-    assert run._try(simple) and run.draft == simple and run.found.ratio == 1.2 and run.tries == 1
-    run.tries = 0
-    assert not run._try(simple)
+# --- step sizes ---------------------------------------------------------------------------------------------------------
 
 
 def test_the_largest_step_that_conditions_admit():

@@ -17,6 +17,7 @@ from fedco.bounds.registry import get_theorem
 from fedco.validation.falsifier import attack, explain, record
 from fedco.validation.falsifier.attack import Falsified, falsify, falsify_changes
 from fedco.validation.falsifier.coefficient_lower_bound import coefficient_lower_bound
+from fedco.validation.falsifier.confirm import NotConfirmed
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.formula import Formula, Panel
 from fedco.validation.falsifier.instance_space import least_counts, whole_choices
@@ -67,20 +68,31 @@ def test_the_result_of_a_search_as_text_and_as_data():
     )
 
 
-def test_what_survived_says_how_near_it_came():
-    assert attack._survived(Found()) == ("no family has an instance of this statement",)
-    assert attack._survived(Found(evaluations=3)) == (
-        "No instance with a positive left side and all conditions met was found: this search tested nothing.",
-    )
-    assert attack._survived(Found(ratio=0.5, where="bowls", refused=["a", "b"], evaluations=3)) == (
-        "The largest ratio was found on: bowls.",
-        "2 candidates failed the exact check, the last one: b",
-    )
-    assert attack._survived(Found(ratio=0.5, evaluations=3)) == ()
-    alone, several = Found(left_out=["a"]), Found(ratio=0.5, evaluations=3, left_out=["a", "b", "c"])
-    said = "Left out, as its runs take too long for this time: a"
-    assert attack._survived(alone) == (f"{said}; more seconds search it too.",)
-    assert attack._survived(several) == (f"{said} and 2 like it; more seconds search it too.",)
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ({}, ("no family has an instance of this statement",)),
+        (
+            {"evaluations": 3},
+            ("No instance with a positive left side and all conditions met was found: this search tested nothing.",),
+        ),
+        (
+            {"ratio": 0.5, "where": "bowls", "refused": ["a", "b"], "evaluations": 3},
+            ("The largest ratio was found on: bowls.", "2 candidates failed the exact check, the last one: b"),
+        ),
+        ({"ratio": 0.5, "evaluations": 3}, ()),
+        ({"left_out": ["a"]}, ("Left out, as its runs take too long for this time: a; more seconds search it too.",)),
+        (
+            {"ratio": 0.5, "evaluations": 3, "left_out": ["a", "b", "c"]},
+            ("Left out, as its runs take too long for this time: a and 2 like it; more seconds search it too.",),
+        ),
+    ],
+)
+def test_what_survived_says_how_near_it_came(found, said, monkeypatch):
+    monkeypatch.setattr(attack, "search", lambda *_, **__: Found(**found))
+    survived = falsify("baselines.local_sgd", seconds=1.0)
+    assert survived.why == said and survived.ratio == found.get("ratio", 0.0)
+    assert survived.outcome == ("SURVIVED" if "evaluations" in found else "NOT_APPLICABLE")
 
 
 def test_a_search_runs_on_one_thread_and_gives_the_others_back(monkeypatch):
@@ -104,9 +116,15 @@ def test_a_search_runs_on_one_thread_and_gives_the_others_back(monkeypatch):
 
 
 def test_of_searches_beside_each_other_the_first_refutation_counts_else_the_nearest(monkeypatch):
+    seeds = []
+
     def ended(*results):
-        monkeypatch.setattr(attack, "_as_they_end", lambda searches, scheduler: iter(results))
-        return attack._beside([], None)
+        def run(calls, scheduler):
+            seeds.append([call.keywords["seed"] for call in calls.values()])
+            yield from zip(calls, results, strict=True)
+
+        monkeypatch.setattr(attack, "run_on_scheduler", run)
+        return falsify(SGD, seconds=1, seed=7, jobs=len(results), scheduler="tcp://x:1")
 
     near, far = (
         result(outcome="SURVIVED", ratio=0.9, evaluations=5),
@@ -114,7 +132,7 @@ def test_of_searches_beside_each_other_the_first_refutation_counts_else_the_near
     )
     assert ended(far, near, far).ratio == 0.9 and ended(far, near, far).evaluations == 17
     found = ended(near, result(ratio=1.1), far)  # ends at the refutation
-    assert found.refuted and found.evaluations == 12
+    assert found.refuted and found.evaluations == 12 and seeds == [[7, 8, 9]] * 3
 
 
 def test_what_is_searched_by_itself_or_cannot_be_searched():
@@ -171,26 +189,6 @@ def stated(**values) -> SimpleNamespace:
     )
 
 
-def test_the_shares_of_a_bound_and_what_the_largest_term_would_have_to_be():
-    target, _ = targeted("baselines.local_sgd")
-    found = stated()
-    bound = SGD.bound("printed", strict=False, **found.stated(None))
-    (line,) = explain._shares(target, found)
-    parts = sorted(bound.terms.items(), key=lambda item: -item[1])
-    shown = ", ".join(f"{name} {value / bound.total:.0%}" for name, value in parts if value >= 0.01 * bound.total)
-    factor = (30 - bound.total + parts[0][1]) / parts[0][1]
-    assert line == f"The bound consists of {shown}; {parts[0][0]} alone would have to be {factor:.3g} times as large."
-
-
-def test_an_edge_is_a_condition_with_two_percent_to_spare():
-    target, _ = targeted("baselines.local_sgd")
-    values = {name: v for name, v in stated().stated(None).items() if name != "eta"}
-    largest = SGD.admissible("eta", "printed", **values).intervals["eta"].upper
-    for share, said in ((Q(99, 100), 1), (Q(95, 100), 0)):
-        lines = explain._tight_conditions(target, stated(eta=Q(largest) * share))
-        assert len(lines) == said and all("It lies at the edge of the condition" in line for line in lines)
-
-
 def draft(**parameters) -> Draft:
     made = {
         "gradient_noise": [Q(0), Q(0)],
@@ -201,27 +199,68 @@ def draft(**parameters) -> Draft:
     return Draft("federated", made | parameters, {}, {"p": Q(2), "T": Q(8)}, Q(1), Q(1, 9), False)
 
 
-def test_ingredients_are_taken_away_one_by_one():
-    target, _ = targeted("baselines.local_sgd")
-    found = SimpleNamespace(claimed=SimpleNamespace(hyperparameters={}))
-    others = dict(explain._without(target, draft(), found))
-    assert list(others) == ["clients that differ", "outer functions that differ", "more than one local step"]
-    assert (
-        others["clients that differ"].parameters["slopes"] == [[Q(-1), Q(1)]] * 2
-        and others["more than one local step"].free["p"] == 1
-    )
-    noisy = dict(explain._without(target, draft(gradient_noise=[Q(0), Q(3)]), found))
-    assert noisy["noise"].parameters["gradient_noise"] == [0, 0]
-    assert explain._is_silent(draft()) and not explain._is_silent(draft(gradient_noise=[Q(0), Q(3)]))
+@pytest.fixture
+def explained(monkeypatch):
+    """What is said of a violation by 3.5 of local SGD, where without an ingredient the ratio is what this function gives."""
+
+    def explain_with(made: Draft, ratio=lambda other: 0.5, **values):
+        others = []
+        monkeypatch.setattr(explain, "settle", lambda target, formula, other: others.append(other) or other)
+        monkeypatch.setattr(explain, "sides", lambda target, other: SimpleNamespace(ratio=ratio(other)))
+        known = stated(**values)
+        found = SimpleNamespace(
+            claimed=SimpleNamespace(hyperparameters={}), ratio=3.5, stated=known.stated, left=known.left
+        )
+        target, formula = targeted("baselines.local_sgd")
+        return explain.why(target, formula, made, found), others
+
+    return explain_with
+
+
+def test_the_shares_of_a_bound_and_what_the_largest_term_would_have_to_be(explained):
+    lines, _ = explained(draft())
+    bound = SGD.bound("printed", strict=False, **stated().stated(None))
+    parts = sorted(bound.terms.items(), key=lambda item: -item[1])
+    shown = ", ".join(f"{name} {value / bound.total:.0%}" for name, value in parts if value >= 0.01 * bound.total)
+    factor = (30 - bound.total + parts[0][1]) / parts[0][1]
+    assert f"The bound consists of {shown}; {parts[0][0]} alone would have to be {factor:.3g} times as large." in lines
+
+
+def test_an_edge_is_a_condition_with_two_percent_to_spare(explained):
+    values = {name: v for name, v in stated().stated(None).items() if name != "eta"}
+    largest = SGD.admissible("eta", "printed", **values).intervals["eta"].upper
+    for share, said in ((Q(99, 100), 1), (Q(95, 100), 0)):
+        lines, _ = explained(draft(), eta=Q(largest) * share)
+        assert len([line for line in lines if "It lies at the edge of the condition" in line]) == said
+
+
+def test_ingredients_are_taken_away_one_by_one(explained):
+    """Each alone; what the violation needs is what it is none without, and a run without noise is said to be one."""
+
+    def ratio(other):
+        if other.free["p"] == 1:
+            raise NotConfirmed("not admissible")
+        return 1.0
+
+    lines, others = explained(draft(knots=[[Q(0), Q(1)], [Q(0), Q(2)]]), ratio)
+    assert lines[:3] == [
+        "There is no noise: the run is deterministic.",
+        "It needs clients that differ: without, the bound holds (ratio 1 instead of 3.5).",
+        "It needs outer functions that differ: without, the bound holds (ratio 1 instead of 3.5).",
+    ]
+    assert others[0].parameters["slopes"] == [[-1, 1]] * 2 and others[0].parameters["knots"] == [[0, 1]] * 2
+    assert [other.free["p"] for other in others] == [2, 2, 1] and not any("local step" in line for line in lines)
+    loud, others = explained(draft(gradient_noise=[Q(0), Q(3)]), lambda other: 1.01)
+    assert loud[2] == "It does not need noise: without, the bound is still violated (ratio 1.01 instead of 3.5)."
+    assert others[2].parameters["gradient_noise"] == [0, 0] and not any("deterministic" in line for line in loud)
     inner = draft(inner_slope=[Q(2), Q(4)], inner_offset=[Q(1), Q(3)], start=Q(5), estimate=Q(7))
-    assert explain._exact_estimate(inner) == 17
+    lines, others = explained(inner)
     assert (
-        dict(explain._without(target, inner, found))["a wrong initial estimate of the inner value"].parameters[
-            "estimate"
-        ]
-        == 17
+        "It needs a wrong initial estimate of the inner value: " in " ".join(lines)
+        and others[-1].parameters["estimate"] == 17
     )
-    assert (explain._needs(1.0), explain._needs(1.01)) == ("It needs", "It does not need")
+    right = replace(inner, parameters={**inner.parameters, "estimate": Q(17)})
+    assert not any("estimate" in line for line in explained(right)[0])
 
 
 def test_the_part_of_a_coefficient_that_an_instance_needs_by_hand():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -181,74 +182,82 @@ def test_statistics_of_clients_by_plain_numpy():
 LINK = Link("x.lemma", lambda r: r["left"], note="noted", part="a part")
 
 
-def test_a_row_by_hand():
+OF_A_RUN = replace(LINK, ends_round=None)
+
+
+def compared(monkeypatch, left, parts, *, link=OF_A_RUN, admissible=True, gradient=None, period=2):
+    """Rows and implied bound, where the lemma's terms have these values at every step, `(steps, seeds)`."""
+    known = SimpleNamespace(labels=("printed",), statement=lambda label: label, symbols=lambda label: {})
+    monkeypatch.setattr(sides, "get_theorem", lambda name: known)
+    monkeypatch.setattr(sides, "constants", lambda *given: ({}, ()))
+    monkeypatch.setattr(
+        sides, "evaluate", lambda statement, **seen: {"terms": parts, "admissible": np.array(admissible)}
+    )
+    seen = {} if gradient is None else {"gradient_sq": lambda trace: gradient}
+    trace = Trace({"left": left}, {}, period, len(left))
+    return sides.compare_sides(replace(link, observables=seen), "printed", trace, None)
+
+
+def test_a_row_by_hand(monkeypatch):
     """Two steps of two seeds: lefts 1, 3 and 2, 2; terms 4 and -1. The negative one is moved to the left."""
     left = np.array([[1.0, 3.0], [2.0, 2.0]])
     parts = {"noise": np.full((2, 2), 4.0), "gain": np.full((2, 2), -1.0)}
-    row = sides._row(LINK, "printed", "between", left, parts, True)
-    assert (row.lemma, row.statement, row.when, row.steps, row.note, row.part) == (
-        "x.lemma",
-        "printed",
-        "between",
-        2,
-        "noted",
-        "a part",
-    )
+    ((row,), _) = compared(monkeypatch, left, parts)
+    about = (row.lemma, row.statement, row.when, row.steps, row.note, row.part)
+    assert about == ("x.lemma", "printed", "run", 2, "noted", "a part")
     assert (row.left, row.right) == (3.0, 4.0) and row.slack == pytest.approx(4 / 3)
     assert row.difference == -1.0 and row.standard_error == pytest.approx(np.std([-1.5, -0.5], ddof=1) / math.sqrt(2))
     assert row.failing == 0 and row.conditions_hold and row.holds and row.name == "x.lemma a part (printed)"
 
 
-def test_a_descent_lemma_is_read_as_descent_below_everything_else():
+def test_a_descent_lemma_is_read_as_descent_below_everything_else(monkeypatch):
     left = np.array([[0.5], [1.5]])
     parts = {"noise": np.full((2, 1), 4.0), "descent": np.array([[-2.0], [-4.0]])}
-    row = sides._row(LINK, "printed", "run", left, parts, False)
+    ((row,), _) = compared(monkeypatch, left, parts, admissible=False)
     assert (row.left, row.right, row.slack, row.standard_error) == (3.0, 3.0, 1.0, 0.0) and not row.conditions_hold
     assert row.difference == pytest.approx(1.0 - 1.0) and row.failing == 1  # the second step: 1.5 > 4 - 4
 
 
-def test_a_step_fails_beyond_four_standard_errors_and_rounding():
+def test_a_step_fails_beyond_four_standard_errors_and_rounding(monkeypatch):
     parts = {"noise": np.ones((1, 4))}
     spread = np.array([-1.0, -1.0, 1.0, 1.0])
     error = spread.std(ddof=1) / 2
     for shift, failing in ((3.99 * error, 0), (4.01 * error, 1)):
-        row = sides._row(LINK, "printed", "run", 1 + shift + spread[None, :], parts, True)
+        ((row,), _) = compared(monkeypatch, 1 + shift + spread[None, :], parts)
         assert row.failing == failing and row.holds == (failing == 0)
     for shift, failing in ((1e-9, 0), (3e-9, 1)):  # 1e-9 of both sides is rounding
-        assert sides._row(LINK, "printed", "run", np.full((1, 4), 1 + shift), parts, True).failing == failing
-    nothing = sides._row(LINK, "printed", "run", np.zeros((1, 4)), parts, True)
+        ((row,), _) = compared(monkeypatch, np.full((1, 4), 1 + shift), parts)
+        assert row.failing == failing
+    ((nothing,), _) = compared(monkeypatch, np.zeros((1, 4)), parts)
     assert nothing.slack is None and nothing.left == 0
 
 
-def test_the_standard_error_of_few_numbers():
-    assert sides._standard_error(np.array([1.0])) == 0.0
-    assert sides._standard_error(np.array([1.0, 3.0])) == pytest.approx(1.0)
-
-
-def test_what_a_descent_lemma_implies_by_hand():
+def test_what_a_descent_lemma_implies_by_hand(monkeypatch):
     """2 g <= 6 - left with mean gradient 5 and mean left 1: g is at most 5 (6 - 1) / 10."""
     parts = {"noise": np.full((2, 1), 6.0), "descent": np.full((2, 1), -10.0)}
     left, gradient = np.full((2, 1), 1.0), np.array([[4.0], [6.0]])
-    everything = np.ones(2, bool)
-    assert sides._implied(left, parts, gradient, everything) == pytest.approx(2.5)
-    assert sides._implied(left, {"noise": parts["noise"]}, gradient, everything) is None
-    assert sides._implied(left, parts, None, everything) is None
-    assert sides._implied(left, {**parts, "descent": np.zeros((2, 1))}, gradient, everything) is None
-    kept = np.array([True, False])
-    some = {name: part[kept] for name, part in parts.items()}
-    assert sides._implied(left[kept], some, gradient, kept) == pytest.approx(2.0)  # the gradient of the kept steps
+
+    def implied(parts=parts, gradient=gradient, **more):
+        return compared(monkeypatch, left, parts, gradient=gradient, **more)[1]
+
+    assert implied() == pytest.approx(2.5)
+    assert implied({"noise": parts["noise"]}) is None and implied(gradient=None) is None
+    assert implied({**parts, "descent": np.zeros((2, 1))}) is None
+    first = replace(LINK, keeps=lambda trace, rows: np.array([True, False]))
+    assert implied(link=first) == pytest.approx(2.0)  # the gradient of the kept steps
+    assert implied(link=first, gradient=gradient[:1]) == pytest.approx(2.0)
 
 
-def test_steps_are_grouped_by_what_ends_them():
-    trace = Trace({}, {}, 2, 4)
-    groups = dict(sides._groups(LINK, trace, 4, np.array([True, True, False, True])))
-    assert {n: mask.tolist() for n, mask in groups.items()} == {
-        "communication": [False, True, False, True],
-        "between": [True, False, False, False],
-    }
-    run = Link("x", lambda r: r["left"], ends_round=None)
-    ((name, mask),) = sides._groups(run, trace, 2, np.array([True, False]))
-    assert name == "run" and mask.tolist() == [True, False]
+def test_steps_are_grouped_by_what_ends_them(monkeypatch):
+    """Rounds of two: steps 1 and 3 end one; step 2 is left out, and a group without steps has no row."""
+    left, parts = np.array([[1.0], [2.0], [3.0], [4.0]]), {"noise": np.full((4, 1), 9.0)}
+    some = replace(LINK, keeps=lambda trace, rows: np.array([True, True, False, True]))
+    rows, _ = compared(monkeypatch, left, parts, link=some)
+    assert [(row.when, row.steps, row.left) for row in rows] == [("communication", 2, 3.0), ("between", 1, 1.0)]
+    (alone,), _ = compared(monkeypatch, left, parts, link=replace(some, ends_round=None))
+    assert (alone.when, alone.steps) == ("run", 3)
+    (last,), _ = compared(monkeypatch, left[:1], {"noise": np.full((1, 1), 9.0)}, link=replace(LINK, keeps=None))
+    assert last.when == "between"
 
 
 # --- a report ----------------------------------------------------------------------------------------------------------------
@@ -384,15 +393,17 @@ def test_the_weights_of_a_potential_take_a_constant_from_the_problem_where_one_i
     problem, theorem = fedco.problem("local_noisy"), fedco.theorem("local_scgdm.theorem_3_4")
     chosen = {"eta": 0.02, "alpha": 5.0, "beta": 1.5, "gamma": 5.0, "p": 2.0}
     known = {name: float(value) for name, value in constants(theorem, "printed", problem)[0].items()}
-    wanted = lemmas._weights(problem, {**chosen, **known})
-    assert lemmas._weights(problem, chosen) == wanted and min(wanted) > 0
+    wanted = lemmas.weights_of_potential(problem, {**chosen, **known})
+    assert lemmas.weights_of_potential(problem, chosen) == wanted and min(wanted) > 0
     for name in known:
-        assert lemmas._weights(problem, {**chosen, **{n: v for n, v in known.items() if n != name}}) == wanted
+        assert (
+            lemmas.weights_of_potential(problem, {**chosen, **{n: v for n, v in known.items() if n != name}}) == wanted
+        )
 
 
 def test_the_curvature_between_the_ends_of_a_local_step_is_a_quotient_of_differences():
     """Gradients 2 x and 6 x: from (1, 2) to (4, 4), squares averaged, sqrt((6^2 + 12^2) / (3^2 + 2^2))."""
-    from fedco.validation.papers.meta_fl.lemmas import _along_the_run
+    from fedco.validation.papers.meta_fl.lemmas import along_the_run
 
     before, after = (torch.tensor([[[a], [b]]], dtype=torch.float64) for a, b in ((1.0, 2.0), (4.0, 4.0)))
     steep = torch.tensor([[[2.0], [6.0]]], dtype=torch.float64)
@@ -401,7 +412,7 @@ def test_the_curvature_between_the_ends_of_a_local_step_is_a_quotient_of_differe
         stepped=SimpleNamespace(x=after),
         problem=SimpleNamespace(client_gradients=lambda x: steep * x),
     )
-    found = _along_the_run({"beta": torch.ones(1, dtype=torch.float64)})["curvature"](step)
+    found = along_the_run({"beta": torch.ones(1, dtype=torch.float64)})["curvature"](step)
     assert found.tolist() == pytest.approx([((6**2 + 12**2) / (3**2 + 2**2)) ** 0.5])
 
 

@@ -8,12 +8,14 @@ from dataclasses import replace
 from fractions import Fraction as Q
 from types import SimpleNamespace
 
+import joblib
 import numpy as np
 import pytest
 import torch
 from fedco import lossless, theorem
 from fedco.algorithms import FCSG, LocalSGD, Start
 from fedco.bounds.language.reading import InputError
+from fedco.storage import write_json
 from fedco.synthetic import problem
 from fedco.validation.runs import campaign, generate, registry, sweeps, values, verify
 from fedco.validation.runs.campaign import Experiment, Task, chunks_of, tasks_of
@@ -178,14 +180,18 @@ def test_planned_seeds_are_whole_groups_and_at_least_64(monkeypatch):
         asked.append((bound, cap, slack, alpha))
         return 65
 
+    def seeds(T: int) -> int:
+        (made,) = campaign.plan(SGD, [INSTANCE], AlphaBudget("1e-3"), horizons=[T])
+        return made.seeds
+
     monkeypatch.setattr(campaign, "seeds_to_support", planned)
-    assert campaign._planned(theorem(SGD), "printed", INSTANCE, 200, Q(1, 1000), 4.0, None) == 72
+    assert seeds(200) == 72
     ((bound, cap, slack, alpha),) = asked
     assert 0 < bound < cap and (slack, alpha) == (4.0, Q(1, 1000))
     monkeypatch.setattr(campaign, "seeds_to_support", lambda *_: 3)
-    assert campaign._planned(theorem(SGD), "printed", INSTANCE, 200, Q(1, 1000), 4.0, None) == 64
+    assert seeds(200) == 64
     monkeypatch.setattr(campaign, "seeds_to_support", None)  # not asked where the bound says nothing
-    assert campaign._planned(theorem(SGD), "printed", INSTANCE, 4, Q(1, 1000), 4.0, None) == 64
+    assert seeds(4) == 64
 
 
 def test_the_key_of_a_chunk_changes_with_everything_that_its_numbers_depend_on():
@@ -206,40 +212,50 @@ def test_the_key_of_a_chunk_changes_with_everything_that_its_numbers_depend_on()
     assert base.experiment.name == "baselines.local_sgd/printed/federated_noisy[start=5.0] (eta=1/4, p=4, b=2)/T=200"
 
 
+def own_problem(made) -> Experiment:
+    return experiment(instance=replace(INSTANCE, problem=made, parameters={}))
+
+
 def test_problem_objects_are_told_apart_by_what_they_answer():
     one, same = problem("federated_noisy"), problem("federated_noisy")
-    assert campaign._answers(one) == campaign._answers(same) and campaign._answers("a name") == "a name"
-    assert campaign._answers(problem("federated_noisy", start=4.0)) != campaign._answers(one)
+    assert Task(own_problem(one), 0, 1).key == Task(own_problem(same), 0, 1).key
+    assert Task(own_problem(problem("federated_noisy", start=4.0)), 0, 1).key != Task(own_problem(one), 0, 1).key
+    points = []
 
     class Shifted:
-        """Agrees with the problem at one of the three points at most."""
+        """Agrees with the problem at two of the three points at least."""
 
-        def __init__(self, at: int) -> None:
+        def __init__(self, at: int | None) -> None:
             self.at = at
 
         def __getattr__(self, name):
             return getattr(one, name)
 
         def objective(self, x):
+            points.append(x - one.initial_point)
             values = one.objective(x).clone()
-            values[self.at] += 1e-12
+            if self.at is not None:
+                values[self.at] += 1e-12
             return values
 
-    assert len({campaign._answers(Shifted(at)) for at in range(3)} | {campaign._answers(one)}) == 4
-    points = []
-    seen = SimpleNamespace(dim=2, initial_point=torch.zeros(2, dtype=torch.float64), certificates={}, name="", clients=1,
-                           objective=lambda x: (points.append(x), x.sum(-1))[1], gradient=lambda x: x)  # fmt: skip
-    campaign._answers(seen)
-    wave = [math.sin(1.0), math.sin(2.0)]
-    np.testing.assert_allclose(points[0], [[0, 0], wave, [-2 * wave[0], -2 * wave[1]]])
+    assert len({Task(own_problem(Shifted(at)), 0, 1).key for at in (None, 0, 1, 2)}) == 4
+    wave = np.sin(np.arange(1, one.dim + 1))
+    np.testing.assert_allclose(points[0], [0 * wave, wave, -2 * wave])
 
 
-def test_what_is_the_callers_own_stays_in_this_process():
-    assert not campaign._stays_here(experiment())
-    assert campaign._stays_here(experiment(method=LocalSGD(eta=0.1, tau=2)))
-    assert campaign._stays_here(
-        experiment(instance=replace(INSTANCE, problem=problem("federated_noisy"), parameters={}))
-    )
+def test_what_is_the_callers_own_stays_in_this_process(monkeypatch):
+    monkeypatch.setattr(campaign, "run_task", lambda task, *more: {"first": task.first})
+
+    def processes(n_jobs, **more):
+        raise RuntimeError("other processes")
+
+    monkeypatch.setattr(joblib, "Parallel", processes)
+    for own in (experiment(method=LocalSGD(eta=0.1, tau=2)), own_problem(problem("federated_noisy"))):
+        tasks = chunks_of(own, 100)
+        assert campaign.run_tasks(tasks, jobs=2, cache=None) == {task.key: {"first": task.first} for task in tasks}
+    assert len(campaign.run_tasks(chunks_of(experiment(), 100), jobs=1, cache=None)) == 3
+    with pytest.raises(RuntimeError, match="other processes"):
+        campaign.run_tasks(chunks_of(experiment(), 100), jobs=2, cache=None)
 
 
 def test_chunks_on_disk_keep_infinities_and_every_bit(tmp_path):
@@ -532,25 +548,13 @@ def test_numbers_without_loss_at_the_ends_of_their_ranges():
         )
     long = "1" * 1_000_000
     with pytest.raises(ValueError, match="at most 1000000 digits"):
-        lossless._integer(long + "1")
+        lossless.decode({"fraction": [long + "1", "1"]})
     for bad in ({"hex": "inf"}, {"hex": 3}, {"fraction": ["1", "0"]}, {"fraction": ["1"]}, {"fraction": [1, 2]}, 1.5):
         with pytest.raises(lossless.LosslessError):
             lossless.decode(bad)
     for bad in (math.nan, {3: 1}, {"hex": 1}, object()):
         with pytest.raises(lossless.LosslessError):
             lossless.encode(bad)
-
-
-def test_differences_are_told_by_their_places():
-    stored = {"a": {"b": [1, 2], "c": 3}, "d": None}
-    assert list(verify._places(stored, stored, ())) == []
-    again = {"a": {"b": [1, 3], "c": 3, "e": 5}, "d": None}
-    assert list(verify._places(stored, again, ())) == [
-        "a/b: [1, 2] stored, [1, 3] measured again",
-        "a/e: None stored, 5 measured again",
-    ]
-    (long,) = verify._places("x" * 99, "y" * 99, ("p",))
-    assert long == f"p: {'x' * 60} stored, {'y' * 60} measured again"
 
 
 def test_a_verification_needs_something_compared_and_nothing_different():
@@ -568,36 +572,74 @@ def test_a_verification_needs_something_compared_and_nothing_different():
     )
 
 
-def test_a_sample_of_results_is_drawn_by_its_seed(tmp_path, monkeypatch):
-    rows = [(f"r{k}", {}, {"versions": {}}) for k in range(6)]
-    (tmp_path / "results.json").write_text("{}")
-    monkeypatch.setattr(verify, "_stored", lambda files, folder: (rows, ["damaged: x"]))
-    monkeypatch.setattr(verify, "_compared", lambda row, data: iter(["here"]))
-    monkeypatch.setattr(verify, "versions", lambda: {"torch": "2"})
-    said: list[str] = []
-    found = verify.verify(tmp_path, cases=2, seed=1, say=said.append)
-    assert list(found.compared) == said == sorted(said) and len(said) == 2 and found.total == 6
-    assert found.differences == ("damaged: x", *(f"{name}: here" for name in said))
+@pytest.fixture
+def verified(tmp_path, monkeypatch):
+    """`verify` on a folder with these rows, of which each is measured again as this function says."""
+
+    def run(rows, again=dict, **options):
+        ledger = AlphaBudget("1e-3")
+        for row in rows:
+            if isinstance(row["theorem"], str) and row["theorem"] == SGD:
+                ledger.allot(experiment(T=row["T"], seeds=3).name, Q(1, 10**4), 3)
+        data = {"format": verify.RESULTS, "results": rows, "ledger": ledger.to_dict(), "versions": {}}
+        write_json(tmp_path / "results.json", data)
+        asked = []
+        monkeypatch.setattr(verify, "versions", lambda: {"torch": "2"})
+        monkeypatch.setattr(verify, "run_task", lambda task, cache: (asked.append((task.experiment, cache)), {})[1])
+        known = {row["T"]: row for row in rows}
+        monkeypatch.setattr(
+            verify, "conclude", lambda made, parts, ledger: [SimpleNamespace(to_dict=lambda: again(known[made[0].T]))]
+        )
+        return verify.verify(tmp_path, **options), asked
+
+    return run
+
+
+def a_row(T: int = 200, **changes) -> dict:
+    numbers = {
+        "parameters": lossless.encode({"start": 5.0}),
+        "hyperparameters": lossless.encode(INSTANCE.hyperparameters),
+    }
+    row = {
+        "theorem": SGD,
+        "statement": "printed",
+        "problem": "federated_noisy",
+        "why": "w",
+        "T": T,
+        "seeds": 3,
+        "root_seed": 9,
+    }
+    return row | {"instance": json.loads(json.dumps(numbers)), "a": {"b": [1, 2], "c": 3}, "d": None} | changes
+
+
+def test_a_sample_of_results_is_drawn_by_its_seed(verified, tmp_path):
+    rows, said = [a_row(T) for T in range(200, 206)], []
+    found, asked = verified(rows, cases=2, seed=1, say=said.append)
+    assert list(found.compared) == said == sorted(said) and len(said) == 2 and found.total == 6 and found.verified
     assert found.made_with == ("torch: None then, 2 now; last bits may differ",)
-    assert {verify.verify(tmp_path, cases=2, seed=s).compared for s in range(8)} != {found.compared}
-    assert len(verify.verify(tmp_path, cases=99).compared) == 6 and len(verify.verify(tmp_path).compared) == 3
+    assert [f"results.json: {made.name}" for made, _ in asked] == said and {cache for _, cache in asked} == {None}
+    for made, _ in asked:
+        assert (made.seeds, made.root_seed, made.instance.horizons) == (3, 9, (made.T,))
+    assert {verified(rows, cases=2, seed=s)[0].compared for s in range(8)} != {found.compared}
+    assert len(verified(rows, cases=99)[0].compared) == 6 and len(verified(rows)[0].compared) == 3
     with pytest.raises(InputError, match="found none"):
         verify.verify(tmp_path / "nowhere")
 
 
-def test_only_results_of_registered_theorems_are_measured_again():
-    row = {
-        "theorem": SGD, "statement": "printed", "problem": "federated_noisy", "why": "w", "T": 200, "seeds": 3, "root_seed": 9,
-        "instance": json.loads(json.dumps({
-            "parameters": lossless.encode({"start": 5.0}), "hyperparameters": lossless.encode(INSTANCE.hyperparameters)
-        })),
-    }  # fmt: skip
-    made = verify._experiment(row)
-    assert made.name == experiment(seeds=3).name and (made.seeds, made.root_seed, made.instance.horizons) == (
-        3,
-        9,
-        (200,),
+def test_differences_are_told_by_their_places(verified):
+    name = f"results.json: {experiment(T=200).name}"
+    found, _ = verified([a_row(why="x" * 99)], lambda row: row | {"a": {"b": [1, 3], "c": 3, "e": 5}, "why": "y" * 99})
+    assert not found.verified and found.differences == (
+        f"{name}: why: {'x' * 60} stored, {'y' * 60} measured again",
+        f"{name}: a/b: [1, 2] stored, [1, 3] measured again",
+        f"{name}: a/e: None stored, 5 measured again",
     )
-    for theorem_id in ("own.toml", 7):
-        with pytest.raises(InputError, match="only registered ones are measured again"):
-            verify._experiment({**row, "theorem": theorem_id})
+    assert verified([a_row()])[0].verified
+
+
+@pytest.mark.parametrize("name", ["own.toml", 7])
+def test_only_results_of_registered_theorems_are_measured_again(name, verified):
+    found, asked = verified([a_row(), a_row(theorem=name)])
+    assert not found.compared and not asked and not found.verified
+    (wrong,) = found.differences
+    assert wrong.startswith("results.json: not readable as results (") and repr(name) in wrong

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
@@ -165,6 +165,34 @@ def search_together(
             claim.found.refused.append("interrupted by the user")
 
 
+def followed(claims: Sequence[Claim]) -> list[Claim]:
+    """Of the open claims about one term the first that leaves a part of it, and the first for each symbol of which it loses a power.
+
+    Where a term cannot be seen to be missing, no less of it can: as long as that is open, nothing else of the term is followed.
+    """
+    first: dict[tuple[str, str], Claim] = {}
+    for claim in claims:
+        if claim.is_open:
+            first.setdefault(("", "") if claim.change is None else (claim.change.part, claim.change.symbol), claim)
+    missing = {c.change.part for c in first.values() if c.change is not None and c.change.way == "dropped"}
+    return [c for c in first.values() if c.change is None or c.change.way == "dropped" or c.change.part not in missing]
+
+
+def is_guided(claim: Claim, turn: int) -> bool:
+    """Whether a turn is led by the share of the bound that a change takes away: two of three are."""
+    return claim.change is not None and turn % 3 != 2
+
+
+def visiting_order(search_spaces: Sequence[SearchSpace], claim: Claim, guided: bool) -> list[int]:
+    """Endless and finite runs by turns, each kind by its best score; search spaces where nothing is valid are left out."""
+    best = {i: claim.best.get((i, guided), -np.inf) for i in range(len(search_spaces))}
+    alive = [i for i, score in best.items() if score > REJECTED or score == -np.inf]
+    ranked = sorted(alive, key=lambda i: -best[i])
+    endless = [i for i in ranked if search_spaces[i].stays]
+    finite = [i for i in ranked if not search_spaces[i].stays]
+    return [i for pair in zip_longest(endless, finite) for i in pair if i is not None]
+
+
 class _Search:
     """All search spaces and claims with one clock."""
 
@@ -218,7 +246,7 @@ class _Search:
             if self.is_over:
                 return
             search_space = self.search_spaces[index]
-            count = max(_LEAST_SAMPLED, min(_SAMPLED, _SAMPLED * _SAMPLED_STEPS // _next_power(search_space.stepped)))
+            count = max(_LEAST_SAMPLED, min(_SAMPLED, _SAMPLED * _SAMPLED_STEPS // next_power(search_space.stepped)))
             count = self._within(search_space, count)
             visit = _Visit(self, index, self.claims[0])
             visit.objective(Sobol(search_space.size, rng=np.random.default_rng([self.seed, index])).random(count).T)
@@ -241,7 +269,10 @@ class _Search:
             self._grow(turn)
             if self.is_over:
                 return
-            orders = [(claim, self._order(claim, self._is_guided(claim, turn))) for claim in self._followed()]
+            orders = [
+                (claim, visiting_order(self.search_spaces, claim, is_guided(claim, turn)))
+                for claim in followed(self.claims)
+            ]
             ranks = max(len(order) for _, order in orders)
             for rank in range(ranks if len(self.claims) == 1 else min(ranks, _SHARED_RANKS * (turn + 1))):
                 for claim, order in orders:
@@ -253,8 +284,8 @@ class _Search:
 
     def _grow(self, turn: int) -> None:
         """Longer rounds of the search spaces on which the claims came closest, as long as some ratio grows with them."""
-        for claim in self._followed():
-            order = self._order(claim, self._is_guided(claim, turn))
+        for claim in followed(self.claims):
+            order = visiting_order(self.search_spaces, claim, is_guided(claim, turn))
             fresh = [i for i in order if i not in self.grown and grows_from(self.search_spaces[i])]
             for index in fresh[:_GROWN]:
                 self.grown.add(index)
@@ -289,35 +320,8 @@ class _Search:
                 claim.found.families.append(space.name)
             times = max(grown, default=None)
 
-    def _followed(self) -> list[Claim]:
-        """Of the open claims about one term the first that leaves a part of it, and the first for each symbol of which it loses a power.
-
-        Where a term cannot be seen to be missing, no less of it can: as long as that is open, nothing else of the term is followed.
-        """
-        first: dict[tuple[str, str], Claim] = {}
-        for claim in self.claims:
-            if claim.is_open:
-                first.setdefault(("", "") if claim.change is None else (claim.change.part, claim.change.symbol), claim)
-        missing = {c.change.part for c in first.values() if c.change is not None and c.change.way == "dropped"}
-        return [
-            c for c in first.values() if c.change is None or c.change.way == "dropped" or c.change.part not in missing
-        ]
-
-    @staticmethod
-    def _is_guided(claim: Claim, turn: int) -> bool:
-        return claim.change is not None and turn % 3 != 2
-
-    def _order(self, claim: Claim, guided: bool) -> list[int]:
-        """Endless and finite runs by turns, each kind by its best score; search spaces where nothing is valid are left out."""
-        best = {i: claim.best.get((i, guided), -np.inf) for i in range(len(self.search_spaces))}
-        alive = [i for i, score in best.items() if score > REJECTED or score == -np.inf]
-        ranked = sorted(alive, key=lambda i: -best[i])
-        endless = [i for i in ranked if self.search_spaces[i].stays]
-        finite = [i for i in ranked if not self.search_spaces[i].stays]
-        return [i for pair in zip_longest(endless, finite) for i in pair if i is not None]
-
     def _visit(self, index: int, claim: Claim, share: float, turn: int) -> None:
-        guided = self._is_guided(claim, turn)
+        guided = is_guided(claim, turn)
         visit = _Visit(self, index, claim, guided)
         size = visit.search_space.size
         count = self._within(visit.search_space, max(5, _POPULATION // size * size))
@@ -344,7 +348,7 @@ class _Search:
             )
 
 
-def _next_power(number: int) -> int:
+def next_power(number: int) -> int:
     """The least power of 2 from a number on: Sobol points come in such counts."""
     return 1 << (number - 1).bit_length()
 

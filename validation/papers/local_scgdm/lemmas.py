@@ -23,7 +23,7 @@ from ...runs.values import constants
 
 def metrics(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:
     weight = numbers["alpha"] * numbers["eta"]
-    for_momentum, for_inner = _weights(problem, numbers)
+    for_momentum, for_inner = weights_of_potential(problem, numbers)
 
     def fresh_gradient_spread(step: Step) -> Tensor:
         """Spread of the stochastic gradients z, read off the momentum update."""
@@ -59,7 +59,7 @@ def momentum_error(step: Step) -> Tensor:
     return square_mean(step.after.m - client_gradient(step.problem, step.before.x))
 
 
-def _weights(problem: Any, numbers: Numbers) -> tuple[Any, Any]:
+def weights_of_potential(problem: Any, numbers: Numbers) -> tuple[Any, Any]:
     """The weights of the potential (14), from their one declaration; constants come from the numbers or the certificates."""
     theorem = get_theorem("local_scgdm.theorem_3_4")
     weights, known = potential_weights(), dict(numbers)

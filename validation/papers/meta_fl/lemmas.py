@@ -35,12 +35,12 @@ _USED = {
 
 def _metrics(variant: str) -> Callable[[Any, Numbers], Mapping[str, StepMetric]]:
     def build(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:
-        return {**_along_the_run(numbers), **_expectations(problem, numbers, variant)}
+        return {**along_the_run(numbers), **_expectations(problem, numbers, variant)}
 
     return build
 
 
-def _along_the_run(numbers: Numbers) -> Mapping[str, StepMetric]:
+def along_the_run(numbers: Numbers) -> Mapping[str, StepMetric]:
     beta = numbers["beta"]
 
     def curvature(step: Step) -> Tensor:

@@ -5,24 +5,29 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from fractions import Fraction as F
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import patch
 
 import fedco
 import pytest
+import sympy as sp
 from fedco import figures
 from fedco.bounds.cost import claims, comparison, complexity, counts, sensitivity
-from fedco.bounds.cost.comparison import Comparison, OrderRow, OrderTable, Row, compare
+from fedco.bounds.cost.comparison import Comparison, OrderRow, OrderTable, Row, compare, orders
 from fedco.bounds.cost.orders import Order, Rates, rates
 from fedco.bounds.cost.resources import instead, resource
 from fedco.bounds.cost.sensitivity import Elasticities, elasticities, pareto, shares
 from fedco.bounds.evaluation.without_running import Worth
 from fedco.bounds.language import rendering
 from fedco.bounds.language.definition import define, load
-from fedco.bounds.language.quantities import DOMAINS
 from fedco.bounds.language.reading import InputError
+from fedco.bounds.language.theorem import MethodCall
 from fedco.bounds.optimum.tuning import GLOBAL
 from fedco.bounds.region import pictures
+from hypothesis import given
+from hypothesis import strategies as st
 
 EXAMPLE = load(Path(fedco.__file__).parent / "examples" / "pr_sgd.toml").statement("printed")
 POINT = {"L": 2, "sigma": 3, "G": 4, "F_gap": 5, "eta": "1/10", "p": 6, "N": 7, "T": 1000}
@@ -48,10 +53,9 @@ def test_elasticities_are_the_shares_of_the_terms_times_their_powers():
         "T": -first,
     }
     assert found.values == pytest.approx(wanted, abs=1e-9)
-    ordered = [name for name, _ in found._ordered()]
+    ordered = [line.split()[0] for line in str(found).splitlines() if " changes it by " in line]
     sizes = [abs(wanted[name]) for name in ordered]
     assert sizes == pytest.approx(sorted(sizes, reverse=True), abs=1e-9)
-    assert str(found).splitlines()[1].startswith(f"  {ordered[0]} ")
     assert [row[1] for row in found.sheet().tables[0].rows] == [found.values[name] for name in ordered]
     assert Elasticities("t", "printed", 1.0, {"a": 0.5, "b": -2.0}).sheet().tables[0].rows == (("b", -2.0), ("a", 0.5))
 
@@ -143,10 +147,13 @@ def test_a_front_is_drawn_where_a_file_is_given(monkeypatch):
     assert [str(axis) for axis in axes] == ["communication rounds", "samples per client"] and "at most 1/10" in title
 
 
-def test_a_front_has_fewer_samples_with_every_point():
-    found = [tuned(5, 10), tuned(3, 20), tuned(3, 25), tuned(4, 20), tuned(6, 10), tuned(7, 1), tuned(8, 2)]
-    front = [tuple(item.cost.values()) for item in sensitivity._undominated(found)]
-    assert front == [(3, 20), (5, 10), (7, 1)]
+@given(st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=2, max_size=9))
+def test_a_front_has_fewer_samples_with_every_point_and_leaves_out_what_another_beats(costs):
+    answers = iter(costs)
+    with patch.object(sensitivity, "tune", lambda *given, **asked: tuned(*next(answers))):
+        front = [tuple(item.cost.values()) for item in pareto(EXAMPLE, {}, "1/10", points=len(costs))]
+    best = {(r, s) for r, s in costs if not any(a <= r and b <= s and (a, b) != (r, s) for a, b in costs)}
+    assert front == sorted(best)
 
 
 # --- orders ----------------------------------------------------------------------------------------------------------------------
@@ -337,28 +344,39 @@ def test_a_comparison_names_what_it_assumed_and_the_cautions(monkeypatch):
     assert [each["times_plain"] for each in told["rows"]] == [None, None] and told["cost"] == "model_messages"
 
 
-def binding(name, role="constant", default=None, stand_ins=()):
-    numbers = DOMAINS["positive real"]
-    return SimpleNamespace(
-        quantity=SimpleNamespace(name=name, role=role, default=default, stand_ins=stand_ins, numbers=numbers)
+def test_what_stands_for_a_quantity_that_is_not_given(monkeypatch):
+    """What is given, the first of its stand-ins that is, or one; a hyperparameter is chosen, unless it has a value without choice."""
+    known = {"G": {"stand_ins": ("b", "c")}, "p": {"default": 10}}
+    symbols = {
+        name: replace(each, quantity=replace(each.quantity, **known.get(name, {"stand_ins": ()})))
+        for name, each in EXAMPLE.symbols.items()
+    }
+    asked = []
+    monkeypatch.setattr(type(EXAMPLE.theorem), "symbols", lambda theorem, label: symbols)
+    monkeypatch.setattr(
+        comparison, "known_quantities", lambda theorems: {"b", "c", *(s.quantity.name for s in symbols.values())}
     )
 
+    def out_of_reach(statement, values, **words):
+        asked.append(values)
+        raise InputError("out of reach")
 
-@pytest.mark.parametrize(
-    ("asked", "given", "value", "assumed"),
-    [
-        (binding("a", stand_ins=("b", "c")), {"a": 3, "b": 4}, 3, []),
-        (binding("a", stand_ins=("b", "c")), {"c": 5, "b": 4}, 4, ["a = b"]),
-        (binding("a", stand_ins=("b", "c")), {"c": 5}, 5, ["a = c"]),
-        (binding("a", stand_ins=("b",)), {}, 1, ["a = 1"]),
-        (binding("n", "hyperparameter", 10), {}, 10, []),
-        (binding("n", "hyperparameter", 10), {"n": 2}, 2, []),
-        (binding("n", "hyperparameter"), {}, None, []),
-    ],
-)
-def test_what_stands_for_a_quantity_that_is_not_given(asked, given, value, assumed):
-    noted = []
-    assert comparison._value(asked, given, noted) == value and noted == assumed
+    monkeypatch.setattr(comparison, "tune", out_of_reach)
+    name = {key: each.quantity.name for key, each in symbols.items()}
+    for told, value, assumed in (
+        ({name["G"]: 3, "b": 4}, 3, None),
+        ({"c": 5, "b": 4}, 4, "b"),
+        ({"c": 5}, 5, "c"),
+        ({}, 1, "1"),
+    ):
+        (found,) = compare("1/10", theorems=[EXAMPLE.theorem], quantities={**told, name["p"]: 2}).rows
+        assert asked[-1]["G"] == value and asked[-1]["p"] == 2 and not {"eta", "T"} & set(asked[-1])
+        assert [text for text in found.assumed if text.startswith(f"{name['G']} ")] == (
+            [f"{name['G']} = {assumed}"] if assumed else []
+        )
+        assert f"{name['L']} = 1" in found.assumed
+    compare("1/10", theorems=[EXAMPLE.theorem])
+    assert asked[-1]["p"] == 10
 
 
 def test_which_quantities_a_comparison_takes():
@@ -419,7 +437,6 @@ def test_a_resource_that_is_not_counted_is_named_with_those_that_are():
 def test_what_need_not_be_said_of_a_method(monkeypatch):
     """A file's method counts with a batch of 1; one of fedco's own does not where an option is not in its formulas."""
     assert counts.DEFAULTS == {"b": 1}
-    call = SimpleNamespace(name="own", values={"tau": 1}, options={})
     known = [
         SimpleNamespace(name="tau", annotation="int", default=4, required=False),
         SimpleNamespace(name="mu", annotation="Scalar", default=1.5, required=False),
@@ -428,11 +445,16 @@ def test_what_need_not_be_said_of_a_method(monkeypatch):
     monkeypatch.setattr(
         counts, "declared", lambda: {"own": SimpleNamespace(hyperparameters=known, costs={"rounds": "T/tau"})}
     )
-    assert counts._declared(call) == ({"rounds": "T/tau"}, {"tau": 4})
-    call.options = {"mu": 2}
-    assert counts._declared(call)[0] == {"rounds": "T/tau"}
-    call.options = {"m": 2}
-    assert counts._declared(call)[0] == {}
+    steps = EXAMPLE.theorem.notation["T"].symbol
+
+    def counted(**options):
+        call = MethodCall("own", values, options=options)
+        return counts.method_costs(replace(EXAMPLE.theorem, method=call))
+
+    values = {}
+    assert counted() == {"rounds": steps / 4}
+    values = {"tau": sp.Integer(1)}
+    assert counted() == counted(mu=2) == {"rounds": steps} and counted(m=2) == {}
 
 
 def test_a_complexity_without_a_schedule_or_an_order_says_so(monkeypatch):
@@ -450,16 +472,12 @@ def test_a_complexity_without_a_schedule_or_an_order_says_so(monkeypatch):
     assert (
         asked == [False]
         and free.paper is None
-        and free._notes() == ("by hand", "the statement has no schedule of its own", "a floor")
+        and free.notes == ("by hand", "the statement has no schedule of its own", "a floor")
     )
     planned = small("F_gap/(eta*T) + L*eta*sigma**2/N", schedule={"eta": "1/L"})
     asked.clear()
     found = complexity.complexity(planned, {}, "1/10")
-    assert asked == [False, True] and found._notes() == (
-        "by hand",
-        "with the paper's schedule: out of reach",
-        "a floor",
-    )
+    assert asked == [False, True] and found.notes == ("by hand", "with the paper's schedule: out of reach", "a floor")
     assert found.rates is None
 
 
@@ -607,3 +625,26 @@ def test_a_theorem_per_round_counts_the_steps_of_its_rounds():
     }  # fmt: skip
     costs = counts.method_costs(fedco.define(**keys))
     assert str(costs["iterations"]) == "K*R" and str(costs["rounds"]) == "R"
+
+
+def test_the_points_of_a_front_are_different_trades():
+    """Between the two ends a round has one price after the other, and the cheapest schedules differ."""
+    values = {"L": 1, "sigma": 1, "G": 1, "F_gap": 1, "N": 4}
+    front = pareto(fedco.theorem("baselines.local_sgd").statement("printed"), values, "1/10", points=6)
+    rounds, samples = ([t.cost[name] for t in front] for name in ("rounds", "samples"))
+    assert len(front) >= 5
+    assert all(a < b for a, b in pairwise(rounds))
+    assert all(a > b for a, b in pairwise(samples))
+
+
+def test_orders_of_a_kind_that_there_is_not_are_refused():
+    with pytest.raises(InputError, match="not a kind"):
+        orders("convex")
+    assert {row.kind for row in orders("conditional", ("printed",)).rows} == {"conditional"}
+
+
+def test_orders_are_printed_with_their_schedule():
+    found = rates(fedco.theorem("fcsg.theorem_4_1").statement("printed"))
+    (line,) = [line for line in str(found).splitlines() if line.startswith("  with ")]
+    assert line == "  with " + ", ".join(f"{name} ~ {order}" for name, order in found.schedule.items())
+    assert set(found.schedule) >= {"alpha", "q", "m", "T"} and "  samples ~ " in str(found)
