@@ -6,20 +6,12 @@ from fractions import Fraction as Q
 from itertools import product
 from typing import Any
 
+from ...audit.exactly import clip, huber
 from ...audit.findings import Evidence, confirm
 from ...audit.refuted import Kept, kept
 
 _MAIN = "local_scgdm.theorem_3_4"
 ONE = Q(1)
-
-
-def clip(y: Q) -> Q:
-    """The derivative of Huber's function: 1-Lipschitz, at most 1."""
-    return max(-ONE, min(ONE, y))
-
-
-def huber(y: Q) -> Q:
-    return y * y / 2 if abs(y) <= 1 else abs(y) - Q(1, 2)
 
 
 def printed(values: dict, label: str = "printed", name: str = _MAIN) -> tuple[float, tuple[str, ...]]:
