@@ -12,8 +12,12 @@ def stays(parameters: Mapping[str, Any], hyperparameters: Mapping[str, Any]) -> 
     shape, reach = parameters["instance"]["parameters"], parameters["reach"]["model"]
     if len(shape["inner_slope"]) == 1:
         return _one_client(shape, reach, hyperparameters)
-    is_averaged = parameters.get("method", {}).get("first_estimate") == "averaged"
-    return _two_clients(shape, reach, hyperparameters, is_averaged)
+    options = dict(parameters.get("method", {}))
+    is_averaged = options.pop("first_estimate", "own") == "averaged"
+    found = _two_clients(shape, reach, hyperparameters, is_averaged)
+    return {
+        fact: holds and not options for fact, holds in found.items()
+    }  # of x_{t-1} averaged the derivation says nothing
 
 
 def _one_client(shape: Mapping[str, Any], reach: Q, values: Mapping[str, Any]) -> dict[str, bool]:
