@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, average, descend, is_due
+from ..engine.method import Messages, Method, Scalar, Start, State, average, choice, descend, is_due
 from ..engine.oracles import CONDITIONAL_ORACLES
 from ..engine.schedule import Schedule, at
 from .fcsg import ConditionalBatch
@@ -35,8 +35,10 @@ class AccFCSGM(Method):
         beta: weight in (0, 1); 1 forgets the past.
         q: local steps per round; models and gradient estimates are averaged.
         m: inner batch size. b: outer batch size. B: outer batch size of u_1; b when None.
+        first_estimate: "own" of each client, as line 2 has it, or "averaged" before the first step.
+        previous_model: "own" of each client at a communication, as line 14 has it, or "averaged" with x_t.
 
-    Time is shifted as in ``FCSG``. After a round x_t is the average while x_{t-1} is still the client's own. Line 13
+    Time is shifted as in ``FCSG``. Line 13
     draws inner samples for the B first outer samples at every t; those of the b samples of line 12 are meant.
     """
 
@@ -51,6 +53,8 @@ class AccFCSGM(Method):
     m: int
     b: int = 1
     B: int | None = None
+    first_estimate: str = choice("own", "averaged")
+    previous_model: str = choice("own", "averaged")
 
     def init(self, problem: Any, start: Start, draws: Draws) -> AccFCSGMState:
         x = start.models(problem, draws)
@@ -64,7 +68,15 @@ class AccFCSGM(Method):
         return AccFCSGMState(x=descend(state.x, at(self.alpha, t), u), previous=state.x, u=u)
 
     def communicate(self, problem: Any, state: AccFCSGMState, t: int) -> AccFCSGMState:
-        return replace(state, x=average(state.x), u=average(state.u)) if is_due(t, self.q) else state
+        if is_due(t, self.q):
+            previous = average(state.previous) if self.previous_model == "averaged" else state.previous
+            return AccFCSGMState(x=average(state.x), previous=previous, u=average(state.u))
+        if t == 0 and self.first_estimate == "averaged":
+            return replace(
+                state, x=average(state.x), u=average(state.u)
+            )  # the common x_0 minus a step with the average
+        return state
 
     def messages(self, problem: Any, T: int) -> Messages:
-        return Messages(T // self.q, T // self.q * 2 * problem.dim)
+        rounds = T // self.q + int(self.first_estimate == "averaged" and self.q > 1 and T > 0)
+        return Messages(rounds, rounds * 2 * problem.dim)

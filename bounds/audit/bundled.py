@@ -15,10 +15,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import sympy as sp
+
 from ...lossless import decode
 from ...storage import read_json
-from ..language.bounding import SEPARATE
-from ..registry import get_paper
+from ..evaluation.evaluate import complete
+from ..language.bounding import SEPARATE, UNIFORM_SET
+from ..registry import get_paper, get_theorem
 from .instance import DRAWN, Clients, Curve, Law, X, exact
 from .picture import Picture, Slope
 from .refutation import Case, Ends, Refutation, RefutationError, right_side
@@ -95,17 +98,29 @@ def case_of(data: Mapping[str, Any]) -> Case:
 def within_reach(data: Mapping[str, Any]) -> Mapping[str, bool]:
     """What shows that no path of a run leaves the reach that its bundle claims: `stays` in a file of its paper's folder, which it names.
 
+    Where it names none, the run shows it: every step keeps the reach.
+
     Raises:
-        RefutationError: it claims a reach, and names nothing that shows it.
+        RefutationError: it names no such file.
     """
     parameters = data["problem"]["parameters"]
-    if "reach" not in parameters:
+    if "within" not in parameters:
         return {}
-    paper, name = get_paper(data["claim"].partition(".")[0]), str(parameters.get("within", ""))
+    paper, name = get_paper(data["claim"].partition(".")[0]), str(parameters["within"])
     if not name.isidentifier() or paper.file is None or not (paper.file.folder / f"{name}.py").is_file():
         raise RefutationError(f"reach: wanted `within`, a file in the folder of {paper.key}, got {name[:40]!r}")
-    found: Mapping[str, bool] = import_module(f"{paper.file.package}.{name}").stays(parameters, data["hyperparameters"])
+    found: Mapping[str, bool] = import_module(f"{paper.file.package}.{name}").stays(parameters, _scheduled(data))
     return found
+
+
+def _scheduled(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The hyperparameters of a bundle, those that the schedule of its statement sets included."""
+    claim, _, rest = data["claim"].partition(" (")
+    statement = get_theorem(claim).statement(rest.rstrip(")").partition(";")[0])
+    values = {name: row["value"] for name, row in data["certificates"].items()} | data["hyperparameters"]
+    point = complete(statement, {name: value for name, value in values.items() if name in statement.symbols})
+    found = {str(symbol): Fraction(int(v.p), int(v.q)) for symbol, v in point.items() if v.is_Rational}
+    return {**found, **data["hyperparameters"]}
 
 
 def _multiple(data: Mapping[str, Any], case: Case) -> Ends:
@@ -170,10 +185,31 @@ def _meta(parameters: Parameters, settings: Mapping[str, int]) -> Clients:
     if not all(curve.is_bounded_below for curve in own):
         raise RefutationError("meta: a client's function is unbounded below")
     noisy = _with_signs(own, parameters.get("gradient_noise"), X)
-    return _drawn(parameters, settings, local=noisy, derivatives=2, gap=_undecided)
+    drawn = {UNIFORM_SET: "the clients of a round are drawn afresh, every set of so many alike"}
+    gap = partial(_is_near_the_infimum, own, parameters["alpha"], settings.get("nu", 1), parameters["start"])
+    return _drawn(parameters, settings, drawn, local=noisy, derivatives=2, gap=gap)
 
 
-def _undecided(number: Fraction) -> bool:
+def _is_near_the_infimum(own: Sequence[Curve], alpha: Number, nu: int, start: Number, number: Fraction) -> bool:
+    """Whether F is at most so much larger at the start than its infimum, F being the mean of the f_i after fine-tuning.
+
+    Where 0 <= f_i'' <= 1/alpha, a step of fine-tuning is monotone and keeps the zero of f_i', so that F_i' has the sign of w beyond the
+    zeros of all clients. Where all f_i'' are one number a between these zeros, F_i' is a (1 - alpha a)^(2 nu) (w - zero of f_i') there.
+
+    Raises:
+        ValueError: the functions are others.
+    """
+    second = [curve.derivative.derivative for curve in own]
+    if all(((-1) * bend).is_at_most(0) and bend.is_at_most(1 / exact(alpha)) for bend in second):
+        at = exact(start)
+        for low, high, expr in own[0].derivative.pieces:
+            lines = [curve.derivative.on(low, high) for curve in own]
+            if (a := sp.diff(expr, X)) == 0 or any(sp.expand(sp.diff(line, X) - a) != 0 for line in lines):
+                continue
+            zeros = [sp.solve(line, X)[0] for line in lines]
+            if all(low <= point <= high for point in (*zeros, at)) and min(zeros) <= at <= max(zeros):
+                apart = at - sum(zeros) / len(zeros)
+                return bool(a * (1 - exact(alpha) * a) ** (2 * nu) * apart**2 / 2 <= exact(number))
     raise ValueError("how far the start is above the infimum after fine-tuning is not decided")
 
 
@@ -186,10 +222,12 @@ _KINDS: Mapping[str, Callable[[Parameters, Mapping[str, int]], Clients]] = {
 }
 
 
-def _drawn(parameters: Parameters, settings: Mapping[str, int], **functions: Any) -> Clients:
+def _drawn(
+    parameters: Parameters, settings: Mapping[str, int], more: Mapping[str, str] | None = None, **functions: Any
+) -> Clients:
     """Clients whose signs, where they have any, are drawn as the methods draw them."""
     noisy = any(len(law.samples) > 1 for laws in functions.values() if isinstance(laws, tuple) for law in laws)
-    reasons = {"not stated: domain": "the functions are defined on the whole line"}
+    reasons = {"not stated: domain": "the functions are defined on the whole line", **(more or {})}
     if noisy:
         said = [saying for saying in DRAWN if not settings.get("one_sample") or saying != SEPARATE]
         reasons |= dict.fromkeys(said, "the signs are drawn afresh for every step and client")

@@ -94,11 +94,11 @@ class Curve:
         """join(self, other), piece by piece."""
         ends = sorted({high for _, high, _ in (*self.pieces, *other.pieces)}, key=lambda end: (end == sp.oo, end))
         lows = [-sp.oo, *ends[:-1]]
-        return Curve(
-            tuple((low, high, join(self._on(high), other._on(high))) for low, high in zip(lows, ends, strict=True))
-        )
+        spans = list(zip(lows, ends, strict=True))
+        return Curve(tuple((low, high, join(self.on(low, high), other.on(low, high))) for low, high in spans))
 
-    def _on(self, high: sp.Expr) -> sp.Expr:
+    def on(self, _low: sp.Expr, high: sp.Expr) -> sp.Expr:
+        """The expression on an interval, which lies within one piece."""
         return next(expr for _, end, expr in self.pieces if high <= end)
 
     def __add__(self, other: Curve) -> Curve:

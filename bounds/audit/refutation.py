@@ -1,8 +1,8 @@
 """A refutation: one exact instance that satisfies every stated assumption of a printed claim, and breaks it.
 
-A refuted claim is one function in `bounds/papers/<key>/counterexamples.py`, decorated with `refutes`. It builds the instance from
-scratch, in exact numbers, and returns a `Case`. Nothing else has to be told: the audit links its findings, the report
-lists it, `fedco replay` recomputes it, and the tests mutate it.
+It is a bundle in `bounds/papers/<key>/refutations/` (`bundled.py`). Where no bundle can say the instance, it is a function in
+`counterexamples.py` of the paper's folder, decorated with `refutes`, that builds it in exact numbers and returns a `Case`. Nothing else
+has to be told: the audit links its findings, the report lists it, `fedco replay` recomputes it, and the tests mutate it.
 """
 
 from __future__ import annotations

@@ -123,7 +123,11 @@ class Recursion:
         Raises:
             EnclosureError: no such width within 8192 bits.
         """
-        return self._until(lambda run: run.statistic(run.after(steps)), G, relative)
+        return _until(lambda: self._statistic_after(G, steps), relative)
+
+    def _statistic_after(self, G: Matrix, steps: int) -> Any:
+        run = _Run(self, G)
+        return run.statistic(run.after(steps))
 
     def average(
         self, G: Matrix, steps: int, *, after: bool = False, relative: Fraction = Fraction(1, 10**12)
@@ -137,27 +141,90 @@ class Recursion:
         if steps < 1:
             raise ValueError(f"steps: wanted at least 1, got {steps}")
 
-        def mean(run: _Run) -> Any:
+        def mean() -> Any:
+            run = _Run(self, G)
             state = run.after(steps)
             shift = run.statistic(state) - run.statistic(run.start) if after else 0
             return (run.total(state) + shift) / steps
 
-        return self._until(mean, G, relative)
+        return _until(mean, relative)
 
-    def _until(self, quantity: Any, G: Matrix, relative: Fraction) -> Enclosure:
-        """The quantity at growing precision, until it is as narrow as wanted."""
-        bits = _FIRST_BITS
-        while bits <= _MOST_BITS:
-            with _precision(bits):
-                found = quantity(_Run(self, G))
-                if found.is_finite():
-                    interval = ends(found)
-                    if interval.width <= relative * min(abs(interval.lower), abs(interval.upper)):
-                        return interval
-            bits *= 2
-        raise EnclosureError(
-            f"the second moment is not known to a relative {float(relative):.1g} with {_MOST_BITS} bits"
-        )
+    def stays(self, rows: Matrix, reach: Fraction, steps: int) -> bool:
+        """Whether no |row Z_t| exceeds a reach before one of so many steps, where no map is random.
+
+        Raises:
+            ValueError: one is.
+        """
+        with _precision(_MOST_BITS // 8):
+            maps = [part and _matrix([[_ball(v) for v in row] for row in _only(part)]) for part in self._maps]
+            Z, asked, most = (
+                _column([_ball(1), *map(_ball, self.start)]),
+                _matrix([[_ball(v) for v in row] for row in rows]),
+                _ball(reach),
+            )
+            first, local, communication = maps
+            for t in range(steps):
+                if not all(abs(value) <= most for value in (asked * Z).entries()):
+                    return False
+                Z = (first if t == 0 and first is not None else local) * Z
+                if communication is not None and (t + 1) % self.period == 0:
+                    Z = communication * Z
+        return True
+
+    @property
+    def _maps(self) -> tuple[RandomMap | None, RandomMap, RandomMap | None]:
+        return self.first, self.local, self.communication
+
+
+def _only(part: RandomMap) -> Matrix:
+    if len(part.outcomes) != 1 or part.covariance is not None:
+        raise ValueError("wanted a map that is not random")
+    return part.outcomes[0][1]
+
+
+@dataclass(frozen=True)
+class RandomRounds:
+    """Whole rounds, each of which is one of several that is drawn afresh, such as those of different clients.
+
+    Args:
+        rounds: (probability, recursion, statistic) of each; start and period are those of all.
+
+    Raises:
+        ValueError: probabilities that do not add up to 1.
+    """
+
+    rounds: Sequence[tuple[Fraction, Recursion, Matrix]]
+
+    def __post_init__(self) -> None:
+        if sum(weight for weight, _, _ in self.rounds) != 1:
+            raise ValueError("the probabilities of the rounds: wanted a sum of 1")
+
+    def average(self, count: int, *, relative: Fraction = Fraction(1, 10**12)) -> Enclosure:
+        """The mean of E|G Z_t|^2 over the steps of so many rounds, each with the statistic G of its own."""
+
+        def mean() -> Any:
+            runs = [(weight, _Run(recursion, G)) for weight, recursion, G in self.rounds]
+            first = runs[0][1]
+            state = _applied(
+                sum((run.round * _ball(weight) for weight, run in runs), first.nothing), count, first.start
+            )
+            return first.total(state) / (count * first.recursion.period)
+
+        return _until(mean, relative)
+
+
+def _until(quantity: Callable[[], Any], relative: Fraction) -> Enclosure:
+    """A quantity at growing precision, until it is as narrow as wanted."""
+    bits = _FIRST_BITS
+    while bits <= _MOST_BITS:
+        with _precision(bits):
+            found = quantity()
+            if found.is_finite():
+                interval = ends(found)
+                if interval.width <= relative * min(abs(interval.lower), abs(interval.upper)):
+                    return interval
+        bits *= 2
+    raise EnclosureError(f"the second moment is not known to a relative {float(relative):.1g} with {_MOST_BITS} bits")
 
 
 class _Run:
@@ -200,8 +267,17 @@ class _Run:
             yield self.local, lead - 1
             yield self.communication, int(lead == period)
         rounds, rest = divmod(steps - lead, period)
-        yield self.communication * _applied(self.local, period, _identity(len(self.pairs) + 1)), rounds
+        yield self.round, rounds
         yield self.local, rest
+
+    @property
+    def round(self) -> Any:
+        return self.communication * _applied(self.local, self.recursion.period, _identity(len(self.pairs) + 1))
+
+    @property
+    def nothing(self) -> Any:
+        """A matrix of zeros."""
+        return _identity(len(self.pairs) + 1) * _ball(0)
 
     @cached_property
     def local(self) -> Any:

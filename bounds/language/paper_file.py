@@ -14,6 +14,7 @@
 [defaults]                    what a theorem has that does not say otherwise
 [theorems.NAME]               title, source, metric (a name, or its table), assumptions, also_assumes (names); kind, equation,
                               problem, assume, units (quantities or dimensions), costs, method, …
+    like, put_in              another theorem, of which only what differs is said here; what stands in its formulas for the constants named
     absent                    symbols in `costs` that a statement may lack = what they count as there
     multiples                 NAME = "T is a multiple of tau", or NAME = "r*n is a whole number"
     compared_where            conditions where the audit compares printed with composed
@@ -83,9 +84,9 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     "assumptions": ("name", "text", "bounds", "says", "only"),
     "theorems": (
         *(*_TEXTS, "metric", "assumptions", "also_assumes", "assume", "units", "costs", "absent", "method"),
-        *("multiples", "compared_where", "symbols", "follows_from", "probability", *LABELS),
+        *("multiples", "compared_where", "symbols", "follows_from", "probability", "like", "put_in", *LABELS),
     ),
-    "statement": ("terms", "conditions", "derived", "schedule", "note", "assume"),
+    "statement": ("terms", "conditions", "derived", "schedule", "note", "assume", "put_in"),
     "code": ("by", "of"),
     "claims": (*_CLAIMED, *RESOURCES),
     "follows_from": ("theorem", "at"),
@@ -232,6 +233,16 @@ class PaperFile(Definition):
     def _theorem(self, name: str) -> Theorem:
         place = f"theorems.{name}"
         row = self._only("theorems", self.table("theorems")[name], place=place)
+        if "like" in row:
+            other = self.table("theorems")[
+                self.known(place, "a theorem of the paper", row["like"], self.table("theorems"))
+            ]
+            said = {
+                label: {**other[label], "put_in": row.get("put_in", {})}
+                for label in LABELS
+                if "terms" in other.get(label, ())
+            }
+            row = {**other, **said, **{key: value for key, value in row.items() if key not in ("like", "put_in")}}
         own = self.notation_of(f"{place}, symbols", row["symbols"]) if "symbols" in row else None
         return _OneTheorem(self, name, {**self.table("defaults"), **row}, own).declared()
 
@@ -361,6 +372,10 @@ class _OneStatement(_Part):
             self.used.add(self.names[self.known("derived", "a constant of the paper", name, self._constants)])
         for name in own.keys() & {*self._constants}:
             del self.names[name]
+        for name, value in self.table("put_in").items():
+            self.names[self.known("put_in", "a constant of the paper", name, self._constants)] = self.formula(
+                f"put_in, {name}", value
+            )
         self.kept_to: dict[str, tuple[str, str]] = {}
         for name, value in self.table("schedule").items():
             schedule[name], more = self.said(f"schedule, {name}", value, "condition", "note")

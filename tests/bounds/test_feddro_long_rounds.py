@@ -9,7 +9,7 @@ from fedco.algorithms.methods.feddro import FedDRO
 from fedco.bounds.audit.bundled import case_of, within_reach
 from fedco.bounds.audit.refutation import right_side
 from fedco.bounds.audit.refuted import refutations
-from fedco.bounds.papers.feddro.long_rounds import limits
+from fedco.bounds.papers.feddro.counterexamples import limits
 from fedco.validation.exact.closed_moments import moment_average
 from fedco.validation.exact.interval import Bends
 from fedco.validation.exact.problem import Instance, exact_problem

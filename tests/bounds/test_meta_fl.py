@@ -16,8 +16,10 @@ import numpy as np
 import pytest
 import sympy as sp
 from fedco.bounds import paper_theorems
+from fedco.bounds.audit.bundled import clients_of
 from fedco.bounds.audit.checks import automatic, compare_expressions
 from fedco.bounds.audit.findings import SEVERITIES
+from fedco.bounds.audit.refutation import RefutationError
 from fedco.bounds.evaluation.evaluate import InadmissibleError, evaluate
 from fedco.bounds.language.quantities import MAX_STEPS
 from fedco.bounds.language.reading import InputError
@@ -448,3 +450,33 @@ def test_a_proof_with_a_smaller_constant_is_refused(monkeypatch):
     )
     with pytest.raises(DeclarationError, match="does not follow"):
         proof.theorem_8(fedco.theorem("meta_fl.lemma_6"), fedco.theorem("meta_fl.lemma_7"))
+
+
+# --- how far a start is above the infimum, for instances of refutations ----------------------------------------------
+
+FLAT = {"knots": [[-2, -1, 1, 2]], "curvatures": [[0, 1, 1, 0]], "gradient_noise": [0, 0], "alpha": Fraction(1, 10)}
+
+
+def gap_of(start, tilts=(-2, -1), **more):
+    """f_i' = w + tilt_i + 3/2 on [-1, 1], so that F_i = a (w - s_i)^2/2 with a = (9/10)^(2 nu) and s_i = 1/2 and -1/2."""
+    given = {**FLAT, "tilt": [Fraction(tilt) for tilt in tilts], "start": Fraction(start), **more}
+    return clients_of("meta", given, {"nu": 2}).gap
+
+
+def test_the_gap_after_fine_tuning_is_exact():
+    exact = Fraction(9, 10) ** 4 * Fraction(1, 4) ** 2 / 2
+    assert gap_of("1/4")(exact) and not gap_of("1/4")(exact * (1 - Fraction(1, 10**9))) and gap_of(0)(Fraction(0))
+
+
+@pytest.mark.parametrize(
+    ("start", "more"),
+    [
+        ("3/4", {}),  # beyond the zeros of both clients
+        (0, {"alpha": Fraction(11, 10)}),  # a step of fine-tuning passes the zero
+        (0, {"curvatures": [[0, 1, -1, 0]]}),
+        (0, {"tilts": (-3, "-9/10")}),  # the zeros lie in pieces of different curvature
+    ],
+)
+def test_the_gap_of_another_instance_is_not_decided(start, more):
+    with pytest.raises((ValueError, RefutationError)):
+        gap_of(start, **more)(Fraction(1))

@@ -93,3 +93,33 @@ def test_a_key_that_is_not_the_folders_is_refused(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="wanted the key elsewhere"):
         paper_in_folder("elsewhere")
     sys.modules.pop("elsewhere")
+
+
+META = FILE.parents[1] / "meta_fl" / "paper.toml"
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "reason"),
+    [
+        ('like = "theorem_8"', 'like = "theorem_9"', "theorems.theorem_8_FO: 'theorem_9' is not a theorem of the paper"),
+        ('put_in = { mu_F = "mu_F_FO"', 'put_in = { mu_G = "mu_F_FO"', "put_in: 'mu_G' is not a constant of the paper"),
+        ('put_in = { mu_F = "mu_F_FO"', 'put_in = { mu_F = "mu_G_FO"', "put_in, mu_F: column 1"),
+    ],
+)  # fmt: skip
+def test_a_theorem_like_another_names_what_there_is(right, wrong, reason, tmp_path):
+    file = tmp_path / "paper.toml"
+    file.write_text(META.read_text().replace(right, wrong))
+    with pytest.raises(InputError, match=reason):
+        PaperFile(file).theorems["meta_fl.theorem_8_FO"].statement("printed")
+
+
+def test_a_theorem_says_only_what_differs_from_another():
+    one, other = (fedco.theorem(f"meta_fl.theorem_8{end}").statement("printed") for end in ("", "_FO"))
+    assert one.conditions == other.conditions and len(one.terms) == len(other.terms)
+    symbols = {str(symbol) for term in other.terms for symbol in term.expr.free_symbols}
+    assert {"mu_F_FO", "sigma_F_FO"} <= symbols and not {"mu_F", "sigma_F"} & symbols
+    assert [term.name for term in one.terms if term.expr == other.term(term.name).expr] == [
+        "initialisation",
+        "sampling",
+        "drift_heterogeneity",
+    ]

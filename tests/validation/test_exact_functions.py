@@ -43,10 +43,15 @@ def test_functions_by_hand():
 def test_a_random_point_is_refused_where_a_function_bends():
     bump, level = function.function_of(BUMP), function.function_of(LEVEL)
     small, large = Noisy(Q(0), {0: Q(1, 4)}), Noisy(Q(0), {0: Q(3, 4)})
+    two = Noisy(Q(0), {0: Q(1, 2), 1: Q(1, 4)})
     assert level.at(small) == small and level.slope(small) == 1
+    assert level.slope(large) == Noisy(Q(3, 4), {}), "one sign has two values only"
+    falling = Noisy(Q(1), {0: Q(1, 4), 1: Q(1, 8)})
+    assert level.slope(falling) == Noisy(Q(1, 2), {0: Q(-1, 4), 1: Q(-1, 8)})
     for refused in (
         lambda: level.at(large),
-        lambda: level.slope(large),
+        lambda: level.slope(two),
+        lambda: level.at(falling),
         lambda: bump.at(small),
         lambda: bump.slope(small),
     ):

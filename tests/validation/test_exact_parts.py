@@ -696,17 +696,24 @@ def test_atoms_of_nested_noise_have_weights_that_add_up_and_the_gradient_as_mean
 
 
 def test_a_batch_without_outer_noise_is_one_sample_unless_its_inner_noise_differs():
+    asked = []
+
     class Draws:
         def signs(self, purpose, *tail):
-            return purpose, tail
+            asked.append((purpose, tail))
+            return torch.ones(1, 2, *tail)
 
-    draws = Draws()
-    silent, within, both = nested(Q(0), Q(0)), nested(Q(2), Q(0)), nested(Q(2), Q(6))
-    assert [(p.sample_outer(draws, 5).count, p.sample_outer(draws, 5).signs) for p in (silent, within, both)] == [
-        (1, None), (5, None), (5, ("outer", (5,))),
-    ]  # fmt: skip
-    assert within.sample_inner(draws, within.sample_outer(draws, 5), 3).eta == ("inner", (5, 3))
-    assert silent.sample_inner(draws, silent.sample_outer(draws, 5), 3).eta.shape == (1, 2, 1, 1)
+    draws, x = Draws(), ExactTensor.of([[[Q(1)], [Q(1)]]])
+    for problem, counts, drawn in (
+        (nested(Q(0), Q(0)), (1, 1), []),
+        (nested(Q(2), Q(0)), (5, 5), [("inner", (5, 3))]),
+        (nested(Q(2), Q(6)), (5, 5), [("outer", (5,)), ("inner", (5, 3))]),
+        (nested(Q(0), Q(6)), (1, 5), [("outer", (5,))]),
+    ):
+        asked.clear()
+        outer = problem.sample_outer(draws, 5)
+        sampled = problem.sample_gradient(x, outer, problem.sample_inner(draws, outer, 3))
+        assert (outer.count, sampled.shape[2]) == counts and asked == drawn
 
 
 def test_constants_of_outer_noise_are_those_of_its_worst_client():

@@ -17,6 +17,7 @@ from fedco.bounds.audit.refuted import evidence, refutations
 from fedco.bounds.language.reading import InputError
 from fedco.cli import app
 from fedco.storage import digest
+from fedco.validation.exact.problem import Instance, exact_problem
 from fedco.validation.runs import bundle as bundle_module
 from fedco.validation.runs import refutations as refuted
 from fedco.validation.runs.bundle import BundleError, from_dict, read, replay, to_dict
@@ -258,6 +259,24 @@ CHANGED = [
     ("comfedl.theorem_1", START, Fraction(1, 100)),
     ("feddro.theorem_5_1", ("problem", "parameters", "instance", "parameters", "estimate"), 0),
     ("feddro.lemma_f_4", ("problem", "parameters", "place", "row"), 7),
+    ("acc_fcsg_m.corollary_4_8", ("problem", "parameters", "reach", "model"), Fraction(1, 2)),
+    ("acc_fcsg_m.corollary_4_8", ("hyperparameters", "T"), 4 * 10**12),
+    ("acc_fcsg_m.theorem_4_7.averaged_models", ("problem", "parameters", "reach", "model"), Fraction(1, 13)),
+    ("acc_fcsg_m.theorem_4_7.averaged_models", ("hyperparameters", "q"), 20),
+    (
+        "acc_fcsg_m.theorem_4_7.inner_lipschitz",
+        ("problem", "parameters", "instance", "parameters", "gradient_noise"),
+        [2],
+    ),
+    ("acc_fcsg_m.lemma_d_1", ("problem", "parameters", "place", "row"), 0),
+    ("meta_fl.theorem_8", START, Fraction(1, 3)),
+    ("meta_fl.theorem_8", ("problem", "parameters", "reach", "model"), Fraction(1, 3)),
+    ("meta_fl.theorem_8", ("hyperparameters", "tau"), 1000),
+    (
+        "meta_fl.theorem_8.full_participation",
+        ("problem", "parameters", "interval"),
+        [Fraction(-1, 10**9), Fraction(-1, 10**10)],
+    ),
 ]
 
 
@@ -329,3 +348,27 @@ def test_an_instance_that_breaks_nothing_gets_no_bundle(was, now, said, tmp_path
     with pytest.raises((BundleError, RefutationError, InputError), match=said):
         write_new(tmp_path / "mine.toml", tmp_path)
     assert not list(tmp_path.glob("*.json"))
+
+
+@pytest.mark.parametrize("name", [name for name in DATA if name.startswith("meta_fl.")])
+def test_constants_of_losses_after_fine_tuning_are_at_least_those_of_the_functions(name) -> None:
+    """The distance of the start from the infimum included, which is not decided for every instance where it is read."""
+    item = {**refutations(), **evidence()}[name]
+    case, given = item.case(), item.data["problem"]["parameters"]
+    true = exact_problem(Instance.from_dict(given["instance"])).constants()
+    symbols = theorem(item.claim).notation.bindings
+    claimed = {symbols[symbol].quantity.name: value for symbol, (value, _) in case.constants.items()}
+    if (
+        "reach" in given and item.grade == "reading"
+    ):  # a convex f_i is least where f_i' = 0, which is as far away as the models reach
+        over = []
+        for curve in (law.mean for law in case.clients.local):
+            w, far = Fraction(given["instance"]["parameters"]["start"]), given["reach"]["model"]
+            for _ in range(case.values["nu"]):
+                w -= case.values["alpha"] * Fraction(str(curve.derivative.at(w)))
+            assert 0 in [curve.derivative.at(end) for end in (-far, far)]
+            over.append(curve.at(w) - min(curve.at(end) for end in (-far, far)))
+        assert sum(over) / len(over) == claimed.pop("objective_gap")
+    elif "reach" in given:  # no assumption of these is left open
+        assert claimed.pop("objective_gap") == 0 and item.data["notes"]["assumptions"]["1"]
+    assert {quantity: value for quantity, value in claimed.items() if value < true[quantity]} == {}

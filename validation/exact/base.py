@@ -166,7 +166,7 @@ class ExactProblem(ABC):
 
     def _jolt(self, size: Any, k: int, signs: ExactTensor | None, run: int) -> Any:
         """What the noise of this size adds at one client in one run."""
-        return Q(0) if signs is None or size == 0 else size * signs.numbers[run, k]
+        return Q(0) if signs is None or size == 0 else times(size, signs.numbers[run, k])
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """Second moments over any number of steps of a method whose noise multiplies the state: a random affine map per step, in ball arithmetic.
 
 While the models and the inner values that the oracles are asked for stay where every function is a straight line, a step on one path of
-its signs is affine in the state. The map is read off the method's own code; `bounds.evaluation.moments` takes its powers. That no path
-leaves the reach is not seen here: who gives a reach shows it.
+its signs is affine in the state. The map is read off the method's own code; `bounds.evaluation.moments` takes its powers. A batch is the
+mean of its signs, of which second moments know the variance only. That no path leaves the reach is seen here where every map keeps it;
+otherwise who gives a reach shows it.
 """
 
 from __future__ import annotations
@@ -13,14 +14,18 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from ...algorithms import Method
-from ...bounds.evaluation.moments import RandomMap, Recursion
-from .composite import ExactLocalComposite, ExactSharedComposite
+from ...bounds.evaluation.moments import RandomMap, RandomRounds, Recursion
+from .composite import ExactConditional, ExactLocalComposite, ExactSharedComposite
 from .interval import Ends
-from .noise import AllPaths, Noisy
+from .noise import BatchMeans, Noisy
+from .participation import choices
+from .plain import ExactMeta
 from .problem import ExactProblem
-from .run import MOST_SIGNS, CannotReplay, Walk
+from .run import MOST_SIGNS, CannotReplay, Walk, keeps_models_only
 from .tensor import ExactTensor
 
 Q = Fraction
@@ -37,83 +42,182 @@ def moment_average(
     reach: Mapping[str, Fraction],
     *,
     after: bool = False,
+    taking_part: int | None = None,
+    is_kept: bool = True,
 ) -> Ends:
     """An enclosure of the mean of E|F'(xbar_t)|^2 over t < steps, or over t = 1, ..., steps.
 
     Args:
         reach: "model" and "inner_value" -> what none that an oracle is asked for exceeds in size, on any path.
+        taking_part: clients of a round, drawn afresh; everybody where it is None.
+        is_kept: whether it is known that no path leaves the reach. Otherwise the one path of a conditional problem without noise is
+            followed, and of another one every map has to keep it, the method keeping models only.
 
     Raises:
-        CannotReplay: a random start, too many paths, or a method that does not do the same in every step.
+        CannotReplay: a random start, too many paths, or a method that does not do the same in every step or leaves the reach.
         Bends: a function is no straight line within reach.
         EnclosureError: see `Recursion`.
     """
-    _check_straight(problem, reach)
-    run = Walk(method, problem, problem.start, _counting(problem))
-    if run.draws.columns.count:
+    if taking_part not in (None, problem.clients) and (after or steps % period):
+        raise CannotReplay("rounds of a part of the clients are averaged as whole ones, their first steps included")
+    part = problem.clients if taking_part is None else taking_part
+    masks = [torch.tensor([mask], dtype=torch.float64) for mask in choices(problem.clients, part)]
+    if len(masks) == 1:
+        whole, seen = _recursion(method, problem, period, reach, None, None if is_kept else steps)
+        return whole.average(seen, steps, after=after).pair
+    rounds = [_recursion(method, problem, period, reach, mask, None if is_kept else steps) for mask in masks]
+    return RandomRounds([(Q(1, len(rounds)), whole, seen) for whole, seen in rounds]).average(steps // period).pair
+
+
+def _recursion(
+    method: Method,
+    problem: ExactProblem,
+    period: int,
+    reach: Mapping[str, Fraction],
+    chosen: Tensor | None,
+    followed: int | None,
+) -> tuple[Recursion, list[list[Fraction]]]:
+    """The maps of a method's steps, with the clients that take part, and the derivative of the objective as a row.
+
+    `followed`: steps during which it has to be seen that the reach is kept.
+    """
+    run = Walk(method, problem, problem.start, BatchMeans(problem.clients, chosen=chosen))
+    if run.draws.sizes:
         raise CannotReplay("the start is random")
     state, moves = run.state, run.method
+    _check_straight(problem, moves, state, reach, chosen)
     begin = _entries(state, 0)
 
     def local(t: int) -> RandomMap:
-        return _map(lambda held, draws: moves.local_step(problem, held, draws.at(t), t), state, problem)
+        return _map(lambda held, draws: moves.local_step(problem, held, draws.at(t), t), state, problem, chosen)
 
     def communication(t: int) -> RandomMap:
-        return _map(lambda held, draws: moves.communicate(problem, held, t), state, problem)
+        return _map(lambda held, draws: moves.communicate(problem, held, t), state, problem, chosen)
 
-    step, averaging = local(1), communication(period - 1)
+    first, step, averaging = local(0), local(1), communication(period - 1)
     if any(local(t) != step for t in (2, period, 2 * period)) or averaging != communication(3 * period - 1):
         raise CannotReplay(f"{method.name} does not do the same in every step")
-    if period > 1 and any(communication(t) != _identity(len(begin)) for t in (0, period - 2, period)):
-        raise CannotReplay(f"{method.name} communicates within a round")
-    whole = Recursion(begin, step, averaging, period, local(0))
+    nothing = RandomMap([(Q(1), [[Q(int(i == j)) for j in range(len(begin) + 1)] for i in range(len(begin) + 1)])])
+    if period > 1:
+        if any(communication(t) != nothing for t in (period - 2, period) if t > 0):
+            raise CannotReplay(f"{method.name} communicates within a round")
+        first = _then(first, communication(0))
     seen = problem.gradient_at(_held(state, 1).average.numbers[0, 0])
-    return whole.average([_row(seen, begin)], steps, after=after).pair
+    whole = Recursion(begin, step, averaging, period, None if first == step else first)
+    if followed is not None and isinstance(problem, ExactConditional) and not problem.is_noisy:
+        asked = _Asked(problem)
+        moves.local_step(asked, _held(state, 1), run.draws, 1)
+        rows = [_row(model, begin) for model in asked.models]
+        if not whole.stays([row for row in rows if any(row)], reach["model"], followed):
+            raise CannotReplay("the run leaves the reach")
+    elif followed is not None:
+        _check_kept(method, state, (first, step, averaging), begin, reach["model"])
+    return whole, [_row(seen, begin)]
 
 
-def _check_straight(problem: ExactProblem, reach: Mapping[str, Fraction]) -> None:
+class _Asked:
+    """A conditional problem, and the models that its oracles are asked for."""
+
+    def __init__(self, problem: ExactConditional) -> None:
+        self._problem, self.models = problem, list[Any]()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._problem, name)
+
+    def sample_gradient(self, x: ExactTensor, *batch: Any) -> ExactTensor:
+        self.models += x.numbers.flatten().tolist()
+        return self._problem.sample_gradient(x, *batch)
+
+
+def _check_kept(
+    method: Method, state: Any, maps: Sequence[RandomMap], begin: Sequence[Fraction], reach: Fraction
+) -> None:
+    """That every map takes models within reach to such ones.
+
+    Raises:
+        CannotReplay: one does not, or the method keeps more than models.
+    """
+    if not keeps_models_only(state):
+        raise CannotReplay(
+            f"{method.name} keeps more than models: wanted `within`, which shows that it keeps its reach"
+        )
+    rows = (row for part in maps for _, matrix in part.outcomes for row in matrix[1:])
+    ends = (abs(row[0]) + reach * sum(map(abs, row[1:])) for row in rows)
+    if any(abs(number) > reach for number in begin) or any(end > reach for end in ends):
+        raise CannotReplay("a path may leave the reach")
+
+
+def _check_straight(
+    problem: ExactProblem, method: Method, state: Any, reach: Mapping[str, Fraction], chosen: Tensor | None
+) -> None:
     """That every oracle is affine within reach.
 
     Raises:
         Bends: one is not.
-        CannotReplay: the start is not within reach, or the problem has no inner maps.
+        CannotReplay: the start is not within reach, or a problem of another kind.
     """
-    if abs(problem.start) > reach["model"] or not isinstance(problem, (ExactLocalComposite, ExactSharedComposite)):
-        raise CannotReplay("wanted a composition, and a start within reach")
-    models, values = (
-        ExactTensor.of([[[Noisy(Q(0), {-1: Q(reach[name])})] for _ in range(problem.clients)]])
-        for name in ("model", "inner_value")
-    )
-    sample = problem.sample(_counting(problem), 1)
-    problem.inner(models, sample)
-    problem.inner_vjp(models, ExactTensor.of([[[Q(1)] for _ in range(problem.clients)]]), sample)
-    problem.outer_gradient(values, sample)
-    if isinstance(problem, ExactSharedComposite):
-        problem.extra_gradient(models, sample)
+    if abs(problem.start) > reach["model"]:
+        raise CannotReplay("wanted a start within reach")
+    draws: Any = BatchMeans(problem.clients, chosen=chosen)
+    models = _within(problem, reach["model"])
     problem.gradient_at(models.numbers[0, 0, 0])
+    if isinstance(problem, ExactMeta):
+        method.local_step(problem, replace(state, x=models), draws, 0)
+    elif isinstance(problem, ExactConditional):
+        outer = problem.sample_outer(draws, 1)
+        problem.sample_gradient(models, outer, problem.sample_inner(draws, outer, 1))
+    elif isinstance(problem, (ExactLocalComposite, ExactSharedComposite)):
+        sample = problem.sample(draws, 1)
+        problem.inner(models, sample)
+        problem.inner_vjp(models, ExactTensor.of([[[Q(1)] for _ in range(problem.clients)]]), sample)
+        problem.outer_gradient(_within(problem, reach["inner_value"]), sample)
+        if isinstance(problem, ExactSharedComposite):
+            problem.extra_gradient(models, sample)
+    else:
+        raise CannotReplay("wanted a composition, or losses after fine-tuning")
 
 
-def _counting(problem: ExactProblem) -> AllPaths:
-    draws = AllPaths(0, problem.clients)
-    draws.is_counting = True
-    return draws
+def _within(problem: ExactProblem, reach: Fraction) -> ExactTensor:
+    """Any number within reach at every client."""
+    return ExactTensor.of([[[Noisy(Q(0), {-1: Q(reach)})] for _ in range(problem.clients)]])
 
 
-def _map(act: Act, state: Any, problem: ExactProblem) -> RandomMap:
-    """What `act` does to a state, for every path of the signs that it asks for."""
-    counting, begin = _counting(problem), _entries(state, 0)
+def _map(act: Act, state: Any, problem: ExactProblem, chosen: Tensor | None) -> RandomMap:
+    """What `act` does to a state, for every outcome of the batches that it asks for.
+
+    Raises:
+        CannotReplay: too many outcomes, or a state that is not affine in the mean of a batch.
+    """
+    counting, begin = BatchMeans(problem.clients, chosen=chosen), _entries(state, 0)
     act(_held(state, 1), counting)
-    signs = counting.columns.count
-    if signs > MOST_SIGNS:
-        raise CannotReplay(f"{signs} signs of a step have too many paths")
-    ended = act(_held(state, 2**signs), AllPaths(signs, problem.clients))
+    if len(counting.sizes) > MOST_SIGNS:
+        raise CannotReplay(f"{len(counting.sizes)} signs of a step have too many paths")
+    draws = BatchMeans(problem.clients, counting.sizes, chosen)
+    ended = act(_held(state, draws.runs), draws)
     first = [Q(1), *[Q(0)] * len(begin)]
-    rows = ([first, *(_row(entry, begin) for entry in _entries(ended, lane))] for lane in range(2**signs))
-    return RandomMap([(Q(1, 2**signs), matrix) for matrix in rows])
+    maps = [[first, *(_row(entry, begin) for entry in _entries(ended, lane))] for lane in range(draws.runs)]
+    for lane, column in np.ndindex(draws.runs, len(draws.sizes)):
+        if (sides := draws.opposite(lane, column)) is None:
+            continue
+        middle = [
+            [(a + b) / 2 for a, b in zip(*rows, strict=True)] for rows in zip(*(maps[s] for s in sides), strict=True)
+        ]
+        if maps[lane] != middle:
+            raise CannotReplay("a step is not affine in the mean of a batch")
+    return RandomMap(list(zip(draws.weights, maps, strict=True)))
 
 
-def _identity(size: int) -> RandomMap:
-    return RandomMap([(Q(1), [[Q(int(i == j)) for j in range(size + 1)] for i in range(size + 1)])])
+def _then(first: RandomMap, second: RandomMap) -> RandomMap:
+    """One map after another that is not random."""
+    ((_, after),) = second.outcomes
+    joined = [
+        [
+            [sum((a * row[j] for a, row in zip(left, before, strict=True)), Q(0)) for j in range(len(left))]
+            for left in after
+        ]
+        for _, before in first.outcomes
+    ]
+    return RandomMap([(weight, matrix) for (weight, _), matrix in zip(first.outcomes, joined, strict=True)])
 
 
 def _entries(state: Any, lane: int) -> list[Any]:

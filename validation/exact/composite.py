@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -206,10 +207,13 @@ class ExactSharedComposite(_AffineInner):
 
 @dataclass(frozen=True)
 class OuterSigns:
-    """A batch of outcomes of xi: `(runs, clients, batch)` signs, or None where all outcomes are alike."""
+    """A batch of outcomes of xi, of which `count` are told apart; `drawn` gives its signs `(runs, clients, batch)`, where it has noise.
+
+    They are drawn when the noise first acts.
+    """
 
     count: int
-    signs: Any = None
+    drawn: Callable[[], Any] | None = None
 
 
 class ExactConditional(_OwnOuter):
@@ -228,7 +232,8 @@ class ExactConditional(_OwnOuter):
     def sample_outer(self, draws: Any, batch: int, purpose: str = "outer") -> OuterSigns:
         """Without noise every batch is one sample."""
         if self._jolted("gradient_noise"):
-            return OuterSigns(batch, draws.signs(purpose, batch))
+            drawn = cache(lambda: draws.signs(purpose, batch))
+            return OuterSigns(drawn().shape[-1] if self._jolted("value_noise") else 1, drawn)
         return OuterSigns(batch if self.is_noisy else 1)
 
     def sample_inner(self, draws: Any, outer: OuterSigns, m: int, purpose: str = "inner") -> InnerSample:
@@ -239,8 +244,8 @@ class ExactConditional(_OwnOuter):
     def outer_atoms(self) -> tuple[OuterSigns, Tensor]:
         if not self._jolted("gradient_noise"):
             return OuterSigns(1), torch.ones(1, dtype=torch.float64)
-        signs = torch.tensor([1.0, -1.0], dtype=torch.float64)
-        return OuterSigns(2, signs.expand(1, self.clients, -1)), torch.full((2,), 0.5, dtype=torch.float64)
+        signs = torch.tensor([1.0, -1.0], dtype=torch.float64).expand(1, self.clients, -1)
+        return OuterSigns(2, lambda: signs), torch.full((2,), 0.5, dtype=torch.float64)
 
     def inner_atoms(self, outer: OuterSigns) -> tuple[InnerSample, Tensor]:
         signs = torch.tensor([1.0, -1.0] if self._jolted("value_noise") else [0.0], dtype=torch.float64)
@@ -251,18 +256,18 @@ class ExactConditional(_OwnOuter):
         """(runs, clients, batch, 1): the chain rule at the mean of the inner draws of each outer sample."""
         points = raw(x)
         within = None if inner is None else raw(inner.eta).mean(-1)
-        without = None if outer.signs is None else raw(outer.signs)
-        result = np.empty((len(points), self.clients, outer.count, 1), dtype=object)
+        values = np.empty((len(points), self.clients, outer.count), dtype=object)
+        for r, k, i in np.ndindex(values.shape):
+            jolt = _part(self.parameters["value_noise"][k], within, r, k, i)
+            values[r, k, i] = self.inner_number(k, points[r, k, 0]) + jolt
+        sizes = per_client(lambda k, y: self.noises["gradient_noise"][k].slope(y), values).numbers
+        without = None if outer.drawn is None or not any(size != 0 for size in sizes.flat) else raw(outer.drawn())
+        result = np.empty((*values.shape[:2], outer.count if without is None else without.shape[-1], 1), dtype=object)
         for r, k, i in np.ndindex(result.shape[:3]):
-            y = self.inner_number(k, points[r, k, 0]) + self._part("value_noise", within, r, k, i)
-            slope = at(self.outer_slopes[k], y) + self._part("gradient_noise", without, r, k, i)
+            one = i % outer.count
+            slope = at(self.outer_slopes[k], values[r, k, one]) + _part(sizes[r, k, one], without, r, k, i)
             result[r, k, i, 0] = self.slopes[k] * slope
         return ExactTensor.of(result)
-
-    def _part(self, name: str, signs: Any, run: int, k: int, i: int) -> Any:
-        """What a noise adds to one sample of one client in one run."""
-        size = self.parameters[name][k]
-        return Q(0) if signs is None or size == 0 else size * signs[run % len(signs), k, i]
 
     def constants(self) -> dict[str, Fraction]:
         return {
@@ -271,3 +276,8 @@ class ExactConditional(_OwnOuter):
             "objective_smoothness": self.derivative.lipschitz(),
             "objective_gap": infimum_gap(self.derivative, self.start),
         }
+
+
+def _part(size: Any, signs: Any, run: int, k: int, i: int) -> Any:
+    """What a noise of this size adds to one sample of one client in one run."""
+    return Q(0) if signs is None or size == 0 else times(size, signs[run % len(signs), k, i])

@@ -98,6 +98,12 @@ class Curve:
             met.append(Q(0))
         return min(met), max(met)
 
+    def rates_inside(self, low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
+        """The least and the largest rate of the pieces that an interval without its ends meets."""
+        ends = (low, *(t for t in self.positions if low < t < high), high)
+        met = [self._piece((a + b) / 2)[3] for a, b in pairwise(ends)]
+        return min(met), max(met)
+
 
 def mean(curves: list[Curve]) -> Curve:
     """The mean of several curves, with the knots of all."""

@@ -27,7 +27,7 @@ class Function(ABC):
         """Its value."""
 
     @abstractmethod
-    def slope(self, t: Any) -> Fraction:
+    def slope(self, t: Any) -> Any:
         """Its derivative."""
 
 
@@ -53,15 +53,16 @@ class WithSlope(Function):
 
     def at(self, t: Any) -> Any:
         if isinstance(t, Noisy) and t.reach:
-            return Noisy(self.at(t.centre), {index: self.slope(t) * part for index, part in t.parts.items()})
+            slope = self.slope(t)
+            if isinstance(slope, Noisy):
+                raise Bends("noise that bends within reach")
+            return Noisy(self.at(t.centre), {index: slope * part for index, part in t.parts.items()})
         return self.curve.integral(_plain(t)) - self.curve.integral(Q(0))
 
-    def slope(self, t: Any) -> Fraction:
+    def slope(self, t: Any) -> Any:
         if isinstance(t, Noisy) and t.reach:
             low, high = self.curve.range(t.centre - t.reach, t.centre + t.reach)
-            if low != high:
-                raise Bends("noise that bends within reach")
-            return low
+            return low if low == high else t.at(self.curve)
         return self.curve(_plain(t))
 
 

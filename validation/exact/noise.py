@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -10,6 +10,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from torch import Tensor
 
 from .columns import SignDraws
 from .curve import Curve
@@ -124,7 +125,7 @@ class Noisy:
         return sum(map(abs, self.parts.values()), Q(0))
 
     def _rate(self, curve: Curve) -> Fraction:
-        low, high = curve.rates(self.centre - self.reach, self.centre + self.reach)
+        low, high = curve.rates_inside(self.centre - self.reach, self.centre + self.reach)
         if low != high:
             raise Bends("the noise reaches over a kink")
         return low
@@ -245,6 +246,54 @@ class AllPaths(SignDraws):
             raise InexactError(f"a run asks for more than {self.count} signs")
         entries = [Q(1 if (lane >> (first + i)) & 1 else -1) for lane in range(self.runs) for i in range(size)]
         return ExactTensor.of(_array(entries, (self.runs, self.clients, *tail)))
+
+
+class BatchMeans(SignDraws):
+    """Draws of one step in which the mean of a batch of n signs is one number: 1 or -1 with probability 1/(2 n) each, else 0.
+
+    Mean and variance are those of the mean of the batch, whatever n is; so are the second moments of all that is affine in each.
+    `weights` has the probability of each lane, one for every outcome.
+
+    Args:
+        sizes: of the batches in the order in which they are drawn. Without them one lane gets ones, and `sizes` is what it asked for.
+        chosen: the clients that take part, where it is not everybody.
+    """
+
+    refusal = InexactError
+
+    def __init__(self, clients: int, sizes: Sequence[int] | None = None, chosen: Tensor | None = None) -> None:
+        laws = [((1, Q(1, 2 * n)), (-1, Q(1, 2 * n)), *([(0, 1 - Q(1, n))] if n > 1 else [])) for n in sizes or ()]
+        self.outcomes = [tuple(value for value, _ in lane) for lane in product(*laws)]
+        self.weights = [prod((weight for _, weight in lane), start=Q(1)) for lane in product(*laws)]
+        self.sizes, self.is_counting, self.chosen = [*(sizes or ())], sizes is None, chosen
+        super().__init__(clients, len(self.outcomes))
+
+    def signs(self, purpose: str, *tail: int) -> ExactTensor:
+        if prod(tail[:-1]) != 1:
+            raise InexactError(f"{purpose}: batches of {tail} within each other are more than one mean")
+        first, known = self.columns.of((self.step, purpose, *tail), self.clients), len(self.sizes)
+        if self.is_counting and first == known:
+            self.sizes += [tail[-1] if tail else 1] * self.clients
+        return self.taken(first, self.clients, (1,) * len(tail))
+
+    def taken(self, first: int, size: int, tail: tuple[int, ...]) -> ExactTensor:
+        if self.is_counting:
+            return ExactTensor.of(_array([Q(1)] * size, (1, self.clients, *tail)))
+        entries = [Q(value) for lane in self.outcomes for value in lane[first : first + size]]
+        return ExactTensor.of(_array(entries, (self.runs, self.clients, *tail)))
+
+    def subset(self, purpose: str, size: int) -> Tensor:
+        if self.chosen is None or int(self.chosen.sum()) != size:
+            return super().subset(purpose, size)
+        return self.chosen.expand(self.runs, -1)
+
+    def opposite(self, lane: int, column: int) -> tuple[int, int] | None:
+        """The lanes that differ from one with a mean of 0 in a column by 1 and -1 there; None where it is no 0."""
+        values = self.outcomes[lane]
+        if values[column] != 0:
+            return None
+        up, down = ((*values[:column], side, *values[column + 1 :]) for side in (1, -1))
+        return self.outcomes.index(up), self.outcomes.index(down)
 
 
 def _array(entries: list[Any], shape: tuple[int, ...]) -> np.ndarray:

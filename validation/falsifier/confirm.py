@@ -57,6 +57,8 @@ class Claimed:
         interval: starts that every round keeps, where the run is endless; else None.
         place: where a lemma is compared.
         reach: what models and inner values never exceed, where second moments close within that (`moment_average`); else None.
+        options: places where the pseudocode has several readings, and that of the run.
+        is_kept: whether it is shown elsewhere that no path leaves the reach.
     """
 
     instance: Instance
@@ -65,6 +67,8 @@ class Claimed:
     interval: Ends | None = None
     place: Place | None = None
     reach: Mapping[str, Fraction] | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+    is_kept: bool = False
 
     @property
     def values(self) -> dict[str, Fraction]:
@@ -237,10 +241,13 @@ def _enclosed(value: sp.Expr) -> Ends:
 
 
 def _left(target: Target, claimed: Claimed, problem: ExactProblem, point: Mapping[str, Ends]) -> Ends:
-    run = ExactRun(target, problem, point, claimed.interval)
+    run = ExactRun(target, problem, point, claimed.interval, claimed.options)
     run.check()
     if claimed.reach is not None:
-        return moment_average(run.method, problem, run.steps, run.period, claimed.reach, after=run.after)
+        part, kept = run.taking_part, claimed.is_kept
+        return moment_average(
+            run.method, problem, run.steps, run.period, claimed.reach, after=run.after, taking_part=part, is_kept=kept
+        )
     return law_of(run).square(run)
 
 
@@ -308,7 +315,7 @@ def _exact_trace(
     target: Target, claimed: Claimed, problem: ExactProblem, point: Mapping[str, Ends], place: Place, draws: Any
 ) -> Trace:
     """The run of a lemma in exact numbers."""
-    run = ExactRun(target, problem, point)
+    run = ExactRun(target, problem, point, options=claimed.options)
     numbers: dict[str, Any] = {**{n: scalar(constant(e)) for n, e in point.items()}, **run.whole}
     certified = problem.constants() if problem.has_known_noise else {}
     for name, binding in target.theorem.notation.bindings.items():

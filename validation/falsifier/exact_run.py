@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,12 +21,14 @@ class ExactRun:
     Args:
         point: an enclosure of every symbol.
         interval: starts that every round keeps, where the run is endless; else None.
+        options: of the method, where it has several readings.
     """
 
     target: Target
     problem: ExactProblem
     point: Mapping[str, Ends]
     interval: Ends | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, problem: ExactProblem) -> ExactRun:
         """The same run of another problem."""
@@ -67,7 +69,7 @@ class ExactRun:
 
     @property
     def method(self) -> Method:
-        return self.target.method(self.handed)
+        return replace(self.target.method(self.handed), **self.options)
 
     @property
     def steps(self) -> int:

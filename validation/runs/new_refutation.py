@@ -13,6 +13,9 @@
     [constants]                             SYMBOL = [value, "why the instance has it"]
     [hyperparameters]                       SYMBOL = value, those that the method needs besides included
     [place]                                 row, steps: for a lemma, where in a run of so many steps it is compared
+    [method]                                an option of the method, where its pseudocode has several readings
+    [reach]                                 model, inner_value: what none exceeds, so that second moments close; within = "FILE" where a
+                                            file of the paper shows it and not every step
     [picture]                               interval = [from, to], marks = { start = 0 }
 
 Numbers are exact: whole numbers, decimals, or fractions as text ("1/3"). Neither side is typed: the left one is run with the method's
@@ -45,7 +48,11 @@ _MORE = {
     "alternatives",
     "place",
     "interval",
+    "reach",
+    "within",
+    "method",
     "picture",
+    "order",
     "evidence",
 }
 _SILENT = ("value_noise", "gradient_noise")
@@ -80,8 +87,8 @@ def refutation_from(file: Path) -> Refutation:
     clients = max(len(value) for value in parameters.values() if isinstance(value, list))
     silent = {name: [0] * clients for name in _NOISY[kind]}
     more: dict[str, Any] = {part: _exact(part, keys[part]) for part in ("place", "interval", "reach") if part in keys}
-    more |= {"within": str(keys["within"])} if "within" in keys else {}
-    words: dict[str, Any] = {part: keys[part] for part in ("slip", "evidence") if part in keys}
+    more |= {part: keys[part] for part in ("within", "method") if part in keys}
+    words: dict[str, Any] = {part: keys[part] for part in ("slip", "order", "evidence") if part in keys}
     if "picture" in keys:
         words["picture"] = _exact("picture", keys["picture"])
     claim, statement = str(keys["claim"]), str(keys.get("statement", "printed"))

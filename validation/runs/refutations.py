@@ -1,7 +1,7 @@
 """Exact refutations of printed claims as bundles that `fedco replay` recomputes from scratch.
 
-Each one is declared in `bounds/papers/<key>/counterexamples.py`; nothing is declared here. A replay rebuilds the instance,
-checks every fact about it, evaluates both sides again, and compares every number of the file with what it found.
+Nothing is declared here. A replay rebuilds the instance, checks every fact about it, evaluates both sides again, and compares every
+number of the file with what it found.
 """
 
 from __future__ import annotations
@@ -103,6 +103,8 @@ def run_now(item: Refutation) -> Case:
             None if given.get("interval") is None else (Fraction(given["interval"][0]), Fraction(given["interval"][1])),
             None if place is None else Place(**place),
             given.get("reach"),
+            given.get("method", {}),
+            "within" in given,
         )
         left, seen, checked = left_side(target, claimed)
     except (NotConfirmed, InputError, ValueError, KeyError, TypeError) as error:

@@ -12,8 +12,7 @@ from ...audit.checks import compare_expressions
 from ...audit.findings import Again, Evidence, Finding, Withdrawn, confirm
 from ...language.notation import slack_symbol
 from ...proof.certificates import prove_nonnegative
-from . import checks as checks
-from . import rate_checks as claims
+from . import checks
 
 FINDINGS = (
     Finding(
@@ -57,7 +56,7 @@ FINDINGS = (
         "with sampled outer batches Algorithm 1 follows a biased direction that neither theorem covers: no bound "
         "for DA-MAML; "
         "(6) and (7) are fine",
-        claims.problem_10,
+        checks.problem_10,
         reading="f_i is evaluated exactly: then (10) is a special case of (1)",
     ),
     Finding(
@@ -70,7 +69,7 @@ FINDINGS = (
         "only the outermost increasing function, the logarithm of the whole sum, may be changed; g(y) = y gives "
         "plain averaging",
         "another g solves another problem: its minimiser is not that of the regularised minimax problem (4)",
-        claims.other_monotone,
+        checks.other_monotone,
         reading="another function poses another problem of the form (1), which is not (4)",
     ),
     Finding(
@@ -84,7 +83,7 @@ FINDINGS = (
         " an upper bound only",
         "at batch size T the rate 1/sqrt(T) costs eps^-4 samples per client where eps^-2 suffice (eps bounds the "
         "squared gradient)",
-        claims.optimal_rate,
+        checks.optimal_rate,
         reading="optimal among the exponents of the step size in the paper's own bound",
     ),
     Finding(
@@ -98,7 +97,7 @@ FINDINGS = (
         "exp(M/gamma)/gamma^2",
         "without that the assumptions fail; with M = 1 and gamma = 0.1 the bound is vacuous at the step sizes of "
         "section 5",
-        claims.exp_assumptions,
+        checks.exp_assumptions,
     ),
     Finding(
         "comfedl.dro_gradient",
@@ -111,7 +110,7 @@ FINDINGS = (
         "the theorem bounds the gradient of Phi: subtracting a constant from all losses makes that as small as "
         "one likes and leaves "
         "the gradient of J alone",
-        claims.dro_gradient,
+        checks.dro_gradient,
     ),
     Finding(
         "comfedl.sigma_max",
@@ -209,7 +208,7 @@ FINDINGS = (
         "batch sizes that shrink with T",
         "b = T^a, b_1 = T^a; the orders of the remarks follow with these",
         "as printed a batch has less than one sample and the bound grows like sqrt(T)",
-        claims.remark_batches,
+        checks.remark_batches,
     ),
     Finding(
         "comfedl.exponent_one",
@@ -220,7 +219,7 @@ FINDINGS = (
         "the exponent 1 is admitted",
         "it must be below 1: with eta = 1/T the initial gap never fades",
         "at exponent 1 the bound does not tend to 0, and neither does the gradient",
-        claims.exponent_one,
+        checks.exponent_one,
     ),
     Finding(
         "comfedl.output",
@@ -243,7 +242,7 @@ FINDINGS = (
         "at a fixed number of rounds the part of either bound that depends on eta improves by less than 10 per "
         "cent, whatever tau is",
         "the claim may be true, but neither theorem supports it (for L up to G_g L_f + L_g G_f^2, which always works)",
-        claims.no_communication_saving,
+        checks.no_communication_saving,
     ),
     Finding(
         "comfedl.equal_batches",
@@ -265,7 +264,7 @@ FINDINGS = (
         "nonnegative weights that sum to 0",
         "weights that sum to 1, as in (3)",
         "read literally, (8) and (9) have one feasible point and the objective 0",
-        claims.simplex_sum,
+        checks.simplex_sum,
     ),
     Finding(
         "comfedl.typography",
@@ -279,7 +278,7 @@ FINDINGS = (
         " of (7)",
         "as in Algorithm 1; L_f and L_g; the inner index; the server model S; another letter",
         "none, once read as meant",
-        claims.typography,
+        checks.typography,
     ),
 )
 

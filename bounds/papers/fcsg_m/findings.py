@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from fractions import Fraction as Q
 from itertools import product
 
 import sympy as sp
 
+from ...audit.exactly import admitted, value
 from ...audit.findings import Evidence, Finding, Withdrawn, confirm
 from ...audit.refuted import kept
 from ...language.notation import slack_symbol
 from ...proof.certificates import prove_nonnegative
 from ...registry import get_theorem as find
-from ..fcsg import instances as lab
-from ..fcsg.instances import Q, admitted, smoothness, value
+from ..fcsg.counterexamples import constants, smoothness
 
 
 def _at_most(smaller: sp.Expr, larger: sp.Expr, name: str) -> bool:
@@ -48,7 +49,7 @@ def heterogeneity() -> Evidence:
 
 def step_letter() -> Evidence:
     """With beta = 5 S_F alpha the averaged estimate can be dropped; with beta = S_F alpha it cannot."""
-    known = lab.constants(1, 1, 1)
+    known = constants(1, 1, 1)
     alpha = 1 / (6 * smoothness(known))
     values = {**known, "alpha": alpha, "q": 1}
     fits, fails = (
@@ -62,7 +63,7 @@ def step_letter() -> Evidence:
 def corollary_drift() -> Evidence:
     """(96/5)/36 * 14 = 112/15 with 1 + 1/N <= 2; the corollary prints five times that."""
     from_proof, from_print = Q(96, 5) / 36 * 14, Q(96, 5) / 36 * 5
-    known = lab.constants(1, 1, 1)
+    known = constants(1, 1, 1)
     printed = 10**6 * value("fcsg_m.corollary_4_5", only="drift", **known, N=1, T=10**12)
     return confirm(
         printed == Q(112, 3) == 5 * from_proof and from_print == Q(8, 3),
@@ -75,10 +76,10 @@ def corollary_drift() -> Evidence:
 
 def first_block() -> Evidence:
     """Two halves with slopes +-1: u_1 has dispersion 1, (30) allows beta (13 + 1/N) L_f^2 L_g^2 at t = 1."""
-    known, N, q, beta = lab.constants(Q(101, 100), 1, 1), 100, 5, Q(1, 20)
+    known, N, q, beta = constants(Q(101, 100), 1, 1), 100, 5, Q(1, 20)
     alpha = beta / (5 * smoothness(known))
     values = {**known, "alpha": alpha, "beta": beta, "q": q}
-    left = lab.dispersion((Q(1), Q(-1)))  # u_1 of both halves, at the common start
+    left = Q(1)  # u_1 is 1 and -1, at the common start
     right = beta * (1 + Q(1, N) + 12) * known["L_f"] ** 2 * known["L_g"] ** 2
     lemma = find("fcsg_m.lemma_c_3")
     survives = _at_most(lemma.statement("corrected").total, lemma.statement("printed").total, lemma.id)
@@ -90,7 +91,7 @@ def lost_clients() -> Evidence:
     """The mean of N B independent signs has variance 1/(N B); Theorem 4.4 keeps 8 L_f^2 L_g^2/(beta B T)."""
     N, B = 2, 3
     variance = sum(Q(sum(signs), N * B) ** 2 for signs in product((-1, 1), repeat=N * B)) / 2 ** (N * B)
-    known = {**lab.constants(1, 1, 1), "beta": Q(1, 2), "B": B, "T": 7}
+    known = {**constants(1, 1, 1), "beta": Q(1, 2), "B": B, "T": 7}
     ratio = value("fcsg_m.theorem_4_4", only="start", **known) / value(
         "fcsg_m.theorem_4_4", "corrected", "start", N=N, **known
     )

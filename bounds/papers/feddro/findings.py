@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction as Q
-from itertools import product
 from typing import Any
 
 import sympy as sp
@@ -67,27 +66,13 @@ def same_sample_twice() -> Evidence:
     )
 
 
-def estimate_jumps_at_communication(rounds: int = 9) -> Evidence:
-    """Both sides of Lemma F.4 at a communication step, exactly.
+def estimate_jumps_at_communication() -> Evidence:
+    """Both sides of Lemma F.4 at a communication step: from 0 the clients drift to -+eta (I-1), and are then set to 0.
 
-    K = 2, d = 1, f = 0, h_1 = x, h_2 = -x (Delta_h = 1, L_h -> 0), g_k(x; z) = z x / (1 + x^2) with z = +-1: mean-square Lipschitz
-    with B_g = 1, both variances at most 1. From xbar = 0 the clients drift to -+eta (I-1) and are then set to 0. The common
-    term (1-beta)^2 E||.||^2 of both sides cancels; beta -> 0 (any L_f > 0 is allowed), so what is left is compared.
+    g_k(x; z) = z x / (1 + x^2) with z = +-1: mean-square Lipschitz with B_g = 1, both variances at most 1; f = 0 and h_k = +-x.
     """
-    eta, clients, period = Q(1, 1000), 2, rounds
-    drifted = eta * (period - 1)
-    values = [s * drifted / (1 + drifted**2) for s in (-1, 1)]
-    left = (
-        sum(
-            (sum(z * v for z, v in zip(signs, values, strict=True)) / clients) ** 2
-            for signs in product((-1, 1), repeat=2)
-        )
-        / 4
-    )
-    heterogeneity = 48 * eta**2 / clients
-    return confirm(
-        left > heterogeneity, I=period, left=str(left), right=str(heterogeneity), ratio=float(left / heterogeneity)
-    )
+    case, (left, _), (_, right) = kept("feddro.lemma_f_4")
+    return confirm(left > right, I=case.values["I"], left=float(left), right=float(right), ratio=float(left / right))
 
 
 def average_over_other_iterates() -> Evidence:
@@ -172,29 +157,10 @@ def sign_before_13() -> Evidence:
     return confirm(all(s < Q(1, 4) for s in squares.values()), squares={str(x): str(s) for x, s in squares.items()})
 
 
-def varying_steps_escape(rounds: int = 40) -> Evidence:
+def varying_steps_escape() -> Evidence:
     """Case II with eta^t = a on the shared step and a 2^-n after it (all below 1/22): xbar falls below 1/2, in ball arithmetic."""
-    from flint import arb, ctx
-
-    saved, ctx.prec = ctx.prec, 200
-    try:
-        a, x, first = arb(1) / 23, arb(1) / 2, None
-
-        def pull(y: arb) -> arb:
-            return y / (y * y + 4).sqrt()
-
-        for n in range(1, rounds + 1):
-            late = a / arb(2) ** n
-            x_1, x_2 = x - 4 * a * pull(x), x + 2 * a * pull(x)
-            x_1, x_2 = x_1 - 4 * late * pull(4 * x_1 - 4), x_2 + 2 * late * pull(4 - 2 * x_2)
-            x = (x_1 + x_2) / 2
-            if first is None and x < arb(1) / 2:
-                first = n
-        return confirm(
-            first is not None and x < arb(1) / 2, first_round_below=first, xbar_at_end=x.str(12, radius=True)
-        )
-    finally:
-        ctx.prec = saved
+    case, (level, _), (_, end) = kept("feddro.theorem_4_1")
+    return confirm(level > end and all(case.facts.values()), level=str(level), xbar_at_end=float(end))
 
 
 def _finding(

@@ -346,7 +346,14 @@ def _v_after(
     D: Any,
     D_H: Any,
 ) -> tuple[Any, Any, Any]:
-    A, noise = 1 + alpha * L, alpha**2 * sigma_H**2 / D_H * size
+    return _back(path, value, size, power, alpha**2 * sigma_H**2 / D_H * size, alpha, B, L, rho)
+
+
+def _back(
+    path: Any, value: Any, size: Any, power: Any, noise: Any, alpha: Any, B: Any, L: Any, rho: Any
+) -> tuple[Any, Any, Any]:
+    """One factor of the gradient through the path, whose noise has this second moment."""
+    A = 1 + alpha * L
     carried = (A * root(value) + alpha * rho * B * power * root(path)) ** 2
     return carried + noise, A**2 * size + noise, A * power
 
@@ -370,7 +377,8 @@ def _HF_start(
     D: Any,
     D_H: Any,
 ) -> tuple[Any, Any, Any, Any]:
-    return sigma_G**2 / D + L**2 * path, 0 * alpha, B**2 + sigma_G**2 / D, 1 + 0 * alpha
+    value, size, power = _v_start(path, alpha, B, L, rho, sigma_G, sigma_H, D, D_H)
+    return value, 0 * alpha, size, power
 
 
 def _HF_after(
@@ -389,9 +397,9 @@ def _HF_after(
     D: Any,
     D_H: Any,
 ) -> tuple[Any, Any, Any, Any]:
-    A, noise = 1 + alpha * L, alpha**2 / D_H * least(sigma_G**2 / delta**2, sigma_H**2 * size)
-    carried = (A * root(value) + alpha * rho * B * power * root(path)) ** 2
-    return carried + noise, A * bias + alpha * rho * delta / 2 * size, A**2 * size + noise, A * power
+    noise = alpha**2 / D_H * least(sigma_G**2 / delta**2, sigma_H**2 * size)
+    moved, larger, raised = _back(path, value, size, power, noise, alpha, B, L, rho)
+    return moved, (1 + alpha * L) * bias + alpha * rho * delta / 2 * size, larger, raised
 
 
 corrected_v_HF = stepwise("v_HF", "(M5)", _HF_start, _HF_after, along=corrected_h2, lazy=True)

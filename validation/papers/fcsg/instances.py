@@ -23,7 +23,7 @@ def fcsg(values: Mapping[str, float]) -> Method:
 
 def with_momentum(method: type[FCSGM] | type[AccFCSGM]) -> Callable[[Mapping[str, float]], Method]:
     def build(values: Mapping[str, float]) -> Method:
-        whole = {name: int(values[name]) for name in ("q", "m", "b", "B")}
+        whole: dict[str, Any] = {name: int(values[name]) for name in ("q", "m", "b", "B")}
         return method(alpha=values["alpha"], beta=values["beta"], **whole)
 
     return build
