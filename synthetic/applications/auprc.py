@@ -21,7 +21,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, by_quantity, rounded_up
+from ..certificate import Certificate, by_quantity, rounded_up, upper
 from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample, Predictions
 from ..kinds.predictions import only_training_data
 from ..parts.patterns import equal_weights
@@ -208,11 +208,10 @@ class AveragePrecision(AbstractConditional):
     def _outer_certificates(self) -> Iterator[Certificate]:
         domain, product = "all of R^2", "f = -a(u_1) b(u_2) with |a| <= 3H/2, |a'| <= 1, b <= 5/(4L), |b'| <= 1/L^2"
         for name in ("outer_sample_lipschitz", "outer_mean_square_lipschitz"):
-            yield Certificate(name, self._outer.lipschitz, "upper", f"{product}.", domain)
-        yield Certificate(
+            yield upper(name, self._outer.lipschitz, f"{product}.", domain)
+        yield upper(
             "outer_sample_smoothness",
             self._outer.smoothness,
-            "upper",
             f"{product}, |a''| <= 1/H, |b''| <= 2/L^3: Frobenius norm of the Hessian.",
             domain,
         )
@@ -229,25 +228,22 @@ class AveragePrecision(AbstractConditional):
         rows = "Both rows of the Jacobian are at most grad l = 2 e grad e with |e| <= s + 2r, |grad e| <= |z+| + |z'|"
         lengths, labels = torch.linalg.vector_norm(self._data[0], dim=-1), self._data[1]
         second = rounded_up(float(((1 + labels) * (own + lengths) ** 2).mean(-1).max().sqrt()))
-        yield Certificate(
+        yield upper(
             "inner_jacobian_mean_square",
             steepest * second,
-            "upper",
             f"{rows}; the first row only where y' = 1, averaged over xi'.",
         )
-        yield Certificate("inner_sample_lipschitz", math.sqrt(2) * steepest * (own + longest), "upper", f"{rows}.")
+        yield upper("inner_sample_lipschitz", math.sqrt(2) * steepest * (own + longest), f"{rows}.")
         of_e = smoothness * (own**2 + longest**2)
-        yield Certificate(
+        yield upper(
             "inner_sample_smoothness",
             math.sqrt(2) * (2 * (own + longest) ** 2 + steepest * of_e),
-            "upper",
             "Hessian of e^2: 2 |grad e|^2 + 2 |e| |Hessian e|, and |r tanh(t/r)''| <= 4/(3 sqrt 3 r).",
         )
         low, high = self._outer.low, self._outer.high
-        yield Certificate(
+        yield upper(
             "inner_value_noise",
             math.hypot((high - low) / 2, high / 2),
-            "upper",
             "A variance on an interval is at most (length/2)^2: of l in [L, H] and of [y' = 1] l in [0, H].",
         )
 

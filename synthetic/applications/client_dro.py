@@ -22,7 +22,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, by_quantity
+from ..certificate import Certificate, by_quantity, exact, upper
 from ..kinds import (
     INDEPENDENT_CLIENTS,
     ONE_OUTER_FUNCTION,
@@ -175,44 +175,39 @@ class ClientChi2(AbstractMarginProblem, AbstractSharedComposite):
     def _extra_certificates(self) -> Iterator[Certificate]:
         lipschitz, size, top = self._inner.lipschitz, self._data.spectrum, 1 + self.M / self.gamma
         smoothness = (top * self._inner.smoothness + lipschitz**2 / self.gamma) * size.largest**2
-        yield Certificate(
+        yield upper(
             "noncompositional_smoothness",
             smoothness,
-            "upper",
             "h_k = u(f_k) with u' <= 1 + M/gamma and u'' = 1/gamma: chain rule.",
         )
-        yield Certificate(
+        yield upper(
             "noncompositional_gradient_noise",
             top * lipschitz * size.root_mean_square,
-            "upper",
             "Root of the second moment: |grad l_i| (1 + M/(2 gamma)) + |grad l_j| M/(2 gamma) in L^2.",
         )
-        yield Certificate(
+        yield upper(
             "noncompositional_heterogeneity",
             top * lipschitz * size.apart,
-            "upper",
             "|u'(f_k) grad f_k| is at most (1 + M/gamma) that of the inner map; deviations as there.",
         )
 
     def _outer_certificates(self) -> Iterator[Certificate]:
         low, high = self._inner.range
-        yield Certificate(
+        yield exact(
             "outer_lipschitz",
             high / self.gamma,
-            "exact",
             "f is steepest at M, linear beyond.",
-            "all of R",
-            1 - 1e-12,
             ((high,),),
+            attains=1 - 1e-12,
+            domain="all of R",
         )
-        yield Certificate(
+        yield exact(
             "outer_smoothness",
             1 / self.gamma,
-            "exact",
             "f'' = -1/gamma on the range, 0 beyond.",
-            "all of R",
-            1 - 1e-9,
             ((low,), (high,)),
+            attains=1 - 1e-9,
+            domain="all of R",
         )
 
     def _whole_certificates(self) -> Iterator[Certificate]:

@@ -24,7 +24,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, by_quantity
+from ..certificate import Certificate, by_quantity, exact
 from ..kinds import INDEPENDENT_CLIENTS, AbstractSharedComposite, Sample
 from ..parts.linear_losses import extra_certificates, index_of, map_certificates
 from ..parts.margin_problem import AbstractMarginProblem
@@ -108,23 +108,20 @@ class RobustLoss(AbstractMarginProblem, AbstractSharedComposite):
             steepest, most_curved, where = self.weight / low, self.weight / low**2, (low, low + near)
         else:
             steepest, most_curved, where = high / self.weight, 1 / self.weight, (low, high)
-        yield Certificate(
+        yield exact(
             "outer_lipschitz",
             steepest,
-            "exact",
             "f is steepest at an end of the range, linear beyond.",
-            "all of R",
-            1.0,
             ((low if self.penalty == "kl" else high,),),
+            domain="all of R",
         )
-        yield Certificate(
+        yield exact(
             "outer_smoothness",
             most_curved,
-            "exact",
             "f'' is largest at an end of the range, 0 beyond.",
-            "all of R",
-            low / (low + near) * (1 - 1e-9) if self.penalty == "kl" else 1 - 1e-9,
             ((where[0],), (where[1],)),
+            attains=low / (low + near) * (1 - 1e-9) if self.penalty == "kl" else 1 - 1e-9,
+            domain="all of R",
         )
 
     def _whole_certificates(self) -> Iterator[Certificate]:

@@ -21,7 +21,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point, by_quantity, rounded_up
+from ..certificate import Certificate, as_point, by_quantity, exact, rounded_up, upper
 from ..kinds import AbstractSharedComposite, Draws, Predictions, Sample
 from ..parts.blocks import RadialPseudoHuber
 from ..parts.composition import heterogeneity_of_average
@@ -167,58 +167,48 @@ class FairClassifier(AbstractSharedComposite):
         spectral, frobenius, longest, lengths = self._sizes
         product = "J_k = W^T diag(l'_i) A / n has norm at most sup |l'| ||W|| ||A|| / n"
         steepest = max(w * a for w, a in zip(spectral, size.per_client, strict=True))
-        yield Certificate("inner_lipschitz", lipschitz * steepest, "upper", f"{product}.")
-        yield Certificate(
+        yield upper("inner_lipschitz", lipschitz * steepest, f"{product}.")
+        yield upper(
             "inner_mean_square_lipschitz",
             lipschitz * longest * size.largest,
-            "upper",
             "mean |w_i|^2 (l_i(x) - l_i(x'))^2 <= max |w_i|^2 sup |l'|^2 mean (a_i.(x - x'))^2.",
         )
-        yield Certificate(
+        yield upper(
             "inner_smoothness",
             self._loss.smoothness * longest * size.largest**2,
-            "upper",
             f"{MEAN_MAP}, with |w_i| times differences of slopes as c_i.",
         )
         pairs = (lengths * torch.linalg.vector_norm(self._data.features, dim=-1)) ** 2
         jacobian_noise = rounded_up(lipschitz * math.sqrt(float(pairs.mean(-1).max())))
         spread = rounded_up(math.sqrt(float((lengths**2).mean(-1).max())))
         value_noise = high * spread
-        yield Certificate("inner_jacobian_noise", jacobian_noise, "upper", "Root of mean |w_i|^2 |l'_i a_i|^2.")
-        yield Certificate(
-            "inner_value_noise",
-            value_noise,
-            "upper",
-            "Root of the second moment, mean |w_i|^2 l_i^2, with l_i <= M.",
-        )
-        yield Certificate("inner_noise", max(jacobian_noise, value_noise), "upper", "The larger of the two.")
+        yield upper("inner_jacobian_noise", jacobian_noise, "Root of mean |w_i|^2 |l'_i a_i|^2.")
+        yield upper("inner_value_noise", value_noise, "Root of the second moment, mean |w_i|^2 l_i^2, with l_i <= M.")
+        yield upper("inner_noise", max(jacobian_noise, value_noise), "The larger of the two.")
         bounds = tuple(lipschitz * w * a for w, a in zip(frobenius, size.per_client, strict=True))
-        yield Certificate(
+        yield upper(
             "inner_jacobian_heterogeneity",
             heterogeneity_of_average(bounds),
-            "upper",
             "J_k - J = (1 - 1/K) J_k - (1/K) sum of the others; ||J_k||_F <= sup |l'| ||W||_F ||A|| / n.",
         )
 
     def _outer_certificates(self) -> Iterator[Certificate]:
         far, near = self._diagonal(_FAR * self.width), self._diagonal(_NEAR * self.width)
-        yield Certificate(
+        yield exact(
             "outer_lipschitz",
             self.rho,
-            "exact",
             "|grad f| = rho r / sqrt(w^2 + r^2) tends to rho.",
-            "all of R^groups",
-            0.9999,
             (as_point(far),),
+            attains=0.9999,
+            domain="all of R^groups",
         )
-        yield Certificate(
+        yield exact(
             "outer_smoothness",
             self.rho / self.width,
-            "exact",
             "Both Hessian eigenvalues are at most rho/w.",
-            "all of R^groups",
-            0.9998,
             (as_point(-near), as_point(near)),
+            attains=0.9998,
+            domain="all of R^groups",
         )
 
     def _diagonal(self, length: float) -> Tensor:

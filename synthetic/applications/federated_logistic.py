@@ -12,7 +12,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import MINIMUM_EXACT_WITNESS, Certificate, as_point, by_quantity, rounded_up
+from ..certificate import MINIMUM_EXACT_WITNESS, Certificate, as_point, by_quantity, exact, rounded_up, upper
 from ..kinds import AbstractFederated, Draws, Predictions, Sample
 from ..parts.data import margins_of
 from ..parts.linear_losses import IndexSample, LinearLosses, combination, index_of
@@ -101,13 +101,8 @@ class FederatedLogistic(AbstractFederated):
             ("local_sample_smoothness", size.longest**2, longest / longest.norm()),
         ):
             pair = (as_point(-_REACH * along), as_point(_REACH * along))
-            yield Certificate(
-                name,
-                square / 4 + self.ridge,
-                "exact",
-                "The logistic loss curves most at margin 0: 1/4.",
-                witness=1 - 1e-5,
-                points=pair,
+            yield exact(
+                name, square / 4 + self.ridge, "The logistic loss curves most at margin 0: 1/4.", pair, attains=1 - 1e-5
             )
 
     def _differences(self) -> Iterator[Certificate]:
@@ -118,16 +113,14 @@ class FederatedLogistic(AbstractFederated):
         deviation = 0.5 * float((scatter + rows.square().sum(-1).mean(1).sqrt()).amax())
         apart = float((means - means.mean(0)).square().sum(-1).mean().sqrt())
         own = float(torch.tensor(size.per_client, dtype=torch.float64).square().mean().sqrt())
-        yield Certificate(
+        yield upper(
             "local_gradient_noise",
             rounded_up(deviation),
-            "upper",
             "A deviation is at most that of m/2 plus the root of mean |m|^2 / 4.",
         )
-        yield Certificate(
+        yield upper(
             "local_gradient_heterogeneity",
             rounded_up(0.5 * (apart + own)),
-            "upper",
             "That of the mean m/2 plus the root of the mean over clients of ||mean u m||^2 / 4.",
         )
 
@@ -136,10 +129,8 @@ class FederatedLogistic(AbstractFederated):
         means = torch.linalg.vector_norm(rows.mean(1), dim=-1)
         local = max(0.5 * (float(mean) + own) for mean, own in zip(means, size.per_client, strict=True))
         pooled = 0.5 * (float(torch.linalg.vector_norm(rows.mean((0, 1)))) + size.pooled)
-        yield Certificate(
-            "local_gradient_bound", rounded_up(local), "upper", "||mean m||/2 plus ||mean u m||/2, |u| <= 1."
-        )
-        yield Certificate("local_sample_gradient_bound", size.longest, "upper", "The slope of the loss is below 1.")
+        yield upper("local_gradient_bound", rounded_up(local), "||mean m||/2 plus ||mean u m||/2, |u| <= 1.")
+        yield upper("local_sample_gradient_bound", size.longest, "The slope of the loss is below 1.")
         yield cap_certificate(self, rounded_up(pooled), "||mean m||/2 plus ||mean u m||/2 over all clients.")
 
     def _gap(self) -> Certificate:

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from ..certificate import Certificate, by_quantity
+from ..certificate import Certificate, by_quantity, exact, upper
 from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample, Predictions
 from ..kinds.predictions import only_training_data
 from ..parts.invariant_margins import AbstractMargins, Counted, Listed, OneDraw, below
@@ -234,16 +234,15 @@ class InvariantLogistic(AbstractConditional):
 
     def _outer_certificates(self) -> Iterator[Certificate]:
         domain, both = "all of R^2", "f has slopes of size at most 1 in the margin and 1 in the regulariser"
-        yield Certificate("outer_sample_lipschitz", math.sqrt(2.0), "upper", f"{both}.", domain)
-        yield Certificate("outer_mean_square_lipschitz", math.sqrt(2.0), "upper", f"{both}.", domain)
-        yield Certificate(
+        yield upper("outer_sample_lipschitz", math.sqrt(2.0), f"{both}.", domain)
+        yield upper("outer_mean_square_lipschitz", math.sqrt(2.0), f"{both}.", domain)
+        yield exact(
             "outer_sample_smoothness",
             0.25,
-            "exact",
             "softplus'' = s (1 - s) is at most 1/4, at 0.",
-            domain,
-            0.9999,
             ((-1e-2, 0.0), (1e-2, 0.0)),
+            attains=0.9999,
+            domain=domain,
         )
 
     @cached_property
@@ -258,23 +257,21 @@ class InvariantLogistic(AbstractConditional):
         longest, root_mean_square, slope = self._sizes
         rows = "The rows of the Jacobian are tanh'(.) eta and the slope of the regulariser"
         curvature = math.hypot(TANH_CURVATURE * longest**2 / self.saturation, 2 * self.reg * self.gamma)
-        yield Certificate("inner_jacobian_mean_square", math.hypot(root_mean_square, slope), "upper", f"{rows}.")
-        yield Certificate("inner_sample_lipschitz", math.hypot(longest, slope), "upper", f"{rows}.")
-        yield Certificate(
+        yield upper("inner_jacobian_mean_square", math.hypot(root_mean_square, slope), f"{rows}.")
+        yield upper("inner_sample_lipschitz", math.hypot(longest, slope), f"{rows}.")
+        yield upper(
             "inner_sample_smoothness",
             curvature,
-            "upper",
             f"{rows}; |tanh''| <= 4/(3 sqrt 3) and the regulariser's curvature is at most 2 reg gamma.",
         )
-        yield Certificate("inner_value_noise", self.saturation, "upper", "The margin is in [-r, r].")
+        yield upper("inner_value_noise", self.saturation, "The margin is in [-r, r].")
 
     def _whole_certificates(self) -> Iterator[Certificate]:
         longest, root_mean_square, slope = self._sizes
         yield gap_above(self, 0.0, "Every term is nonnegative.")
-        yield Certificate(
+        yield upper(
             "objective_smoothness",
             0.25 * longest**2 + TANH_CURVATURE * longest**2 / self.saturation + 2 * self.reg * self.gamma,
-            "upper",
             "Chain rule: softplus'' |eta|^2 + |tanh''| |eta|^2 / r + the regulariser's curvature.",
         )
         yield cap_certificate(self, root_mean_square + slope, "E|eta| plus the slope of the regulariser.")

@@ -13,7 +13,7 @@ from functools import partial
 
 from torch import Tensor
 
-from ..certificate import Certificate
+from ..certificate import Certificate, upper
 from ..conformance.kinds import get_kind
 from ..kinds import AbstractProblem
 from ..parts.adversary import Attack, Budget, maximise
@@ -77,7 +77,7 @@ def _gap(problem: AbstractProblem, run: Tensor, factor: float, lower_bound: floa
     said = (
         f"F at the start minus the given lower bound {lower_bound:g}; a descent goes down by {start - least:.4g} of it."
     )
-    return Certificate("objective_gap", start - lower_bound, "upper", said)
+    return upper("objective_gap", start - lower_bound, said)
 
 
 _SLOPES = ("inner_jacobian_mean_square", "inner_mean_square_lipschitz")

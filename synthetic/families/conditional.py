@@ -12,8 +12,9 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, by_quantity
+from ..certificate import Certificate, by_quantity, upper
 from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample
+from ..parts.blocks import wavenumber_of
 from ..parts.inner_certificates import inner_certificates, onto_gap
 from ..parts.inner_map import RippledMap, lipschitz_of_mean_square
 from ..parts.outer import CenteredOuter
@@ -78,7 +79,7 @@ class Conditional(AbstractConditional):
 
     @property
     def _noise_wavenumber(self) -> float:
-        return self.jacobian_noise / self.sigma_g if self.sigma_g > 0 else 1.0
+        return wavenumber_of(self.jacobian_noise, self.sigma_g)
 
     @property
     def _laws(self) -> int:
@@ -188,10 +189,9 @@ class Conditional(AbstractConditional):
 
     def _whole_certificates(self) -> Iterator[Certificate]:
         steepest = self._map.lipschitz
-        yield Certificate(
+        yield upper(
             "objective_smoothness",
             steepest**2 * self.S_f + self.L_f * self._map.smoothness,
-            "upper",
             "Chain rule given xi, |J|^2 S_f + L_f (Lipschitz constant of J), averaged over xi and n.",
         )
         unpaired = self._map.mean_lipschitz + (self.Delta if self._laws > 1 else 0.0)
@@ -201,4 +201,4 @@ class Conditional(AbstractConditional):
     def _gap_certificate(self, start: float) -> Certificate:
         if self.Delta == 0 and self.spread == 0:
             return onto_gap(start, self._map, self.target)
-        return Certificate("objective_gap", start, "upper", "Every f_xi is nonnegative.")
+        return upper("objective_gap", start, "Every f_xi is nonnegative.")

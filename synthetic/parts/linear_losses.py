@@ -9,7 +9,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, rounded_up
+from ..certificate import Certificate, rounded_up, upper
 from ..kinds import Draws, Predictions, Sample
 from ..kinds.predictions import of_margins, only_training_data
 from .composition import heterogeneity_of_average, no_extra_certificates
@@ -130,42 +130,33 @@ def map_certificates(function: OfLoss, size: Spectrum) -> Iterator[Certificate]:
     """Of g_k(x) = mean_i u(a_i.x) with one sampled i: its Lipschitz, smoothness, noise and heterogeneity constants."""
     lipschitz, (low, high) = function.lipschitz, function.range
     jacobian_noise, value_noise = lipschitz * size.root_mean_square, (high - low) / 2
-    yield Certificate("inner_lipschitz", lipschitz * size.largest, "upper", f"{MEAN_MAP}, with the slopes as c_i.")
-    yield Certificate(
+    yield upper("inner_lipschitz", lipschitz * size.largest, f"{MEAN_MAP}, with the slopes as c_i.")
+    yield upper(
         "inner_mean_square_lipschitz",
         lipschitz * size.largest,
-        "upper",
         "mean (u(a_i.x) - u(a_i.x'))^2 <= sup |u'|^2 mean (a_i.(x - x'))^2.",
     )
-    yield Certificate(
+    yield upper(
         "inner_jacobian_mean_square",
         lipschitz * size.root_mean_square,
-        "upper",
         "mean |u'(a_i.x) a_i|^2 <= sup |u'|^2 mean |a_i|^2.",
     )
-    yield Certificate(
-        "inner_sample_lipschitz", lipschitz * size.longest, "upper", "|u'(a_i.x) a_i| <= sup |u'| max |a_i|."
-    )
-    yield Certificate(
+    yield upper("inner_sample_lipschitz", lipschitz * size.longest, "|u'(a_i.x) a_i| <= sup |u'| max |a_i|.")
+    yield upper(
         "inner_smoothness",
         function.smoothness * size.largest**2,
-        "upper",
         f"{MEAN_MAP}, with differences of slopes as c_i, which are at most sup |u''| |a_i.(x - x')|.",
     )
-    yield Certificate(
+    yield upper(
         "inner_sample_smoothness",
         function.smoothness * size.longest**2,
-        "upper",
         "The Hessian of one sample is u''(a_i.x) a_i a_i^T.",
     )
-    yield Certificate("inner_jacobian_noise", jacobian_noise, "upper", "A variance is at most the second moment.")
-    yield Certificate("inner_value_noise", value_noise, "upper", "A variance on an interval is at most (length/2)^2.")
-    yield Certificate("inner_noise", max(jacobian_noise, value_noise), "upper", "The larger of the two.")
-    yield Certificate(
-        "inner_jacobian_heterogeneity",
-        lipschitz * size.apart,
-        "upper",
-        "J_k - J = (1 - 1/K) J_k - (1/K) sum of the others.",
+    yield upper("inner_jacobian_noise", jacobian_noise, "A variance is at most the second moment.")
+    yield upper("inner_value_noise", value_noise, "A variance on an interval is at most (length/2)^2.")
+    yield upper("inner_noise", max(jacobian_noise, value_noise), "The larger of the two.")
+    yield upper(
+        "inner_jacobian_heterogeneity", lipschitz * size.apart, "J_k - J = (1 - 1/K) J_k - (1/K) sum of the others."
     )
 
 
@@ -181,4 +172,4 @@ def extra_certificates(function: OfLoss | None, size: Spectrum) -> Iterator[Cert
         function.lipschitz * size.apart,
     )
     for name, value in zip(names, values, strict=True):
-        yield Certificate(name, value, "upper", "As for the inner map: means of u'(a_i.x) a_i.")
+        yield upper(name, value, "As for the inner map: means of u'(a_i.x) a_i.")

@@ -100,11 +100,11 @@ def test_agnostic_maml_without_noise_is_the_papers_problem():
 def test_agnostic_maml_with_noise_expects_over_the_fine_tuning_step():
     instance = AgnosticMAML(clients=2, dim=2, sigma_1=0.4, sigma_2=0.3, kurtosis=2)
     x = torch.tensor([[1.0, -0.5]], dtype=torch.float64).expand(1, 2, -1)
-    values, weights = instance._law.support()
-    tuned = [x - instance.lam * instance._bowl.gradient(x, z.expand(1, 2)) for z in values]
-    wanted = sum(w * instance._bowl.value(point) for w, point in zip(weights, tuned, strict=True))
+    values, weights = instance.law.support()
+    tuned = [x - instance.lam * instance.bowl.gradient(x, z.expand(1, 2)) for z in values]
+    wanted = sum(w * instance.bowl.value(point) for w, point in zip(weights, tuned, strict=True))
     assert torch.allclose(instance.inner(x)[..., 0], wanted, atol=1e-14)
-    losses = torch.stack([instance._bowl.value(point) for point in tuned])
+    losses = torch.stack([instance.bowl.value(point) for point in tuned])
     assert float(losses.std(0).min()) > 1e-3
 
 

@@ -278,7 +278,7 @@ def least_loss(bowl, t):
 
 def losses(p, lipschitz, smoothness, sigma_G, sigma_H, k):
     """Of the local losses, whose gradient noise is sigma_G z cos, and Hessian noise sigma_H z sin, with |z| <= sqrt(k)."""
-    bowl, most = p._bowl, math.sqrt(k)
+    bowl, most = p.bowl, math.sqrt(k)
     wave = sigma_H / sigma_G if sigma_G > 0 else 1.0
     share = 1.0 if p.clients % 2 == 0 else math.sqrt((p.clients - 1) / p.clients)
     return {
@@ -298,13 +298,13 @@ def losses(p, lipschitz, smoothness, sigma_G, sigma_H, k):
 
 
 def gap_of_losses(p):
-    t = np.linspace(0, 400 * p._bowl.radial.width, 400_001)
+    t = np.linspace(0, 400 * p.bowl.radial.width, 400_001)
     share = (p.clients - p.clients % 2) / p.clients
-    return start_value(p) - share * least_loss(p._bowl, t)
+    return start_value(p) - share * least_loss(p.bowl, t)
 
 
 def meta(p):
-    L, B, alpha, nu, rho = p.L, p.B, p.alpha, p.nu, third(p._bowl)
+    L, B, alpha, nu, rho = p.L, p.B, p.alpha, p.nu, third(p.bowl)
     growth = 1 + alpha * L
     # the last gradient moves by L growth^nu; factor l by alpha rho growth^l, times the other nu - 1 factors and B
     moved = sum(alpha * rho * growth**step * growth ** (nu - 1) * B for step in range(nu))
@@ -316,7 +316,7 @@ def meta(p):
 
 
 def maml(p):
-    lam, s, most, rho = p.lam, 1 + p.lam * p.L_1, math.sqrt(p.kurtosis), third(p._bowl)
+    lam, s, most, rho = p.lam, 1 + p.lam * p.L_1, math.sqrt(p.kurtosis), third(p.bowl)
     d, wave = lam * p.sigma_2, p.sigma_2 / p.sigma_1
     return losses(p, p.G, p.L_1, p.sigma_1, p.sigma_2, p.kurtosis) | {
         "inner_lipschitz": s,
@@ -341,7 +341,7 @@ def maml(p):
 
 
 def agnostic(p):
-    lam, G, L, most, rho = p.lam, p.G, p.L_1, math.sqrt(p.kurtosis), third(p._bowl)
+    lam, G, L, most, rho = p.lam, p.G, p.L_1, math.sqrt(p.kurtosis), third(p.bowl)
     s, d, wave = 1 + lam * L, lam * p.sigma_2, p.sigma_2 / p.sigma_1
     values, weights = np.array([most, -most, 0.0]), np.array([0.5, 0.5, p.kurtosis - 1]) / p.kurtosis
     turn = s + d * np.abs(values)  # |J_z|
@@ -357,8 +357,8 @@ def agnostic(p):
         "inner_value_noise": G * lam * p.sigma_1,
         "inner_jacobian_noise": G * d + turn.max() * L * lam * p.sigma_1,
     }
-    t = np.linspace(0, 400 * p._bowl.radial.width, 400_001)
-    least = (p.clients - p.clients % 2) / p.clients * least_loss(p._bowl, t)
+    t = np.linspace(0, 400 * p.bowl.radial.width, 400_001)
+    least = (p.clients - p.clients % 2) / p.clients * least_loss(p.bowl, t)
     at_least = math.exp(least / p.gamma) if least > 0 else 1 + least / p.gamma  # linear below 0
     return maps | {
         **dict.fromkeys(("outer_lipschitz", "outer_mean_square_lipschitz", "outer_sample_lipschitz"), steepest),
@@ -446,7 +446,7 @@ def test_whole_constants_of_the_families():
     )  # fmt: skip
     c = {q: float(each.value) for q, each in shared.certificates.items()}
     inner = math.sqrt(1.7**2 - 0.5**2)
-    steepest, bowl = inner - 0.4, shared._bowl
+    steepest, bowl = inner - 0.4, shared.bowl
     mean_h = bowl.radial.smoothness + bowl.ripple.lipschitz * bowl.ripple.wavenumber
     wanted = mean_h + 1.3 * wave_sum(shared._map) + steepest**2 * 0.4
     assert c["objective_smoothness"] == pytest.approx(wanted, rel=1e-12)
@@ -480,7 +480,7 @@ def test_whole_constants_of_the_families():
     plain = FederatedBowl(clients=5, dim=4, G=1.3, L=0.8, sigma=0.4, kurtosis=3, noise_wavenumber=1.7, Delta=0.5)
     c = {q: float(each.value) for q, each in plain.certificates.items()}
     wanted = {q: v for q, v in losses(plain, 1.3, 0.8, 0.4, 0.4 * 1.7, 3).items() if "hessian" not in q}
-    bowl = plain._bowl
+    bowl = plain.bowl
     wanted["objective_smoothness"] = bowl.radial.smoothness + bowl.ripple.lipschitz * bowl.ripple.wavenumber
     wanted |= {"gradient_cap": 1.3 - 0.5, "objective_gap": start_value(plain)}
     assert c == pytest.approx(wanted, rel=1e-12)
@@ -495,7 +495,7 @@ def whole_of(p):
     start = start_value(p)
     if isinstance(p, SharedComposite):
         steepest = math.sqrt(p.B_g**2 - p.sigma_g**2) - p.Delta_g
-        mean_h = 0.0 if p.B_h == 0 else p._bowl.radial.smoothness + p._bowl.ripple.lipschitz * p._bowl.ripple.wavenumber
+        mean_h = 0.0 if p.B_h == 0 else p.bowl.radial.smoothness + p.bowl.ripple.lipschitz * p.bowl.ripple.wavenumber
         exact = p.target == 0 or p.B_h == 0
         smooth, cap = mean_h + p.B_f * wave_sum(p._map) + steepest**2 * p.L_f, p.B_h + p.B_f * steepest
         rest = {

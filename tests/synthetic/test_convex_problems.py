@@ -85,7 +85,7 @@ def furthest(made, step: float, steps: int, period: int) -> float:
     """The largest distance of a client's model over all constant signs of the noise, in plain numbers."""
     signs = torch.tensor([[s] * made.clients for s in (-1.0, 1.0)], dtype=torch.float64)
     x = made.to_clients(made.initial_point.unsqueeze(0)).repeat(2, 1, 1).clone()
-    size, far = made.sigma * made._law.largest, 0.0
+    size, far = made.sigma * made.law.largest, 0.0
     for t in range(steps):
         push = (made._tilts + size * signs).unsqueeze(-1) * made.directions
         x = x - step * (made._slope(x) + push)

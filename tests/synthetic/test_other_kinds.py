@@ -15,7 +15,7 @@ from fedco.synthetic.families.local_composite import LocalComposite
 from fedco.synthetic.families.meta import Meta
 from fedco.synthetic.kinds import InnerSample, OuterSample
 from fedco.synthetic.parts.inner_map import RippledMap, lipschitz_of_mean_square
-from fedco.synthetic.parts.loss import Kurtosis
+from fedco.synthetic.parts.noise import Kurtosis
 from fedco.validation.runs.fit import fits
 
 GLANCE = Budget(lanes=2, steps=2)

@@ -41,7 +41,8 @@ from fedco.synthetic.parts.convex import convex_minimum
 from fedco.synthetic.parts.data import generated, margins_of
 from fedco.synthetic.parts.exponential import Exponential
 from fedco.synthetic.parts.inner_map import RippledMap, lipschitz_of_mean_square
-from fedco.synthetic.parts.loss import Kurtosis, infimum_of_losses
+from fedco.synthetic.parts.loss import infimum_of_losses
+from fedco.synthetic.parts.noise import Kurtosis
 from fedco.synthetic.parts.outer import CenteredOuter
 from fedco.synthetic.parts.parameters import require_nonnegative, require_paired, require_positive
 from fedco.synthetic.parts.patterns import (

@@ -111,10 +111,10 @@ def test_constants_of_a_kl_penalty_over_clients(gamma):
 def test_sample_smoothness_of_a_fine_tuned_loss():
     """L_k(x - lam grad L_k(x; z)): |J_z|^2 L_1 + G Lip(J_z), with |J_z| <= the Lipschitz constant of a sample over G. J has no unit."""
     instance = dataclasses.replace(problem("agnostic_maml"), lam=0.7, L_1=0.6, sigma_2=0.4, G=1.7)
-    c, largest = values_of(instance), instance._law.largest
+    c, largest = values_of(instance), instance.law.largest
     turn = 1 + instance.lam * (instance.L_1 + instance.sigma_2 * largest)
     assert c["inner_sample_lipschitz"] == pytest.approx(instance.G * turn, rel=1e-12)
     wave = instance.lam * (
-        instance._bowl.hessian_lipschitz + instance.sigma_2 * instance._bowl.noise_wavenumber * largest
+        instance.bowl.hessian_lipschitz + instance.sigma_2 * instance.bowl.noise_wavenumber * largest
     )
     assert c["inner_sample_smoothness"] == pytest.approx(turn**2 * instance.L_1 + instance.G * wave, rel=1e-12)
