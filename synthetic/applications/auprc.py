@@ -112,7 +112,7 @@ class AveragePrecision(AbstractConditional):
             )
 
     @cached_property
-    def _data(self) -> tuple[Tensor, Tensor]:
+    def data(self) -> tuple[Tensor, Tensor]:
         """Rows `(clients, samples, dim)` and labels 0/1 `(clients, samples)`; the positive rows come first."""
         features, labels, _ = deal(
             self.table, self.clients, self.samples, self.dim, self.positives, self.shift, self.seed
@@ -122,7 +122,7 @@ class AveragePrecision(AbstractConditional):
     @cached_property
     def _rare(self) -> int:
         """Number of positive rows per client."""
-        return int(self._data[1][0].sum())
+        return int(self.data[1][0].sum())
 
     @cached_property
     def _outer(self) -> _RatioContinued:
@@ -131,7 +131,7 @@ class AveragePrecision(AbstractConditional):
     @cached_property
     def initial_point(self) -> Tensor:
         """On the wrong side: from the mean of the positive rows to that of the negative ones."""
-        features, labels = self._data
+        features, labels = self.data
         weights = labels.unsqueeze(-1)
         across = (features * (1 - weights)).sum((0, 1)) / (1 - weights).sum()
         across = across - (features * weights).sum((0, 1)) / weights.sum()
@@ -149,7 +149,7 @@ class AveragePrecision(AbstractConditional):
 
     def _scores(self, x: Tensor, index: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """h, its rate 1 - tanh^2 and the rows at these positions; x has the axes of `index` but the last ones."""
-        rows = self._at(self._data[0], index)
+        rows = self._at(self.data[0], index)
         th = torch.tanh((rows * x).sum(-1) / self.saturation)
         return self.saturation * th, 1 - th * th, rows
 
@@ -159,7 +159,7 @@ class AveragePrecision(AbstractConditional):
         own, own_rate, own_rows = self._scores(x.unsqueeze(2), outer.outcome)
         other, rate, rows = self._scores(x[:, :, None, None], partners)
         gap = self.margin - own.unsqueeze(-1) + other
-        return gap, self._at(self._data[1], partners), own_rate, own_rows, rate, rows
+        return gap, self._at(self.data[1], partners), own_rate, own_rows, rate, rows
 
     def inner(self, x: Tensor, outer: OuterSample, inner: InnerSample | None = None) -> Tensor:
         gap, label, *_ = self._gaps(x, outer, inner)
@@ -186,7 +186,7 @@ class AveragePrecision(AbstractConditional):
         """The scores h of all rows."""
         only_training_data(self.name, split)
         everyone = torch.arange(self.samples, device=self.device).expand(1, self.clients, -1)
-        return Predictions(self._scores(x[:, None, None], everyone)[0].unsqueeze(-1), self._data[1].long())
+        return Predictions(self._scores(x[:, None, None], everyone)[0].unsqueeze(-1), self.data[1].long())
 
     def sample_outer(self, draws: Draws, batch: int, purpose: str = "outer") -> OuterSample:
         return OuterSample(draws.integers(purpose, self._rare, batch))
@@ -219,14 +219,14 @@ class AveragePrecision(AbstractConditional):
     @cached_property
     def _sizes(self) -> tuple[float, float]:
         """max |z+| and the longest row of all."""
-        lengths = torch.linalg.vector_norm(self._data[0], dim=-1)
+        lengths = torch.linalg.vector_norm(self.data[0], dim=-1)
         return rounded_up(float(lengths[:, : self._rare].max())), rounded_up(float(lengths.max()))
 
     def _inner_certificates(self) -> Iterator[Certificate]:
         own, longest = self._sizes
         steepest, smoothness = 2 * (self.margin + 2 * self.saturation), TANH_CURVATURE / self.saturation
         rows = "Both rows of the Jacobian are at most grad l = 2 e grad e with |e| <= s + 2r, |grad e| <= |z+| + |z'|"
-        lengths, labels = torch.linalg.vector_norm(self._data[0], dim=-1), self._data[1]
+        lengths, labels = torch.linalg.vector_norm(self.data[0], dim=-1), self.data[1]
         second = rounded_up(float(((1 + labels) * (own + lengths) ** 2).mean(-1).max().sqrt()))
         yield upper(
             "inner_jacobian_mean_square",

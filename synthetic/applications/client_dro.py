@@ -85,13 +85,13 @@ class ClientKL(AbstractMarginProblem, AbstractLocalComposite):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        parts = by_quantity((*map_certificates(self._inner, self._data.spectrum), *self._outer.certificates()))
+        parts = by_quantity((*map_certificates(self._inner, self.data.spectrum), *self._outer.certificates()))
         return parts | by_quantity((composite_noise(parts), composite_smoothness(parts), *self._whole_certificates()))
 
     def _whole_certificates(self) -> Iterator[Certificate]:
         least = math.exp(self._inner.range[0] / self.gamma)
         yield gap_above(self, least, "Every f_k is a mean of losses, so at least the smallest one.")
-        cap = self._outer.lipschitz * self._inner.lipschitz * sum(self._data.spectrum.per_client) / self.clients
+        cap = self._outer.lipschitz * self._inner.lipschitz * sum(self.data.spectrum.per_client) / self.clients
         yield cap_certificate(self, cap, "The mean of sup |f'| |grad f_k| over the clients.")
 
 
@@ -132,13 +132,13 @@ class ClientChi2(AbstractMarginProblem, AbstractSharedComposite):
         return -y.clamp(*self._inner.range) / self.gamma
 
     def extra(self, x: Tensor) -> Tensor:
-        loss = self._data.average(self._inner, x)
+        loss = self.data.average(self._inner, x)
         return loss + loss * loss / (2 * self.gamma)
 
     def extra_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
         if not isinstance(sample, PairSample):
-            loss = self._data.average(self._inner, x).unsqueeze(-1)
-            return (1 + loss / self.gamma) * self._data.average_gradient(self._inner, x)
+            loss = self.data.average(self._inner, x).unsqueeze(-1)
+            return (1 + loss / self.gamma) * self.data.average_gradient(self._inner, x)
         (left, right), (l_i, l_j), (s_i, s_j) = self._pair(x, sample)
         half = 0.5 / self.gamma
         of_first, of_second = (s_i * (1 + half * l_j)).unsqueeze(-1) * left, (half * s_j * l_i).unsqueeze(-1) * right
@@ -146,12 +146,12 @@ class ClientChi2(AbstractMarginProblem, AbstractSharedComposite):
 
     def _pair(self, x: Tensor, sample: PairSample) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...], tuple[Tensor, ...]]:
         """Features, losses and slopes of both data of every pair."""
-        (m_i, left), (m_j, right) = self._data.margins(x, sample.index), self._data.margins(x, sample.second)
+        (m_i, left), (m_j, right) = self.data.margins(x, sample.index), self.data.margins(x, sample.second)
         values, slopes = self._inner.value, self._inner.slope
         return (left, right), (values(m_i), values(m_j)), (slopes(m_i), slopes(m_j))
 
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> PairSample:
-        first, second = (self._data.sample(draws, batch, f"{purpose}.{which}").index for which in ("first", "second"))
+        first, second = (draws.integers(f"{purpose}.{which}", self.samples, batch) for which in ("first", "second"))
         return PairSample(first, second)
 
     def atoms(self) -> tuple[PairSample, Tensor]:
@@ -165,7 +165,7 @@ class ClientChi2(AbstractMarginProblem, AbstractSharedComposite):
     def certificates(self) -> Mapping[str, Certificate]:
         return by_quantity(
             (
-                *map_certificates(self._inner, self._data.spectrum),
+                *map_certificates(self._inner, self.data.spectrum),
                 *self._extra_certificates(),
                 *self._outer_certificates(),
                 *self._whole_certificates(),
@@ -173,7 +173,7 @@ class ClientChi2(AbstractMarginProblem, AbstractSharedComposite):
         )
 
     def _extra_certificates(self) -> Iterator[Certificate]:
-        lipschitz, size, top = self._inner.lipschitz, self._data.spectrum, 1 + self.M / self.gamma
+        lipschitz, size, top = self._inner.lipschitz, self.data.spectrum, 1 + self.M / self.gamma
         smoothness = (top * self._inner.smoothness + lipschitz**2 / self.gamma) * size.largest**2
         yield upper(
             "noncompositional_smoothness",
@@ -213,5 +213,5 @@ class ClientChi2(AbstractMarginProblem, AbstractSharedComposite):
     def _whole_certificates(self) -> Iterator[Certificate]:
         mean = "Phi is a maximum over r that includes r = uniform: at least the mean, and so the least, loss."
         yield gap_above(self, self._loss.smallest, mean)
-        cap = self._inner.lipschitz * self._data.spectrum.largest
+        cap = self._inner.lipschitz * self.data.spectrum.largest
         yield cap_certificate(self, cap, "grad Phi is an r-weighted mean of the grad f_k, r in the simplex.")

@@ -84,14 +84,14 @@ class RobustLoss(AbstractMarginProblem, AbstractSharedComposite):
         return self.weight / inside if self.penalty == "kl" else -inside / self.weight
 
     def extra(self, x: Tensor) -> Tensor:
-        return x.new_zeros(x.shape[:-1]) if self._extra is None else self._data.average(self._extra, x)
+        return x.new_zeros(x.shape[:-1]) if self._extra is None else self.data.average(self._extra, x)
 
     def extra_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor | None:
-        return None if self._extra is None else self._data.average_gradient(self._extra, x, index_of(sample))
+        return None if self._extra is None else self.data.average_gradient(self._extra, x, index_of(sample))
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        size = self._data.spectrum
+        size = self.data.spectrum
         return by_quantity(
             (
                 *map_certificates(self._inner, size),
@@ -127,7 +127,7 @@ class RobustLoss(AbstractMarginProblem, AbstractSharedComposite):
     def _whole_certificates(self) -> Iterator[Certificate]:
         mean = "Phi is a maximum over p that includes p = uniform: at least the mean, and so the least, loss."
         yield gap_above(self, self._loss.smallest, mean)
-        lipschitz, size = self._loss.steepest, self._data.spectrum
+        lipschitz, size = self._loss.steepest, self.data.spectrum
         if self.penalty == "kl":
             cap, reason = lipschitz * size.longest, "a p-weighted mean of loss gradients"
         else:

@@ -22,11 +22,11 @@ import torch
 from torch import Tensor
 
 from ..certificate import Certificate, as_point, by_quantity, exact, rounded_up, upper
-from ..kinds import AbstractSharedComposite, Draws, Predictions, Sample
+from ..kinds import AbstractSharedComposite, Sample
 from ..parts.blocks import RadialPseudoHuber
 from ..parts.composition import heterogeneity_of_average
-from ..parts.linear_losses import MEAN_MAP, IndexSample, LinearLosses, combination, extra_certificates, index_of
-from ..parts.margin_problem import chosen_loss
+from ..parts.linear_losses import MEAN_MAP, LinearLosses, combination, extra_certificates, index_of
+from ..parts.margin_problem import AbstractOfMargins, chosen_loss
 from ..parts.parameters import require_positive
 from ..parts.scalar import OfLoss, identity_of
 from ..parts.tables import deal
@@ -36,7 +36,7 @@ _FAR, _NEAR = 1000.0, 0.01  # widths at which the outer slope and curvature are 
 
 
 @dataclass(frozen=True)
-class FairClassifier(AbstractSharedComposite):
+class FairClassifier(AbstractOfMargins, AbstractSharedComposite):
     """The problem above; every constant of the data is an upper bound, those of the penalty are exact.
 
     Args:
@@ -79,7 +79,7 @@ class FairClassifier(AbstractSharedComposite):
         return deal(self.table, self.clients, self.samples, self.dim, self.positives, self.shift, self.seed)
 
     @cached_property
-    def _data(self) -> LinearLosses:
+    def data(self) -> LinearLosses:
         features, labels, _ = self._dealt
         return LinearLosses((features * labels.unsqueeze(-1)).to(self.device), labels.to(self.device))
 
@@ -107,18 +107,18 @@ class FairClassifier(AbstractSharedComposite):
     @cached_property
     def initial_point(self) -> Tensor:
         """On the wrong side: along minus the mean of the features times labels."""
-        mean = self._data.features.flatten(0, 1).mean(0)
+        mean = self.data.features.flatten(0, 1).mean(0)
         return -self.start * mean / torch.linalg.vector_norm(mean)
 
     def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
         index = index_of(sample)
-        losses = self._loss.value(self._data.margins(x, index)[0])
-        return combination(losses, self._data.picked(self._weights, index))
+        losses = self._loss.value(self.data.margins(x, index)[0])
+        return combination(losses, self.data.picked(self._weights, index))
 
     def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
         index = index_of(sample)
-        margins, rows = self._data.margins(x, index)
-        pull = (self._data.picked(self._weights, index) * v.unsqueeze(2)).sum(-1)
+        margins, rows = self.data.margins(x, index)
+        pull = (self.data.picked(self._weights, index) * v.unsqueeze(2)).sum(-1)
         return combination(pull * self._loss.slope(margins), rows)
 
     def outer(self, y: Tensor) -> Tensor:
@@ -128,26 +128,17 @@ class FairClassifier(AbstractSharedComposite):
         return self._penalty.gradient(y)
 
     def extra(self, x: Tensor) -> Tensor:
-        return self._data.average(self._loss, x)
+        return self.data.average(self._loss, x)
 
     def extra_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._data.average_gradient(self._loss, x, index_of(sample))
-
-    def predict(self, x: Tensor, split: str = "train") -> Predictions:
-        return self._data.predict(self.name, x, split)
-
-    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> IndexSample:
-        return self._data.sample(draws, batch, purpose)
-
-    def atoms(self) -> tuple[IndexSample, Tensor]:
-        return self._data.uniform_atoms()
+        return self.data.average_gradient(self._loss, x, index_of(sample))
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
         return by_quantity(
             (
                 *self._inner_certificates(),
-                *extra_certificates(self._loss, self._data.spectrum),
+                *extra_certificates(self._loss, self.data.spectrum),
                 *self._outer_certificates(),
                 *self._whole_certificates(),
             )
@@ -163,7 +154,7 @@ class FairClassifier(AbstractSharedComposite):
         return spectral, frobenius, rounded_up(float(lengths.max())), lengths
 
     def _inner_certificates(self) -> Iterator[Certificate]:
-        lipschitz, size, high = self._loss.lipschitz, self._data.spectrum, self._loss.range[1]
+        lipschitz, size, high = self._loss.lipschitz, self.data.spectrum, self._loss.range[1]
         spectral, frobenius, longest, lengths = self._sizes
         product = "J_k = W^T diag(l'_i) A / n has norm at most sup |l'| ||W|| ||A|| / n"
         steepest = max(w * a for w, a in zip(spectral, size.per_client, strict=True))
@@ -178,7 +169,7 @@ class FairClassifier(AbstractSharedComposite):
             self._loss.smoothness * longest * size.largest**2,
             f"{MEAN_MAP}, with |w_i| times differences of slopes as c_i.",
         )
-        pairs = (lengths * torch.linalg.vector_norm(self._data.features, dim=-1)) ** 2
+        pairs = (lengths * torch.linalg.vector_norm(self.data.features, dim=-1)) ** 2
         jacobian_noise = rounded_up(lipschitz * math.sqrt(float(pairs.mean(-1).max())))
         spread = rounded_up(math.sqrt(float((lengths**2).mean(-1).max())))
         value_noise = high * spread
@@ -215,7 +206,7 @@ class FairClassifier(AbstractSharedComposite):
         return torch.full((self.groups,), length / math.sqrt(self.groups), dtype=torch.float64)
 
     def _whole_certificates(self) -> Iterator[Certificate]:
-        lipschitz, size = self._loss.lipschitz, self._data.spectrum
+        lipschitz, size = self._loss.lipschitz, self.data.spectrum
         nonnegative = "The mean loss is at least the smallest one and the penalty at least 0."
         yield gap_above(self, self._loss.range[0], nonnegative)
         weights = rounded_up(float(torch.linalg.matrix_norm(self._weights.flatten(0, 1), ord=2)))

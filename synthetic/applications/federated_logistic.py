@@ -13,9 +13,9 @@ import torch
 from torch import Tensor
 
 from ..certificate import MINIMUM_EXACT_WITNESS, Certificate, as_point, by_quantity, exact, rounded_up, upper
-from ..kinds import AbstractFederated, Draws, Predictions, Sample
-from ..parts.data import margins_of
-from ..parts.linear_losses import IndexSample, LinearLosses, combination, index_of
+from ..kinds import AbstractFederated, Sample
+from ..parts.linear_losses import combination, index_of
+from ..parts.margin_problem import AbstractOfMargins
 from ..parts.parameters import require_nonnegative
 from ..parts.scalar import sigmoid, softplus
 from ..parts.whole_certificates import cap_certificate
@@ -26,7 +26,7 @@ _DAMPING = 1e-12
 
 
 @dataclass(frozen=True)
-class FederatedLogistic(AbstractFederated):
+class FederatedLogistic(AbstractOfMargins, AbstractFederated):
     """Logistic losses of linear margins with an optional ridge.
 
     Args:
@@ -56,33 +56,15 @@ class FederatedLogistic(AbstractFederated):
 
     def __post_init__(self) -> None:
         require_nonnegative(self, "ridge", "start")
-        _ = self._data  # checks its own parameters
-
-    @cached_property
-    def _data(self) -> LinearLosses:
-        sizes, law = (self.clients, self.samples, self.dim), (self.positives, self.shift, self.noise)
-        return LinearLosses(*margins_of(self.table, *sizes, *law, self.seed, self.device))
-
-    @cached_property
-    def initial_point(self) -> Tensor:
-        return -self.start * torch.eye(self.dim, dtype=torch.float64, device=self.device)[0]
+        _ = self.data  # checks its own parameters
 
     def local_value(self, x: Tensor) -> Tensor:
-        margins, _ = self._data.margins(x, None)
+        margins, _ = self.data.margins(x, None)
         return softplus(-margins).mean(-1) + 0.5 * self.ridge * (x * x).sum(-1)
 
     def local_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        margins, rows = self._data.margins(x, index_of(sample))
+        margins, rows = self.data.margins(x, index_of(sample))
         return combination(-sigmoid(-margins), rows) + self.ridge * x
-
-    def predict(self, x: Tensor, split: str = "train") -> Predictions:
-        return self._data.predict(self.name, x, split)
-
-    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> IndexSample:
-        return self._data.sample(draws, batch, purpose)
-
-    def atoms(self) -> tuple[IndexSample, Tensor]:
-        return self._data.uniform_atoms()
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
@@ -91,10 +73,10 @@ class FederatedLogistic(AbstractFederated):
 
     def _smoothness(self) -> Iterator[Certificate]:
         """The weights s (1 - s) of the Hessians mean_j s_j (1 - s_j) m_j m_j^T are all largest at 0, at once."""
-        rows = self._data.features
+        rows = self.data.features
         longest = rows.flatten(0, 1)[int(torch.linalg.vector_norm(rows, dim=-1).flatten().argmax())]
-        client = int(torch.tensor(self._data.spectrum.per_client).argmax())
-        size = self._data.spectrum
+        client = int(torch.tensor(self.data.spectrum.per_client).argmax())
+        size = self.data.spectrum
         for name, square, along in (
             ("local_smoothness", size.largest**2, _top(rows[client])),
             ("objective_smoothness", size.pooled**2, _top(rows.flatten(0, 1))),
@@ -107,7 +89,7 @@ class FederatedLogistic(AbstractFederated):
 
     def _differences(self) -> Iterator[Certificate]:
         """A gradient is -m/2 - u m/2 with |u| <= 1 (plus the ridge, which all share)."""
-        rows, size = self._data.features, self._data.spectrum
+        rows, size = self.data.features, self.data.spectrum
         means = rows.mean(1)
         scatter = (rows - means.unsqueeze(1)).square().sum(-1).mean(1).sqrt()
         deviation = 0.5 * float((scatter + rows.square().sum(-1).mean(1).sqrt()).amax())
@@ -125,7 +107,7 @@ class FederatedLogistic(AbstractFederated):
         )
 
     def _bounds(self) -> Iterator[Certificate]:
-        rows, size = self._data.features, self._data.spectrum
+        rows, size = self.data.features, self.data.spectrum
         means = torch.linalg.vector_norm(rows.mean(1), dim=-1)
         local = max(0.5 * (float(mean) + own) for mean, own in zip(means, size.per_client, strict=True))
         pooled = 0.5 * (float(torch.linalg.vector_norm(rows.mean((0, 1)))) + size.pooled)
@@ -134,7 +116,7 @@ class FederatedLogistic(AbstractFederated):
         yield cap_certificate(self, rounded_up(pooled), "||mean m||/2 plus ||mean u m||/2 over all clients.")
 
     def _gap(self) -> Certificate:
-        rows = self._data.features.flatten(0, 1)
+        rows = self.data.features.flatten(0, 1)
         best = _minimiser(rows, self.ridge)
         start, least = self.objective(torch.stack([self.initial_point, best])).tolist()
         if self.ridge > 0:

@@ -85,7 +85,7 @@ class InvariantLogistic(AbstractConditional):
             raise ValueError(f"clients, points and dim must be positive, got {self.clients}, {self.points}, {self.dim}")
 
     @cached_property
-    def _data(self) -> tuple[Tensor, Tensor]:
+    def data(self) -> tuple[Tensor, Tensor]:
         """a `(clients, points, dim)` and b `(clients, points)`."""
         generator = torch.Generator().manual_seed(self.seed)
         truth = torch.randn(self.dim, generator=generator, dtype=torch.float64)
@@ -98,7 +98,7 @@ class InvariantLogistic(AbstractConditional):
     @cached_property
     def initial_point(self) -> Tensor:
         """On the wrong side: along minus the mean of b a."""
-        a, b = self._data
+        a, b = self.data
         mean = (a * b.unsqueeze(-1)).flatten(0, 1).mean(0)
         return -self.start * mean / torch.linalg.vector_norm(mean)
 
@@ -116,7 +116,7 @@ class InvariantLogistic(AbstractConditional):
 
     def _labels(self, outer: OuterSample) -> Tensor:
         """b at the outcomes, `(1, seeds, clients, batch)`."""
-        return self._data[1].flatten().index_select(0, self._rows(outer)).view(1, *outer.outcome.shape)
+        return self.data[1].flatten().index_select(0, self._rows(outer)).view(1, *outer.outcome.shape)
 
     @property
     def _shake(self) -> float:
@@ -143,7 +143,7 @@ class InvariantLogistic(AbstractConditional):
     @cached_property
     def _tables(self) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
         """For eta and for b eta, of every datum: 2 a / r, and by how much -1 turns the outcomes of eta."""
-        a, b = self._data[0].flatten(0, 1) * (2 / self.saturation), self._data[1].flatten().unsqueeze(-1)
+        a, b = self.data[0].flatten(0, 1) * (2 / self.saturation), self.data[1].flatten().unsqueeze(-1)
         turn = torch.where(b < 0, self.dim, 0)
         return (a, torch.zeros_like(turn)), (a * b, turn)
 
@@ -207,7 +207,7 @@ class InvariantLogistic(AbstractConditional):
     def predict(self, x: Tensor, split: str = "train") -> Predictions:
         """a.x of every datum; its sign is the label that a model gives."""
         only_training_data(self.name, split)
-        a, b = self._data
+        a, b = self.data
         return Predictions((a * x[:, None, None]).sum(-1, keepdim=True), (b > 0).long())
 
     def sample_outer(self, draws: Draws, batch: int, purpose: str = "outer") -> OuterSample:
@@ -248,7 +248,7 @@ class InvariantLogistic(AbstractConditional):
     @cached_property
     def _sizes(self) -> tuple[float, float, float]:
         """max |eta|, root of max E|eta|^2 given a, and the supremum of the slope of the regulariser."""
-        longest = float(torch.linalg.vector_norm(self._data[0], dim=-1).max())
+        longest = float(torch.linalg.vector_norm(self.data[0], dim=-1).max())
         shake = self._shake
         slope = self.reg * math.sqrt(self.dim * self.gamma) * _REGULARISER_SLOPE
         return (longest + shake) * _UP, math.hypot(longest, shake) * _UP, slope * _UP

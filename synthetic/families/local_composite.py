@@ -70,10 +70,10 @@ class LocalComposite(AbstractLocalComposite):
         require_exceeds(self, "C_f", "sigma_f")
         require_paired(self, "sigma_g", "delta_g")
         require_nonnegative(self, "start")
-        _ = self._map, self._outer  # the parts check their own parameters
+        _ = self.inner_map, self._outer  # the parts check their own parameters
 
     @cached_property
-    def _map(self) -> RippledMap:
+    def inner_map(self) -> RippledMap:
         lipschitz = lipschitz_of_mean_square(self.C_g, self.sigma_g, self.Delta_g, self.inner_dim)
         wavenumber = wavenumber_of(self.sigma_g, self.delta_g)
         return RippledMap(
@@ -110,10 +110,10 @@ class LocalComposite(AbstractLocalComposite):
         return start_beyond(self.target, self.start, self.dim, self.device)
 
     def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._map.value(x, batch_mean(sample.inner) if isinstance(sample, LocalSample) else None)
+        return self.inner_map.value(x, batch_mean(sample.inner) if isinstance(sample, LocalSample) else None)
 
     def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._map.vjp(x, v, batch_mean(sample.inner) if isinstance(sample, LocalSample) else None)
+        return self.inner_map.vjp(x, v, batch_mean(sample.inner) if isinstance(sample, LocalSample) else None)
 
     def outer(self, y: Tensor) -> Tensor:
         return self._outer.value(y)
@@ -130,23 +130,23 @@ class LocalComposite(AbstractLocalComposite):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        parts = [*inner_certificates(self._map), *self._outer.certificates()]
+        parts = [*inner_certificates(self.inner_map), *self._outer.certificates()]
         return by_quantity([*parts, _composite_noise(by_quantity(parts)), *self._whole_certificates()])
 
     def _whole_certificates(self) -> Iterator[Certificate]:
-        B, steepest = self._outer.lipschitz, self._map.lipschitz
+        B, steepest = self._outer.lipschitz, self.inner_map.lipschitz
         yield upper(
             "objective_smoothness",
             steepest**2 * self.L_f + B * self.L_g,
             "Chain rule: |J|^2 L_f + |grad f| L_g for every client.",
         )
-        unpaired = self._map.mean_lipschitz + self.Delta_g * float(pair_signs(self.clients).abs().mean())
+        unpaired = self.inner_map.mean_lipschitz + self.Delta_g * float(pair_signs(self.clients).abs().mean())
         yield cap_certificate(self, B * unpaired, "The mean of |J_k| |grad f_k| over the clients.")
         yield self._gap_certificate(self.objective(self.initial_point.unsqueeze(0)).item())
 
     def _gap_certificate(self, start: float) -> Certificate:
         if self.Delta_g == 0 and self.spread == 0:
-            return onto_gap(start, self._map, self.target)
+            return onto_gap(start, self.inner_map, self.target)
         return upper("objective_gap", start, "Every f_k is nonnegative.")
 
 

@@ -86,10 +86,10 @@ class SharedComposite(AbstractSharedComposite):
                 f"got {self.L_h}, {self.sigma_h}, {self.Delta_h}"
             )
         require_nonnegative(self, "start")
-        _ = self._map, self.bowl, self._outer  # the parts check their own parameters
+        _ = self.inner_map, self.bowl, self._outer  # the parts check their own parameters
 
     @cached_property
-    def _map(self) -> RippledMap:
+    def inner_map(self) -> RippledMap:
         lipschitz = math.sqrt((self.B_g - self.sigma_g) * (self.B_g + self.sigma_g))
         return RippledMap(
             self.clients,
@@ -122,13 +122,13 @@ class SharedComposite(AbstractSharedComposite):
         return start_beyond(self.target, self.start, self.dim, self.device)
 
     def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._map.value(x, batch_mean(sample.inner) if isinstance(sample, SharedSample) else None)
+        return self.inner_map.value(x, batch_mean(sample.inner) if isinstance(sample, SharedSample) else None)
 
     def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._map.vjp(x, v, batch_mean(sample.inner) if isinstance(sample, SharedSample) else None)
+        return self.inner_map.vjp(x, v, batch_mean(sample.inner) if isinstance(sample, SharedSample) else None)
 
     def inner_mean(self, x: Tensor) -> Tensor:
-        return self._map.mean_value(x)
+        return self.inner_map.mean_value(x)
 
     def outer(self, y: Tensor) -> Tensor:
         return self._outer.value(y)
@@ -149,7 +149,7 @@ class SharedComposite(AbstractSharedComposite):
         return value if self.bowl is None else value + self.bowl.mean_value(x)
 
     def gradient(self, x: Tensor) -> Tensor:
-        gradient = self._map.mean_vjp(x, self.outer_gradient(self.inner_mean(x)))
+        gradient = self.inner_map.mean_vjp(x, self.outer_gradient(self.inner_mean(x)))
         return gradient if self.bowl is None else gradient + self.bowl.mean_gradient(x)
 
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> SharedSample:
@@ -161,11 +161,11 @@ class SharedComposite(AbstractSharedComposite):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        parts = [*inner_certificates(self._map), *self._outer.certificates(), *self._whole_certificates()]
+        parts = [*inner_certificates(self.inner_map), *self._outer.certificates(), *self._whole_certificates()]
         return by_quantity([*parts, *(no_extra_certificates() if self.bowl is None else self.bowl.certificates())])
 
     def _whole_certificates(self) -> Iterator[Certificate]:
-        steepest = self._map.mean_lipschitz
+        steepest = self.inner_map.mean_lipschitz
         smoothness = self.B_f * self._mean_inner_smoothness + steepest**2 * self.L_f
         extra_smoothness = 0.0 if self.bowl is None else self.bowl.mean_smoothness
         yield upper(
@@ -180,7 +180,7 @@ class SharedComposite(AbstractSharedComposite):
     @property
     def _mean_inner_smoothness(self) -> float:
         """Of the mean map: the client terms carry the rest of L_g."""
-        return self.L_g - self._map.wavenumber * self.Delta_g / math.sqrt(self._map.group)
+        return self.L_g - self.inner_map.wavenumber * self.Delta_g / math.sqrt(self.inner_map.group)
 
     def _gap_certificate(self) -> Certificate:
         start = self.objective(self.initial_point.unsqueeze(0)).item()
@@ -192,7 +192,7 @@ class SharedComposite(AbstractSharedComposite):
                 (as_point(torch.zeros(self.dim)),),
             )
         if self.bowl is None:
-            return onto_gap(start, self._map, self.target)
+            return onto_gap(start, self.inner_map, self.target)
         return upper(
             "objective_gap",
             start - self._infimum_bound(),
@@ -202,7 +202,7 @@ class SharedComposite(AbstractSharedComposite):
     def _infimum_bound(self) -> float:
         """A lower bound of inf Phi: the minimum over r of bowl(r) + f at distance max(0, |target| - |J| r)."""
         assert self.bowl is not None
-        bowl, slope = self.bowl.radial, self._map.mean_lipschitz
+        bowl, slope = self.bowl.radial, self.inner_map.mean_lipschitz
         distance = abs(self.target) * math.sqrt(self.inner_dim)
 
         def along_radius(radius: float) -> tuple[float, float]:

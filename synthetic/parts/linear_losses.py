@@ -10,10 +10,8 @@ import torch
 from torch import Tensor
 
 from ..certificate import Certificate, rounded_up, upper
-from ..kinds import Draws, Predictions, Sample
-from ..kinds.predictions import of_margins, only_training_data
+from ..kinds import Sample
 from .composition import heterogeneity_of_average, no_extra_certificates
-from .patterns import equal_weights
 from .scalar import OfLoss
 
 MEAN_MAP = "A mean of c_i a_i with |c_i| <= sup is at most sup ||A||/sqrt(n)"
@@ -94,11 +92,6 @@ class LinearLosses:
         rows = self.rows(index)
         return (rows * x.unsqueeze(2)).sum(-1), rows
 
-    def predict(self, name: str, x: Tensor, split: str) -> Predictions:
-        """Scores of all training data at x `(runs, dim)`."""
-        only_training_data(name, split)
-        return of_margins(self.margins(x.unsqueeze(1), None)[0], self.labels)
-
     def average(self, function: OfLoss, x: Tensor, index: Tensor | None = None) -> Tensor:
         """mean_i u(a_i.x), `(runs, clients, dim) -> (runs, clients)`."""
         return function.value(self.margins(x, index)[0]).mean(-1)
@@ -107,15 +100,6 @@ class LinearLosses:
         """mean_i u'(a_i.x) a_i, `(runs, clients, dim)`."""
         margins, rows = self.margins(x, index)
         return combination(function.slope(margins), rows)
-
-    def uniform_atoms(self) -> tuple[IndexSample, Tensor]:
-        """Every position with its probability."""
-        clients, samples, device = *self.features.shape[:2], self.features.device
-        return IndexSample(torch.arange(samples, device=device).expand(1, clients, -1)), equal_weights(samples, device)
-
-    def sample(self, draws: Draws, batch: int, purpose: str) -> IndexSample:
-        """`batch` positions per run and client."""
-        return IndexSample(draws.integers(purpose, self.features.shape[1], batch))
 
 
 def combination(rates: Tensor, rows: Tensor) -> Tensor:

@@ -100,7 +100,7 @@ def test_models_far_away_have_finite_oracles(m):
     problem, draws = InvariantLogistic(dim=5), Draws(0, 3, 4).at(0)
     outer = problem.sample_outer(draws, 2)
     inner, x = problem.sample_inner(draws, outer, m), 1e5 * torch.randn(3, 4, 5, dtype=torch.float64)
-    a, axes = problem._data[0], torch.eye(5, dtype=torch.float64) * problem._shake
+    a, axes = problem.data[0], torch.eye(5, dtype=torch.float64) * problem._shake
     eta = a[torch.arange(4)[:, None], outer.outcome].unsqueeze(-2) + torch.cat([axes, -axes])
     of_outcome = problem.saturation * torch.tanh((eta * x[:, :, None, None]).sum(-1) / problem.saturation)
     drawn = inner.share if hasattr(inner, "share") else torch.nn.functional.one_hot(inner.eta, 10).double().mean(-2)

@@ -18,7 +18,7 @@ GLANCE = Budget(lanes=3, steps=3, farthest=10.0)
 
 
 def losses_of(instance, x):
-    return instance.M * torch.sigmoid(-(instance._data.features * x).sum(-1)).flatten()
+    return instance.M * torch.sigmoid(-(instance.data.features * x).sum(-1)).flatten()
 
 
 def divergence(penalty, p):
@@ -121,7 +121,7 @@ def test_invariant_noise_has_the_papers_covariance_and_a_large_saturation_gives_
     steps = instance._steps
     assert torch.allclose(steps.T @ steps / len(steps), 0.16 * torch.eye(instance.dim, dtype=torch.float64))
     x = torch.randn(3, instance.dim, dtype=torch.float64)
-    a, b = instance._data
+    a, b = instance.data
     margins = b * (a * x[:, None, None]).sum(-1)
     assert torch.allclose(instance.objective(x), torch.nn.functional.softplus(-margins).flatten(1).mean(-1), atol=1e-9)
 
@@ -141,7 +141,7 @@ def wrapped(instance):
     return SharedFromFunctions(
         lambda x, row: loss(x, row).unsqueeze(0),
         lambda y, _: -(y * y).sum() / 2,
-        instance._data.features,
+        instance.data.features,
         lambda x, row: loss(x, row) + loss(x, row) ** 2 / 2,
         start=instance.initial_point,
         factor=1.5,

@@ -19,7 +19,7 @@ DATA = {"clients": 4, "samples": 5, "dim": 3, "shift": 0.8, "gamma": 1.1}
 
 
 def client_losses(instance, x):
-    return instance.M * torch.sigmoid(-(instance._data.features * x).sum(-1)).mean(-1)
+    return instance.M * torch.sigmoid(-(instance.data.features * x).sum(-1)).mean(-1)
 
 
 def penalised(kind, r, losses, gamma):
@@ -133,7 +133,7 @@ def test_the_auprc_surrogate_is_the_papers():
     """Equation (6) with its squared hinge, by loops over the rows of one client after the other."""
     instance = AveragePrecision(clients=2, samples=6, dim=3, positives=0.34)
     x = torch.tensor([[0.3, -0.2, 0.4]], dtype=torch.float64)
-    features, labels = instance._data
+    features, labels = instance.data
     total, count = 0.0, 0
     for rows, ys in zip(features, labels, strict=True):
         scores = instance.saturation * torch.tanh(rows @ x[0] / instance.saturation)

@@ -205,7 +205,7 @@ def test_every_shape_of_loss_is_registered():
 def test_a_users_loss_and_data_are_a_federated_problem():
     """The logistic family again, from a loss and rows: the same values and gradients, and estimates of its constants."""
     family = FederatedLogistic(clients=3, samples=5, dim=3, shift=0.8)
-    rows = family._data.features
+    rows = family.data.features
 
     def loss(x, row):
         return torch.log1p(torch.exp(-(row * x).sum()))

@@ -191,10 +191,10 @@ def test_scores_of_linear_models_are_a_x(instance):
     """Features are kept times their labels: the score is that of the row itself, at each of two models."""
     x = torch.tensor([[0.3, -1.0, 0.2, 0.5], [-1.0, 0.4, 0.0, 2.0]], dtype=torch.float64)
     found = instance.predict(x)
-    rows = instance._data.features * instance._data.labels.unsqueeze(-1)
+    rows = instance.data.features * instance.data.labels.unsqueeze(-1)
     assert torch.allclose(found.scores[..., 0], torch.einsum("ksd,rd->rks", rows, x)) and found.weights is None
     assert (
-        torch.equal(found.labels, (instance._data.labels > 0).long())
+        torch.equal(found.labels, (instance.data.labels > 0).long())
         and 0 < int(found.labels.sum()) < found.labels.numel()
     )
     with pytest.raises(ValueError, match=instance.name):
@@ -204,12 +204,12 @@ def test_scores_of_linear_models_are_a_x(instance):
 def test_scores_of_the_conditional_problems():
     x = torch.tensor([[0.3, -1.0, 0.2], [-1.0, 0.4, 2.0]], dtype=torch.float64)
     p = AveragePrecision(clients=2, samples=6, dim=3, positives=0.34, saturation=0.3, margin=1.1)
-    rows, labels = p._data
+    rows, labels = p.data
     found = p.predict(x)
     assert torch.allclose(found.scores[..., 0], 0.3 * torch.tanh(torch.einsum("ksd,rd->rks", rows, x) / 0.3))
     assert found.labels.tolist() == labels.tolist() == [[1, 1, 0, 0, 0, 0]] * 2
     q = InvariantLogistic(clients=2, points=5, dim=3, shift=0.5)
-    found, (a, b) = q.predict(x), q._data
+    found, (a, b) = q.predict(x), q.data
     assert torch.allclose(found.scores[..., 0], torch.einsum("ksd,rd->rks", a, x))
     assert torch.equal(found.labels, (b > 0).long()) and p.inner_dim == q.inner_dim == 2
     for each in (p, q):
@@ -502,10 +502,10 @@ def test_where_runs_start():
     fair = FairClassifier(clients=2, samples=6, dim=4, start=1.7)
     ranked = AveragePrecision(clients=2, samples=6, dim=3, positives=0.34, start=1.7)
     turned = InvariantLogistic(clients=2, points=5, dim=3, shift=0.5, start=1.7)
-    rows, labels = (each.flatten(0, 1) for each in ranked._data)
-    a, b = turned._data
+    rows, labels = (each.flatten(0, 1) for each in ranked.data)
+    a, b = turned.data
     against = {
-        fair: -fair._data.features.mean((0, 1)),
+        fair: -fair.data.features.mean((0, 1)),
         ranked: rows[labels == 0].mean(0) - rows[labels == 1].mean(0),
         turned: -(a * b.unsqueeze(-1)).mean((0, 1)),
         RobustLoss(dim=3, start=1.7): torch.tensor([-1.0, 0.0, 0.0], dtype=torch.float64),
@@ -589,7 +589,7 @@ def test_a_convex_minimum_is_bounded_from_below_in_exact_arithmetic():
 def test_the_gap_of_logistic_losses_by_newton_in_numpy():
     """With a ridge F >= F(x) - |grad F(x)|^2 / (2 ridge); without, the mean entropy of p with sum p_i m_i = 0."""
     p = FederatedLogistic(clients=3, samples=7, dim=4, shift=0.7, seed=2, start=2.5, ridge=0.3)
-    rows = p._data.features.flatten(0, 1).numpy()
+    rows = p.data.features.flatten(0, 1).numpy()
 
     def value(x, ridge):
         return np.log1p(np.exp(-rows @ x)).mean() + ridge / 2 * x @ x
@@ -605,10 +605,10 @@ def test_the_gap_of_logistic_losses_by_newton_in_numpy():
 
     start = value(p.initial_point.numpy(), 0.3)
     assert float(p.certificates["objective_gap"].value) == pytest.approx(start - value(newton(0.3), 0.3), rel=1e-9)
-    np.testing.assert_allclose(_minimiser(p._data.features.flatten(0, 1), 0.3).numpy(), newton(0.3), rtol=1e-8)
+    np.testing.assert_allclose(_minimiser(p.data.features.flatten(0, 1), 0.3).numpy(), newton(0.3), rtol=1e-8)
     away = torch.tensor([0.3, -0.2, 0.1, 0.4], dtype=torch.float64)
     plain = FederatedLogistic(clients=3, samples=7, dim=4, shift=0.7, seed=2, noise=1.5)
-    features = plain._data.features.flatten(0, 1)
+    features = plain.data.features.flatten(0, 1)
     best = _minimiser(features, 0.0)
     least = float(torch.log1p(torch.exp(-(features @ best))).mean())
     assert _dual_bound(features, best) == pytest.approx(least, rel=1e-10) and _dual_bound(features, best) < least

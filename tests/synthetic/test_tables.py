@@ -60,7 +60,7 @@ def test_dealing_refuses(arguments, complaint):
 
 def test_imbalance_reaches_the_problem():
     instance = RobustLoss(table="breast_cancer", loss="logistic", M=2.0, positives=0.125, clients=3, samples=8, dim=5)
-    signs = instance._data.features[:, :, -1].sign()  # the constant feature times the label
+    signs = instance.data.features[:, :, -1].sign()  # the constant feature times the label
     assert torch.equal((signs > 0).sum(1), torch.ones(3))
 
 
