@@ -88,6 +88,7 @@ class AgnosticMAML(AbstractNoisy, AbstractLocalComposite):
 
     @property
     def bowl(self) -> RippledBowl:
+        """The losses."""
         return self._tasks.bowl
 
     @cached_property

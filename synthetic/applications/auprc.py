@@ -5,7 +5,7 @@
 
 xi+ runs over the positive rows of client n and xi' over all of them. The paper leaves the score h open and its f is not
 bounded: with saturated scores and a margin s > 2 r all values of l lie in [(s - 2r)^2, (s + 2r)^2], where f is smooth.
-There f is the paper's; outside the range of g it is continued by a bounded smooth function (see `_RatioContinued`), which
+There f is the paper's; outside the range of g it is continued by a bounded smooth function (see `RatioContinued`), which
 no mean of samples ever reaches.
 
 Source: Wu et al., Federated conditional stochastic optimization, section 5.3, equation (6).
@@ -31,7 +31,7 @@ from ..parts.whole_certificates import cap_certificate, gap_above
 
 
 @dataclass(frozen=True)
-class _RatioContinued:
+class RatioContinued:
     """-a(u_1) b(u_2), where a(u) = u on [0, H] and b(u) = 1/u on [L, infinity).
 
     Beyond [0, H] the slope of a falls linearly from 1 to 0 over a length H; below L that of b does so over L/2. Hence
@@ -125,8 +125,8 @@ class AveragePrecision(AbstractConditional):
         return int(self.data[1][0].sum())
 
     @cached_property
-    def _outer(self) -> _RatioContinued:
-        return _RatioContinued((self.margin - 2 * self.saturation) ** 2, (self.margin + 2 * self.saturation) ** 2)
+    def _outer(self) -> RatioContinued:
+        return RatioContinued((self.margin - 2 * self.saturation) ** 2, (self.margin + 2 * self.saturation) ** 2)
 
     @cached_property
     def initial_point(self) -> Tensor:

@@ -72,21 +72,22 @@ class FairClassifier(AbstractOfMargins, AbstractSharedComposite):
         require_positive(self, "rho", "width")
         if self.groups < 2:
             raise ValueError(f"groups must be at least 2, got {self.groups}")
-        _ = self._weights, self._loss  # the data and the loss check their own parameters
+        _ = self._weights, self.loss_function  # the data and the loss check their own parameters
 
     @cached_property
-    def _dealt(self) -> tuple[Tensor, Tensor, Tensor]:
+    def dealt(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Features, labels +-1, and the column that says who is in which group."""
         return deal(self.table, self.clients, self.samples, self.dim, self.positives, self.shift, self.seed)
 
     @cached_property
     def data(self) -> LinearLosses:
-        features, labels, _ = self._dealt
+        features, labels, _ = self.dealt
         return LinearLosses((features * labels.unsqueeze(-1)).to(self.device), labels.to(self.device))
 
     @cached_property
     def _weights(self) -> Tensor:
         """w_ki with g(x)_j = mean over k and i of w_kij l_ki(x): `(clients, samples, groups)`."""
-        _, labels, held_out = self._dealt
+        _, labels, held_out = self.dealt
         positive = (labels > 0).to(torch.float64)
         cuts = torch.quantile(held_out, torch.linspace(0, 1, self.groups + 1, dtype=torch.float64)[1:-1])
         members = torch.nn.functional.one_hot(torch.bucketize(held_out, cuts), self.groups) * positive.unsqueeze(-1)
@@ -97,7 +98,8 @@ class FairClassifier(AbstractOfMargins, AbstractSharedComposite):
         return (share * positive.numel()).to(self.device)
 
     @cached_property
-    def _loss(self) -> OfLoss:
+    def loss_function(self) -> OfLoss:
+        """Of a margin."""
         return identity_of(chosen_loss(self.loss, self.M))
 
     @cached_property
@@ -112,14 +114,14 @@ class FairClassifier(AbstractOfMargins, AbstractSharedComposite):
 
     def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
         index = index_of(sample)
-        losses = self._loss.value(self.data.margins(x, index)[0])
+        losses = self.loss_function.value(self.data.margins(x, index)[0])
         return combination(losses, self.data.picked(self._weights, index))
 
     def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
         index = index_of(sample)
         margins, rows = self.data.margins(x, index)
         pull = (self.data.picked(self._weights, index) * v.unsqueeze(2)).sum(-1)
-        return combination(pull * self._loss.slope(margins), rows)
+        return combination(pull * self.loss_function.slope(margins), rows)
 
     def outer(self, y: Tensor) -> Tensor:
         return self._penalty.value(y)
@@ -128,17 +130,17 @@ class FairClassifier(AbstractOfMargins, AbstractSharedComposite):
         return self._penalty.gradient(y)
 
     def extra(self, x: Tensor) -> Tensor:
-        return self.data.average(self._loss, x)
+        return self.data.average(self.loss_function, x)
 
     def extra_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return self.data.average_gradient(self._loss, x, index_of(sample))
+        return self.data.average_gradient(self.loss_function, x, index_of(sample))
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
         return by_quantity(
             (
                 *self._inner_certificates(),
-                *extra_certificates(self._loss, self.data.spectrum),
+                *extra_certificates(self.loss_function, self.data.spectrum),
                 *self._outer_certificates(),
                 *self._whole_certificates(),
             )
@@ -154,7 +156,7 @@ class FairClassifier(AbstractOfMargins, AbstractSharedComposite):
         return spectral, frobenius, rounded_up(float(lengths.max())), lengths
 
     def _inner_certificates(self) -> Iterator[Certificate]:
-        lipschitz, size, high = self._loss.lipschitz, self.data.spectrum, self._loss.range[1]
+        lipschitz, size, high = self.loss_function.lipschitz, self.data.spectrum, self.loss_function.range[1]
         spectral, frobenius, longest, lengths = self._sizes
         product = "J_k = W^T diag(l'_i) A / n has norm at most sup |l'| ||W|| ||A|| / n"
         steepest = max(w * a for w, a in zip(spectral, size.per_client, strict=True))
@@ -166,7 +168,7 @@ class FairClassifier(AbstractOfMargins, AbstractSharedComposite):
         )
         yield upper(
             "inner_smoothness",
-            self._loss.smoothness * longest * size.largest**2,
+            self.loss_function.smoothness * longest * size.largest**2,
             f"{MEAN_MAP}, with |w_i| times differences of slopes as c_i.",
         )
         pairs = (lengths * torch.linalg.vector_norm(self.data.features, dim=-1)) ** 2
@@ -206,9 +208,9 @@ class FairClassifier(AbstractOfMargins, AbstractSharedComposite):
         return torch.full((self.groups,), length / math.sqrt(self.groups), dtype=torch.float64)
 
     def _whole_certificates(self) -> Iterator[Certificate]:
-        lipschitz, size = self._loss.lipschitz, self.data.spectrum
+        lipschitz, size = self.loss_function.lipschitz, self.data.spectrum
         nonnegative = "The mean loss is at least the smallest one and the penalty at least 0."
-        yield gap_above(self, self._loss.range[0], nonnegative)
+        yield gap_above(self, self.loss_function.range[0], nonnegative)
         weights = rounded_up(float(torch.linalg.matrix_norm(self._weights.flatten(0, 1), ord=2)))
         steepest = lipschitz * size.pooled * weights / math.sqrt(self.clients * self.samples)
         cap = lipschitz * size.pooled + self.rho * steepest

@@ -117,14 +117,14 @@ class FederatedLogistic(AbstractOfMargins, AbstractFederated):
 
     def _gap(self) -> Certificate:
         rows = self.data.features.flatten(0, 1)
-        best = _minimiser(rows, self.ridge)
+        best = minimiser_of(rows, self.ridge)
         start, least = self.objective(torch.stack([self.initial_point, best])).tolist()
         if self.ridge > 0:
             below = float(self.gradient(best.unsqueeze(0)).square().sum()) / (2 * self.ridge)
             infimum, argument = least - below, "F is ridge-strongly convex: F >= F(x) - |grad F(x)|^2 / (2 ridge)."
         else:
             infimum, argument = (
-                _dual_bound(rows, best),
+                dual_bound(rows, best),
                 ("log(1 + exp(-t)) >= H(p) - p t for p in [0, 1]; with sum p_i m_i = 0 the mean of H(p_i) is below F."),
             )
         gap = rounded_up(start - infimum)
@@ -144,7 +144,7 @@ def _top(rows: Tensor) -> Tensor:
     return torch.linalg.svd(rows, full_matrices=False).Vh[0]
 
 
-def _minimiser(rows: Tensor, ridge: float) -> Tensor:
+def minimiser_of(rows: Tensor, ridge: float) -> Tensor:
     """Where F is least, by damped Newton steps; as far as they go where F has no minimum. `(dim,)`."""
     x = rows.new_zeros(rows.shape[-1])
     eye = torch.eye(len(x), dtype=rows.dtype, device=rows.device)
@@ -163,7 +163,7 @@ def _minimiser(rows: Tensor, ridge: float) -> Tensor:
     return x
 
 
-def _dual_bound(rows: Tensor, x: Tensor) -> float:
+def dual_bound(rows: Tensor, x: Tensor) -> float:
     """A lower bound of mean_i log(1 + exp(-m_i.x)) over all x: the mean entropy of weights p in [0, 1] with sum p_i m_i = 0.
 
     At the minimum p_i = sigmoid(-m_i.x) is such; elsewhere it is moved to the nearest one. Without one in [0, 1]: 0.

@@ -44,7 +44,7 @@ class Tally(InnerSample):
     share: Tensor
 
 
-def _folded(v: Tensor, outer: OuterSample) -> Tensor:
+def folded(v: Tensor, outer: OuterSample) -> Tensor:
     """`(runs, ...)` as `(grid, seeds, ...)`: all grid points of a seed have one sample, so it is looked up once."""
     seeds, runs = outer.outcome.shape[0], v.shape[0]
     return v.view(runs // seeds, seeds, *v.shape[1:]) if runs % seeds == 0 else v.unsqueeze(0)
@@ -119,7 +119,7 @@ class InvariantLogistic(AbstractConditional):
         return self.data[1].flatten().index_select(0, self._rows(outer)).view(1, *outer.outcome.shape)
 
     @property
-    def _shake(self) -> float:
+    def shake(self) -> float:
         """The length of eta - a, which lies along an axis."""
         return math.sqrt(self.dim) * self.sigma_2
 
@@ -127,14 +127,14 @@ class InvariantLogistic(AbstractConditional):
         """Of eta, or of b eta: as tanh is odd the label may go into the sample, which all grid points of a seed share."""
         rows = self._rows(outer)
         a, turn = (table.index_select(0, rows).view(1, *outer.outcome.shape, -1) for table in self._tables[labelled])
-        x = _folded(x, outer).unsqueeze(3)
+        x = folded(x, outer).unsqueeze(3)
         if inner is None:
             return Counted.of(x, a, self._push, (self._one / (2 * self.dim),) * 2, self.saturation)
         if isinstance(inner, Tally):
-            (up, down), is_turned = _folded(inner.share, outer).split(self.dim, -1), turn > 0
+            (up, down), is_turned = folded(inner.share, outer).split(self.dim, -1), turn > 0
             shares = torch.where(is_turned, down, up), torch.where(is_turned, up, down)
             return Counted.of(x, a, self._push, shares, self.saturation)
-        drawn = _folded(inner.eta, outer) + turn
+        drawn = folded(inner.eta, outer) + turn
         if drawn.shape[-1] == 1:
             step = self._turning_steps.index_select(0, drawn.flatten()).view(*drawn.shape[:-1], -1)
             return OneDraw.of(x, a + step, self.saturation)
@@ -150,18 +150,18 @@ class InvariantLogistic(AbstractConditional):
     @property
     def _push(self) -> float:
         """The length of 2 (eta - a) / r."""
-        return self._shake * (2 / self.saturation)
+        return self.shake * (2 / self.saturation)
 
     @cached_property
-    def _steps(self) -> Tensor:
+    def steps(self) -> Tensor:
         """The values of eta - a, `(2 dim, dim)`: + shake along every axis, then - shake."""
-        axes = self._shake * torch.eye(self.dim, dtype=torch.float64, device=self.device)
+        axes = self.shake * torch.eye(self.dim, dtype=torch.float64, device=self.device)
         return torch.cat([axes, -axes])
 
     @cached_property
     def _turning_steps(self) -> Tensor:
         """2 (eta - a) / r, and the first half once more, so that a turned outcome is found as well."""
-        return torch.cat([self._steps, self._steps[: self.dim]]) * (2 / self.saturation)
+        return torch.cat([self.steps, self.steps[: self.dim]]) * (2 / self.saturation)
 
     @cached_property
     def _turning_pushes(self) -> Tensor:
@@ -186,22 +186,22 @@ class InvariantLogistic(AbstractConditional):
 
     def inner_vjp(self, x: Tensor, v: Tensor, outer: OuterSample, inner: InnerSample | None = None) -> Tensor:
         margins = self._margins(x, outer, inner, labelled=False)
-        penalty = _folded(self._penalty_slope(x).unsqueeze(2) * v[..., 1:], outer)
-        return margins.pull(_folded(v[..., :1], outer), penalty).flatten(0, 1)
+        penalty = folded(self._penalty_slope(x).unsqueeze(2) * v[..., 1:], outer)
+        return margins.pull(folded(v[..., :1], outer), penalty).flatten(0, 1)
 
     def sample_gradient(self, x: Tensor, outer: OuterSample, inner: InnerSample | None = None) -> Tensor:
         """In one go, without the value of the regulariser, whose slope in f is 1: about half the time of its parts."""
         margins = self._margins(x, outer, inner, labelled=True)
-        penalty = _folded(self._penalty_slope(x).unsqueeze(2), outer)
+        penalty = folded(self._penalty_slope(x).unsqueeze(2), outer)
         return margins.pull(below(margins.mean), penalty, sign=-1.0).flatten(0, 1)
 
     def outer_value(self, y: Tensor, outer: OuterSample) -> Tensor:
-        return softplus(-self._labels(outer) * _folded(y[..., 0], outer)).flatten(0, 1) + y[..., 1]
+        return softplus(-self._labels(outer) * folded(y[..., 0], outer)).flatten(0, 1) + y[..., 1]
 
     def outer_gradient(self, y: Tensor, outer: OuterSample) -> Tensor:
         """The slope of softplus(-b margin) in the margin is -b / (1 + exp(b margin)); that in the regulariser is 1."""
         label = self._labels(outer)
-        slope = -label * below(label * _folded(y[..., 0], outer))
+        slope = -label * below(label * folded(y[..., 0], outer))
         return pad(slope.flatten(0, 1).unsqueeze(-1), (0, 1), value=1.0)
 
     def predict(self, x: Tensor, split: str = "train") -> Predictions:
@@ -249,7 +249,7 @@ class InvariantLogistic(AbstractConditional):
     def _sizes(self) -> tuple[float, float, float]:
         """max |eta|, root of max E|eta|^2 given a, and the supremum of the slope of the regulariser."""
         longest = float(torch.linalg.vector_norm(self.data[0], dim=-1).max())
-        shake = self._shake
+        shake = self.shake
         slope = self.reg * math.sqrt(self.dim * self.gamma) * _REGULARISER_SLOPE
         return (longest + shake) * _UP, math.hypot(longest, shake) * _UP, slope * _UP
 

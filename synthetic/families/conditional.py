@@ -88,6 +88,7 @@ class Conditional(AbstractConditional):
 
     @cached_property
     def inner_map(self) -> RippledMap:
+        """The g_k."""
         lipschitz = lipschitz_of_mean_square(self.L_g, self.jacobian_noise, self.Delta, self.inner_dim)
         smoothness = self.S_g - self.jacobian_noise * self._noise_wavenumber
         return RippledMap(

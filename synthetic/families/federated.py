@@ -221,18 +221,19 @@ class FederatedQuadratic(AbstractSeparable):
 
     @property
     def _growth(self) -> float:
-        return float(self._curvatures.min())
+        return float(self.curvatures.min())
 
     @cached_property
-    def _curvatures(self) -> Tensor:
+    def curvatures(self) -> Tensor:
+        """lambda_j, `(dim,)`."""
         steps = torch.arange(self.dim, dtype=torch.float64) / max(self.dim - 1, 1)
         return (self.L + (self.mu - self.L) * steps).to(self.device)
 
     def _value(self, x: Tensor) -> Tensor:
-        return 0.5 * self._curvatures * x * x
+        return 0.5 * self.curvatures * x * x
 
     def _slope(self, x: Tensor) -> Tensor:
-        return self._curvatures * x
+        return self.curvatures * x
 
     def _shape_certificates(self) -> Iterator[Certificate]:
         yield from self._smoothness(1.0, "The largest curvature, that of the first coordinate.")
@@ -319,23 +320,24 @@ class FederatedSines(AbstractSeparable):
 
     def _check_shape(self) -> None:
         require_exceeds(self, "G", "Delta")
-        if self._wave.wavenumber > LARGEST_WAVENUMBER:
+        if self.wave.wavenumber > LARGEST_WAVENUMBER:
             raise ValueError(
-                f"L={self.L} is too large for G={self.G}: wavenumber {self._wave.wavenumber} exceeds "
+                f"L={self.L} is too large for G={self.G}: wavenumber {self.wave.wavenumber} exceeds "
                 f"{LARGEST_WAVENUMBER}"
             )
 
     @cached_property
-    def _wave(self) -> Cosine:
+    def wave(self) -> Cosine:
+        """h."""
         steepest = (self.G - self.Delta) / math.sqrt(self.dim)
         return Cosine(steepest, self.L / steepest)
 
     def _value(self, x: Tensor) -> Tensor:
-        return self._wave.value(x)
+        return self.wave.value(x)
 
     def _slope(self, x: Tensor) -> Tensor:
-        return self._wave.slope(x)
+        return self.wave.slope(x)
 
     def _shape_certificates(self) -> Iterator[Certificate]:
-        yield from self._smoothness(_HALF_ANGLE / self._wave.wavenumber, "The curvature is L cos(q t), largest at 0.")
-        yield from self._bounded(self.G, math.pi / 2 / self._wave.wavenumber)
+        yield from self._smoothness(_HALF_ANGLE / self.wave.wavenumber, "The curvature is L cos(q t), largest at 0.")
+        yield from self._bounded(self.G, math.pi / 2 / self.wave.wavenumber)

@@ -74,6 +74,7 @@ class LocalComposite(AbstractLocalComposite):
 
     @cached_property
     def inner_map(self) -> RippledMap:
+        """The g_k."""
         lipschitz = lipschitz_of_mean_square(self.C_g, self.sigma_g, self.Delta_g, self.inner_dim)
         wavenumber = wavenumber_of(self.sigma_g, self.delta_g)
         return RippledMap(

@@ -90,6 +90,7 @@ class SharedComposite(AbstractSharedComposite):
 
     @cached_property
     def inner_map(self) -> RippledMap:
+        """The g_k."""
         lipschitz = math.sqrt((self.B_g - self.sigma_g) * (self.B_g + self.sigma_g))
         return RippledMap(
             self.clients,
@@ -105,6 +106,7 @@ class SharedComposite(AbstractSharedComposite):
 
     @cached_property
     def bowl(self) -> RippledBowl | None:
+        """The h_k; None where h = 0."""
         if self.B_h == 0:
             return None
         return RippledBowl(self.clients, self.dim, self.B_h, self.L_h, self.sigma_h, self.Delta_h, device=self.device)

@@ -80,7 +80,7 @@ class FlatModel:
         return not isinstance(self.loss, classes) and self.loss not in (functional.cross_entropy, functional.nll_loss)
 
     @cached_property
-    def _at_once(self) -> Loss | None:
+    def at_once(self) -> Loss | None:
         """The losses of a batch in one call, where torch's own function has them: half the time of one by one."""
         function: Any = self.loss
         unweighted = getattr(function, "weight", None) is None
@@ -125,8 +125,8 @@ class FlatModel:
 
     def losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """The loss of every output of the module, `(batch,)`."""
-        if self._at_once is not None and not (self._broadcasts and outputs.shape != targets.shape):
-            return self._at_once(outputs, targets).view(len(outputs), -1).mean(-1)
+        if self.at_once is not None and not (self._broadcasts and outputs.shape != targets.shape):
+            return self.at_once(outputs, targets).view(len(outputs), -1).mean(-1)
         return vmap(lambda o, y: self.loss(o.unsqueeze(0), y.unsqueeze(0)))(outputs, targets)
 
     def check(self, inputs: Tensor, targets: Tensor | None) -> None:

@@ -94,20 +94,21 @@ class AbstractMarginProblem(AbstractOfMargins, AbstractComposite):
 
     @property
     @abstractmethod
-    def _inner(self) -> OfLoss:
+    def inner_function(self) -> OfLoss:
         """u of the loss."""
 
     def _check_parameters(self) -> None:
         if self.inner_dim != 1:
             raise ValueError(f"inner_dim is 1, got {self.inner_dim}")
-        _ = self.data, self._inner  # the data and the loss check their own parameters
+        _ = self.data, self.inner_function  # the data and the loss check their own parameters
 
     @cached_property
-    def _loss(self) -> ScalarLoss:
+    def loss_function(self) -> ScalarLoss:
+        """Of a margin."""
         return chosen_loss(self.loss, self.M)
 
     def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return self.data.average(self._inner, x, index_of(sample)).unsqueeze(-1)
+        return self.data.average(self.inner_function, x, index_of(sample)).unsqueeze(-1)
 
     def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return self.data.average_gradient(self._inner, x, index_of(sample)) * v
+        return self.data.average_gradient(self.inner_function, x, index_of(sample)) * v

@@ -161,7 +161,7 @@ def fair(p):
     slope, curvature, smallest, largest = suprema(loss_of(p))
     features = p.data.features
     own, pooled, _, _ = sizes(features)
-    features, (_, labels, held_out) = features.numpy(), p._dealt
+    features, (_, labels, held_out) = features.numpy(), p.dealt
     positive, n = labels.numpy() > 0, p.samples
     edges = np.quantile(held_out.numpy(), np.arange(1, p.groups) / p.groups)
     group = np.searchsorted(edges, held_out.numpy(), side="left")
@@ -510,6 +510,7 @@ def whole_of(p):
         exact = p.Delta_g == p.spread == 0
         smooth, cap = steepest**2 * p.L_f + B * p.L_g, B * (steepest - p.Delta_g + p.Delta_g * paired)
         rest = {
+            "outer_smoothness": p.L_f, "inner_smoothness": p.L_g, "inner_jacobian_heterogeneity": p.Delta_g,
             "composite_noise": max(p.sigma_f, p.sigma_g, p.delta_g), "outer_lipschitz": B, "outer_mean_square_lipschitz": p.C_f,
             "outer_gradient_noise": p.sigma_f, "outer_sample_lipschitz": B + p.sigma_f, "inner_jacobian_mean_square": p.C_g,
             "inner_sample_lipschitz": steepest + p.sigma_g, "inner_value_noise": p.delta_g, "inner_jacobian_noise": p.sigma_g,

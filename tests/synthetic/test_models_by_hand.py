@@ -307,7 +307,7 @@ def test_losses_in_one_call_are_those_one_by_one():
     ]
     for loss_, targets, at_once in cases:
         model = FlatModel(nn.Linear(3, 3, bias=False).double(), loss_)
-        assert (model._at_once is not None) is at_once
+        assert (model.at_once is not None) is at_once
         eye = torch.eye(3, dtype=torch.float64).flatten()
         wanted = torch.stack([loss_(outputs[i : i + 1], targets[i : i + 1]) for i in range(4)])
         same(model.examples(eye, outputs, targets), wanted)
@@ -352,7 +352,7 @@ def precision():
 def test_average_precision_of_a_model_at_a_sample():
     problem = precision()
     positives = [[1, 2], [0, 4], [1, 3]]
-    assert problem._positives.tolist() == positives
+    assert problem.positives.tolist() == positives
     outer = OuterSample(torch.tensor([[[1], [0], [1]]]))
     inner = InnerSample(torch.tensor([[[[0, 2]], [[3, 4]], [[0, 1]]]]))
     v = torch.tensor([[[[2.0, -1.0]]] * 3], dtype=torch.float64)
