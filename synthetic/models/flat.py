@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, grad, grad_and_value, vmap
+from torch.func import functional_call, grad, vmap
 from torch.nn import functional
 
 from ...errors import InputError
@@ -188,11 +188,6 @@ class FlatModel:
     def gradient(self, x: Tensor, data: tuple[Tensor, ...]) -> Tensor:
         """`(runs, clients, dim)`."""
         return self.lanes(grad(self.mean_loss), x, data=data)
-
-    def value_and_gradient(self, x: Tensor, data: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
-        """`(runs, clients)` and `(runs, clients, dim)`."""
-        slope, value = self.lanes(grad_and_value(self.mean_loss), x, data=data)
-        return value, slope
 
     def hvp(self, x: Tensor, v: Tensor, data: tuple[Tensor, ...]) -> Tensor:
         """Hessian times v, `(runs, clients, dim)`."""

@@ -83,10 +83,6 @@ def test_local_losses_with_and_without_a_sample(rows, sample):
         same(problem.local_gradient(X, sample), per_client(lambda k, x: grad(loss(k, rows), x)))
         wanted = per_client(lambda k, x: torch.autograd.functional.hessian(loss(k, rows), x) @ V[0, k])
         same(problem.local_hvp(X, V, sample), wanted)
-    parts = made().parts
-    value, slope = parts.flat.value_and_gradient(X, parts.train.rows(rows))
-    same(value, per_client(lambda k, x: loss(k, rows)(x)))
-    same(slope, per_client(lambda k, x: grad(loss(k, rows), x)))
 
 
 @pytest.mark.parametrize(("rows", "sample"), [(None, None), (FIRST, RowSample(FIRST))])
