@@ -51,7 +51,7 @@ def steps_of_eta() -> Tensor:
 
 def plain_loop(alpha: float, m: int, steps: int, noise: Noise | None = None) -> Tensor:
     """One run: the clients' models, (clients, dim)."""
-    a, b = PROBLEM._data
+    a, b = PROBLEM.data
     shakes, p = steps_of_eta(), PROBLEM
     x = [p.initial_point.clone() for _ in range(CLIENTS)]
     for t in range(steps):
@@ -78,7 +78,7 @@ def jax_runner(m: int) -> tuple[Callable[..., Any], Callable[..., Any], Callable
     import jax.numpy as jnp
 
     jax.config.update("jax_enable_x64", True)
-    a, b = (jnp.asarray(v.numpy()) for v in PROBLEM._data)
+    a, b = (jnp.asarray(v.numpy()) for v in PROBLEM.data)
     shakes, p = jnp.asarray(steps_of_eta().numpy()), PROBLEM
     start = jnp.broadcast_to(jnp.asarray(p.initial_point.numpy()), (CLIENTS, DIM))
 

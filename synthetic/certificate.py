@@ -74,6 +74,24 @@ class Certificate:
             )
 
 
+def upper(quantity: str, value: Fraction | float, argument: str, domain: str = EVERYWHERE) -> Certificate:
+    """What is proved, and perhaps loose."""
+    return Certificate(quantity, value, "upper", argument, domain)
+
+
+def exact(
+    quantity: str,
+    value: Fraction | float,
+    argument: str,
+    points: tuple[tuple[float, ...], ...] = (),
+    attains: float | None = None,
+    domain: str = EVERYWHERE,
+) -> Certificate:
+    """The supremum, of which `points` attain the share `attains`, all of it by default; 0 needs none."""
+    witness = 1.0 if attains is None and points else attains
+    return Certificate(quantity, value, "exact", argument, domain, witness, points)
+
+
 def by_quantity(certificates: Iterable[Certificate]) -> dict[str, Certificate]:
     """Certificates under the names of what they certify, as a problem declares them."""
     return {certificate.quantity: certificate for certificate in certificates}

@@ -20,7 +20,10 @@ NO_ROOM = {"tests", "docs", "benchmarks", "examples", "build", "site"}
 ROOMS = {
     "bounds": {"bounds", "algorithms.declared"},
     "algorithms": {"algorithms"},
-    "synthetic": {"synthetic", *(f"bounds.language.{name}" for name in ("quantities", "quantity", "properties"))},
+    "synthetic": {
+        "synthetic",
+        *(f"bounds.language.{name}" for name in ("quantities", "quantity", "properties", "bounding")),
+    },
     "validation": {"validation", "bounds", "algorithms", "synthetic"},
     "cli": {"cli", "bounds", "algorithms", "synthetic", "validation"},
 }

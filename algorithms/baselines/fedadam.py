@@ -13,11 +13,11 @@ import torch
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, average, blend, choice, descend, is_due
-from ..engine.oracles import PLAIN_ORACLES
-from ..engine.participation import at_round_start, fraction, participants
+from ..engine.method import Scalar, Start, State, average, blend, choice
+from ..engine.oracles import PLAIN_ORACLES, ROUND_COSTS
+from ..engine.participation import participants
 from ..engine.schedule import Schedule, at
-from .plain import plain_gradient
+from .rounds import InRounds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class FedAdamState(State):
 
 
 @dataclass(frozen=True, eq=False)
-class FedAdam(Method):
+class FedAdam(InRounds):
     """With D = mean_i x_i - x of a round: u <- beta_1 u + (1 - beta_1) D, v by `variant`, x <- x + eta_g u / (sqrt(v) + epsilon).
 
     Args:
@@ -47,12 +47,7 @@ class FedAdam(Method):
     name: ClassVar[str] = "fedadam"
     kinds: ClassVar[tuple[str, ...]] = ("federated",)
     needs: ClassVar[tuple[str, ...]] = PLAIN_ORACLES["federated"]
-    costs: ClassVar[Mapping[str, str]] = {
-        "iterations": "T",
-        "rounds": "T/tau",
-        "samples": "b*T",
-        "model_messages": "T/tau",
-    }
+    costs: ClassVar[Mapping[str, str]] = ROUND_COSTS
     quantities: ClassVar[Mapping[str, str]] = {
         "beta_1": "momentum",
         "beta_2": "momentum",
@@ -76,13 +71,7 @@ class FedAdam(Method):
         second = zero + self.epsilon * self.epsilon
         return FedAdamState(x=x, active=participants(draws, self.m), origin=x, first=zero, second=second)
 
-    def local_step(self, problem: Any, state: FedAdamState, draws: Draws, t: int) -> FedAdamState:
-        state = at_round_start(state, draws, t, self.tau, self.m)
-        return replace(state, x=descend(state.x, at(self.eta, t), plain_gradient(problem, state.x, draws, self.b)))
-
-    def communicate(self, problem: Any, state: FedAdamState, t: int) -> FedAdamState:
-        if not is_due(t, self.tau):
-            return state
+    def after_round(self, problem: Any, state: FedAdamState, t: int) -> FedAdamState:
         change = average(state.x, state.active) - state.origin
         first = blend(change, state.first, self.beta_1)
         second = self._second(state.second, change.square())
@@ -95,7 +84,3 @@ class FedAdam(Method):
         if self.variant == "yogi":
             return v - (1 - self.beta_2) * squared * torch.sign(v - squared)
         return v + squared
-
-    def messages(self, problem: Any, T: int) -> Messages:
-        rounds = T // self.tau
-        return Messages(rounds, rounds * problem.dim * fraction(problem, self.m))

@@ -13,10 +13,11 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, average, descend, is_due
-from ..engine.oracles import PLAIN_ORACLES
-from ..engine.participation import at_round_start, fraction, participants
+from ..engine.method import Scalar, Start, State, average, descend
+from ..engine.oracles import PLAIN_ORACLES, TWO_MESSAGE_COSTS
+from ..engine.participation import participants
 from ..engine.schedule import Schedule, at
+from .rounds import InRounds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +39,7 @@ class FedGLOMOState(State):
 
 
 @dataclass(frozen=True, eq=False)
-class FedGLOMO(Method):
+class FedGLOMO(InRounds):
     """u <- D + (1 - beta)(u - D'), x <- x + u: D and D' are the mean changes of a round from x and, on the same samples, from x before.
 
     Args:
@@ -53,15 +54,11 @@ class FedGLOMO(Method):
     The first u is D. A client sends both of its changes.
     """
 
+    sends: ClassVar[int] = 2
     name: ClassVar[str] = "fedglomo"
     kinds: ClassVar[tuple[str, ...]] = ("federated",)
     needs: ClassVar[tuple[str, ...]] = PLAIN_ORACLES["federated"]
-    costs: ClassVar[Mapping[str, str]] = {
-        "iterations": "T",
-        "rounds": "T/tau",
-        "samples": "b*T",
-        "model_messages": "2*T/tau",
-    }
+    costs: ClassVar[Mapping[str, str]] = TWO_MESSAGE_COSTS
     quantities: ClassVar[Mapping[str, str]] = {
         "beta": "momentum",
         "a": "momentum",
@@ -83,7 +80,7 @@ class FedGLOMO(Method):
         )  # d, twin_d and u: replaced in the first round
 
     def local_step(self, problem: Any, state: FedGLOMOState, draws: Draws, t: int) -> FedGLOMOState:
-        state = at_round_start(state, draws, t, self.tau, self.m)
+        state = self.begun(state, draws, t)
         sample = problem.sample(draws, self.b)
 
         def moved(x: Tensor, previous: Tensor, d: Tensor) -> tuple[Tensor, Tensor]:
@@ -96,16 +93,10 @@ class FedGLOMO(Method):
         twin, twin_d = moved(state.twin, state.twin_previous, state.twin_d)
         return replace(state, x=x, previous=state.x, d=d, twin=twin, twin_previous=state.twin, twin_d=twin_d)
 
-    def communicate(self, problem: Any, state: FedGLOMOState, t: int) -> FedGLOMOState:
-        if not is_due(t, self.tau):
-            return state
+    def after_round(self, problem: Any, state: FedGLOMOState, t: int) -> FedGLOMOState:
         u = average(state.x, state.active) - state.origin
         if t >= self.tau:
             twin_change = average(state.twin, state.active) - state.older
             u = u + (1 - self.beta) * (state.u - twin_change)
         x = state.origin + u
         return replace(state, x=x, twin=state.origin, origin=x, older=state.origin, u=u)
-
-    def messages(self, problem: Any, T: int) -> Messages:
-        rounds = T // self.tau
-        return Messages(rounds, 2 * rounds * problem.dim * fraction(problem, self.m))

@@ -15,10 +15,11 @@ import torch
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Batches, Messages, Method, Scalar, Start, State, average, descend, is_due
-from ..engine.oracles import PLAIN_ORACLES
+from ..engine.method import Batches, Scalar, Start, State, average, descend
+from ..engine.oracles import PLAIN_ORACLES, ROUND_COSTS
 from ..engine.schedule import Schedule, at
 from .plain import plain_gradient
+from .rounds import InRounds
 
 _NEAR = 1e-9  # how far from 1 the sum of the weights may be: they are typed as decimals
 
@@ -31,7 +32,7 @@ class FedNovaState(State):
 
 
 @dataclass(frozen=True, eq=False)
-class FedNova(Method):
+class FedNova(InRounds):
     """tau_i steps x_i <- x_i - eta g_i, then x <- x + tau_eff sum_i p_i (x_i - x) / tau_i, tau_eff = sum_i p_i tau_i.
 
     Args:
@@ -47,12 +48,7 @@ class FedNova(Method):
     name: ClassVar[str] = "fednova"
     kinds: ClassVar[tuple[str, ...]] = ("federated",)
     needs: ClassVar[tuple[str, ...]] = PLAIN_ORACLES["federated"]
-    costs: ClassVar[Mapping[str, str]] = {
-        "iterations": "T",
-        "rounds": "T/tau",
-        "samples": "b*T",
-        "model_messages": "T/tau",
-    }
+    costs: ClassVar[Mapping[str, str]] = ROUND_COSTS
     quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period"}
 
     eta: Scalar | Schedule
@@ -77,9 +73,7 @@ class FedNova(Method):
         steps_still = [t % self.tau < tau_i for tau_i in self._steps(problem)]
         return replace(state, x=torch.where(_column(steps_still, moved) > 0, moved, state.x))
 
-    def communicate(self, problem: Any, state: FedNovaState, t: int) -> FedNovaState:
-        if not is_due(t, self.tau):
-            return state
+    def after_round(self, problem: Any, state: FedNovaState, t: int) -> FedNovaState:
         steps, clients = self._steps(problem), problem.clients
         per_step = (state.x - state.origin) / _column(steps, state.x)
         if self.weights is None:
@@ -92,10 +86,6 @@ class FedNova(Method):
     def _steps(self, problem: Any) -> tuple[int, ...]:
         steps = self.tau if self.steps is None else self.steps
         return (steps,) * problem.clients if isinstance(steps, int) else steps
-
-    def messages(self, problem: Any, T: int) -> Messages:
-        rounds = T // self.tau
-        return Messages(rounds, rounds * problem.dim)
 
 
 def _column(numbers: Any, like: Tensor) -> Tensor:

@@ -13,11 +13,11 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, average, descend, is_due
-from ..engine.oracles import PLAIN_ORACLES
-from ..engine.participation import at_round_start, fraction, participants
-from ..engine.schedule import Schedule, at
-from .plain import plain_gradient
+from ..engine.method import Scalar, Start, State, average
+from ..engine.oracles import PLAIN_ORACLES, ROUND_COSTS
+from ..engine.participation import participants
+from ..engine.schedule import Schedule
+from .rounds import InRounds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class FedProxState(State):
 
 
 @dataclass(frozen=True, eq=False)
-class FedProx(Method):
+class FedProx(InRounds):
     """tau steps on h_k(w; w^t) = F_k(w) + (mu / 2) |w - w^t|^2 at each client of the round, then the mean.
 
     Args:
@@ -44,12 +44,7 @@ class FedProx(Method):
     name: ClassVar[str] = "fedprox"
     kinds: ClassVar[tuple[str, ...]] = ("federated",)
     needs: ClassVar[tuple[str, ...]] = PLAIN_ORACLES["federated"]
-    costs: ClassVar[Mapping[str, str]] = {
-        "iterations": "T",
-        "rounds": "T/tau",
-        "samples": "b*T",
-        "model_messages": "T/tau",
-    }
+    costs: ClassVar[Mapping[str, str]] = ROUND_COSTS
     quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period", "m": "sampled_clients"}
 
     eta: Scalar | Schedule
@@ -62,17 +57,9 @@ class FedProx(Method):
         x = start.models(problem, draws)
         return FedProxState(x=x, active=participants(draws, self.m), origin=x)
 
-    def local_step(self, problem: Any, state: FedProxState, draws: Draws, t: int) -> FedProxState:
-        state = at_round_start(state, draws, t, self.tau, self.m)
-        direction = plain_gradient(problem, state.x, draws, self.b) + self.mu * (state.x - state.origin)
-        return replace(state, x=descend(state.x, at(self.eta, t), direction))
+    def direction(self, problem: Any, state: FedProxState, draws: Draws) -> Tensor:
+        return super().direction(problem, state, draws) + self.mu * (state.x - state.origin)
 
-    def communicate(self, problem: Any, state: FedProxState, t: int) -> FedProxState:
-        if not is_due(t, self.tau):
-            return state
+    def after_round(self, problem: Any, state: FedProxState, t: int) -> FedProxState:
         x = average(state.x, state.active)
         return replace(state, x=x, origin=x)
-
-    def messages(self, problem: Any, T: int) -> Messages:
-        rounds = T // self.tau
-        return Messages(rounds, rounds * problem.dim * fraction(problem, self.m))

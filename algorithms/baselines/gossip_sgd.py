@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, choice, descend, is_due
-from ..engine.oracles import PLAIN_ORACLES
-from ..engine.schedule import Schedule, at, largest
-from .plain import plain_gradient
+from ..engine.method import Messages, Scalar, Start, State, choice
+from ..engine.oracles import PLAIN_ORACLES, TWO_MESSAGE_COSTS
+from ..engine.schedule import Schedule, largest
+from .rounds import InRounds
 
 Matrix = tuple[tuple[float, ...], ...]
 _NEAR = 1e-9  # how far from 1 the sum of a row or column may be: they are typed as decimals
@@ -41,7 +41,7 @@ TOPOLOGIES = {"ring": ring, "complete": complete}
 
 
 @dataclass(frozen=True, eq=False)
-class GossipSGD(Method):
+class GossipSGD(InRounds):
     """x_i <- sum_j W_ij x_j after every tau steps x_i <- x_i - eta g_i, W doubly stochastic.
 
     Args:
@@ -58,12 +58,7 @@ class GossipSGD(Method):
     name: ClassVar[str] = "gossip_sgd"
     kinds: ClassVar[tuple[str, ...]] = ("federated",)
     needs: ClassVar[tuple[str, ...]] = PLAIN_ORACLES["federated"]
-    costs: ClassVar[Mapping[str, str]] = {
-        "iterations": "T",
-        "rounds": "T/tau",
-        "samples": "b*T",
-        "model_messages": "2*T/tau",
-    }
+    costs: ClassVar[Mapping[str, str]] = TWO_MESSAGE_COSTS
     quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period"}
 
     eta: Scalar | Schedule
@@ -85,12 +80,7 @@ class GossipSGD(Method):
             raise ValueError(f"{self.name}: W must be {wanted}; got {self.W}")
         return State(x=start.models(problem, draws))
 
-    def local_step(self, problem: Any, state: State, draws: Draws, t: int) -> State:
-        return replace(state, x=descend(state.x, at(self.eta, t), plain_gradient(problem, state.x, draws, self.b)))
-
-    def communicate(self, problem: Any, state: State, t: int) -> State:
-        if not is_due(t, self.tau):
-            return state
+    def after_round(self, problem: Any, state: State, t: int) -> State:
         heard = self._heard(problem)
         mixed = sums(state.x, heard)
         return replace(state, x=mixed if self.W else mixed / sum(heard[0]))

@@ -13,11 +13,12 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, average, choice, descend, is_due
-from ..engine.oracles import PLAIN_ORACLES
-from ..engine.participation import at_round_start, fraction, participants
+from ..engine.method import Messages, Scalar, Start, State, average, choice, descend
+from ..engine.oracles import PLAIN_ORACLES, TWO_MESSAGE_COSTS
+from ..engine.participation import fraction, participants
 from ..engine.schedule import Schedule, at
 from .plain import plain_gradient
+from .rounds import InRounds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +29,7 @@ class LocalHeavyBallState(State):
 
 
 @dataclass(frozen=True, eq=False)
-class LocalHeavyBall(Method):
+class LocalHeavyBall(InRounds):
     """v_i <- beta v_i + g_i, x_i <- x_i - eta v_i; after tau steps the clients of the round average what they have.
 
     Args:
@@ -44,12 +45,7 @@ class LocalHeavyBall(Method):
     name: ClassVar[str] = "local_heavy_ball"
     kinds: ClassVar[tuple[str, ...]] = ("federated",)
     needs: ClassVar[tuple[str, ...]] = PLAIN_ORACLES["federated"]
-    costs: ClassVar[Mapping[str, str]] = {
-        "iterations": "T",
-        "rounds": "T/tau",
-        "samples": "b*T",
-        "model_messages": "2*T/tau",
-    }
+    costs: ClassVar[Mapping[str, str]] = TWO_MESSAGE_COSTS
     quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period", "m": "sampled_clients"}
 
     eta: Scalar | Schedule
@@ -64,13 +60,11 @@ class LocalHeavyBall(Method):
         return LocalHeavyBallState(x=x, active=participants(draws, self.m), velocity=x.new_zeros(x.shape))
 
     def local_step(self, problem: Any, state: LocalHeavyBallState, draws: Draws, t: int) -> LocalHeavyBallState:
-        state = at_round_start(state, draws, t, self.tau, self.m)
+        state = self.begun(state, draws, t)
         velocity = self.beta * state.velocity + plain_gradient(problem, state.x, draws, self.b)
         return replace(state, x=descend(state.x, at(self.eta, t), velocity), velocity=velocity)
 
-    def communicate(self, problem: Any, state: LocalHeavyBallState, t: int) -> LocalHeavyBallState:
-        if not is_due(t, self.tau):
-            return state
+    def after_round(self, problem: Any, state: LocalHeavyBallState, t: int) -> LocalHeavyBallState:
         velocity = state.velocity
         if self.momentum == "average":
             velocity = average(velocity, state.active)

@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, average, descend, is_due
-from ..engine.oracles import PLAIN_ORACLES
-from ..engine.participation import at_round_start, fraction, participants
-from ..engine.schedule import Schedule, at, largest
-from .plain import plain_gradient
+from ..engine.method import Scalar, Start, State, average
+from ..engine.oracles import PLAIN_ORACLES, ROUND_COSTS
+from ..engine.participation import participants
+from ..engine.schedule import Schedule, largest
+from .rounds import InRounds
 
 
 @dataclass(frozen=True, eq=False)
-class LocalSGD(Method):
+class LocalSGD(InRounds):
     """Local steps with the gradients of plain losses (see ``plain``), averaged over the clients of the round.
 
     Args:
@@ -36,12 +36,7 @@ class LocalSGD(Method):
     kinds: ClassVar[tuple[str, ...]] = tuple(PLAIN_ORACLES)
     needs: ClassVar[tuple[str, ...]] = ()
     needs_on: ClassVar[Mapping[str, tuple[str, ...]]] = PLAIN_ORACLES
-    costs: ClassVar[Mapping[str, str]] = {
-        "iterations": "T",
-        "rounds": "T/tau",
-        "samples": "b*T",
-        "model_messages": "T/tau",
-    }
+    costs: ClassVar[Mapping[str, str]] = ROUND_COSTS
     quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period", "m": "sampled_clients"}
 
     eta: Scalar | Schedule
@@ -56,13 +51,5 @@ class LocalSGD(Method):
     def init(self, problem: Any, start: Start, draws: Draws) -> State:
         return State(x=start.models(problem, draws), active=participants(draws, self.m))
 
-    def local_step(self, problem: Any, state: State, draws: Draws, t: int) -> State:
-        state = at_round_start(state, draws, t, self.tau, self.m)
-        return replace(state, x=descend(state.x, at(self.eta, t), plain_gradient(problem, state.x, draws, self.b)))
-
-    def communicate(self, problem: Any, state: State, t: int) -> State:
-        return replace(state, x=average(state.x, state.active)) if is_due(t, self.tau) else state
-
-    def messages(self, problem: Any, T: int) -> Messages:
-        rounds = T // self.tau
-        return Messages(rounds, rounds * problem.dim * fraction(problem, self.m))
+    def after_round(self, problem: Any, state: State, t: int) -> State:
+        return replace(state, x=average(state.x, state.active))

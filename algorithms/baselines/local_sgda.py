@@ -13,10 +13,11 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, average, broadcast, descend, is_due
+from ..engine.method import Messages, Scalar, Start, State, average, broadcast, descend
 from ..engine.oracles import MINIMAX_ORACLES
-from ..engine.participation import at_round_start, fraction, participants
+from ..engine.participation import fraction, participants
 from ..engine.schedule import Schedule, at
+from .rounds import InRounds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +28,7 @@ class LocalSGDAState(State):
 
 
 @dataclass(frozen=True, eq=False)
-class LocalSGDA(Method):
+class LocalSGDA(InRounds):
     """x_i <- x_i - eta grad_x f_i, y_i <- P(y_i + eta_y grad_y f_i), both at the old (x_i, y_i) on one sample; averaged every tau steps.
 
     Args:
@@ -65,16 +66,14 @@ class LocalSGDA(Method):
         return LocalSGDAState(x=start.models(problem, draws), y=y, active=participants(draws, self.m))
 
     def local_step(self, problem: Any, state: LocalSGDAState, draws: Draws, t: int) -> LocalSGDAState:
-        state = at_round_start(state, draws, t, self.tau, self.m)
+        state = self.begun(state, draws, t)
         sample = problem.sample(draws, self.b)
         down = problem.descent_gradient(state.x, state.y, sample)
         up = problem.ascent_gradient(state.x, state.y, sample)
         y = problem.projected(state.y + at(self.eta_y, t) * up)
         return replace(state, x=descend(state.x, at(self.eta, t), down), y=y)
 
-    def communicate(self, problem: Any, state: LocalSGDAState, t: int) -> LocalSGDAState:
-        if not is_due(t, self.tau):
-            return state
+    def after_round(self, problem: Any, state: LocalSGDAState, t: int) -> LocalSGDAState:
         return replace(state, x=average(state.x, state.active), y=average(state.y, state.active))
 
     def messages(self, problem: Any, T: int) -> Messages:

@@ -13,9 +13,10 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, average, descend, is_due
-from ..engine.oracles import PLAIN_ORACLES
+from ..engine.method import Scalar, Start, State, average, descend
+from ..engine.oracles import PLAIN_ORACLES, TWO_MESSAGE_COSTS
 from ..engine.schedule import Schedule, at
+from .rounds import InRounds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +28,7 @@ class LocalSTORMState(State):
 
 
 @dataclass(frozen=True, eq=False)
-class LocalSTORM(Method):
+class LocalSTORM(InRounds):
     """d_i <- g_i(x_i) + (1 - a)(d_i - g_i(x_i before)), both on one sample, x_i <- x_i - eta d_i; averaged every tau steps.
 
     Args:
@@ -40,15 +41,11 @@ class LocalSTORM(Method):
     After a round the model before is still the client's own, as the pair that a sample is evaluated at.
     """
 
+    sends: ClassVar[int] = 2
     name: ClassVar[str] = "local_storm"
     kinds: ClassVar[tuple[str, ...]] = ("federated",)
     needs: ClassVar[tuple[str, ...]] = PLAIN_ORACLES["federated"]
-    costs: ClassVar[Mapping[str, str]] = {
-        "iterations": "T",
-        "rounds": "T/tau",
-        "samples": "b*T",
-        "model_messages": "2*T/tau",
-    }
+    costs: ClassVar[Mapping[str, str]] = TWO_MESSAGE_COSTS
     quantities: ClassVar[Mapping[str, str]] = {"a": "momentum", "tau": "communication_period"}
 
     eta: Scalar | Schedule
@@ -68,9 +65,5 @@ class LocalSTORM(Method):
             d = d + (1 - at(self.a, t)) * (state.d - problem.local_gradient(state.previous, sample))
         return LocalSTORMState(x=descend(state.x, at(self.eta, t), d), previous=state.x, d=d)
 
-    def communicate(self, problem: Any, state: LocalSTORMState, t: int) -> LocalSTORMState:
-        return replace(state, x=average(state.x), d=average(state.d)) if is_due(t, self.tau) else state
-
-    def messages(self, problem: Any, T: int) -> Messages:
-        rounds = T // self.tau
-        return Messages(rounds, 2 * rounds * problem.dim)
+    def after_round(self, problem: Any, state: LocalSTORMState, t: int) -> LocalSTORMState:
+        return replace(state, x=average(state.x), d=average(state.d))

@@ -14,19 +14,17 @@ from torch import Tensor
 from ..engine.draws import Draws
 from ..engine.method import (
     Messages,
-    Method,
     NotApplicable,
     Scalar,
     Start,
     State,
     broadcast,
     client_mean,
-    descend,
-    is_due,
 )
 from ..engine.oracles import VALUE_ORACLES
-from ..engine.participation import at_round_start, fraction, participants
-from .plain import plain_gradient, plain_value
+from ..engine.participation import fraction, participants
+from .plain import plain_value
+from .rounds import InRounds
 
 SMALLEST_LOSS = 1e-10  # the authors' program adds it to a loss before taking powers
 
@@ -39,7 +37,7 @@ class QFedAvgState(State):
 
 
 @dataclass(frozen=True, eq=False)
-class QFedAvg(Method):
+class QFedAvg(InRounds):
     """Algorithm 2 on sum_k F_k(w)^(q+1) / (q+1), F_k >= 0 the plain losses.
 
     Args:
@@ -75,13 +73,7 @@ class QFedAvg(Method):
             raise NotApplicable(f"q_fedavg needs losses > 0: {problem.name} has one of {smallest:.3g} at the start")
         return QFedAvgState(x=x, origin=x, active=participants(draws, self.m))
 
-    def local_step(self, problem: Any, state: QFedAvgState, draws: Draws, t: int) -> QFedAvgState:
-        state = at_round_start(state, draws, t, self.tau, self.m)
-        return replace(state, x=descend(state.x, self.eta, plain_gradient(problem, state.x, draws, self.b)))
-
-    def communicate(self, problem: Any, state: QFedAvgState, t: int) -> QFedAvgState:
-        if not is_due(t, self.tau):
-            return state
+    def after_round(self, problem: Any, state: QFedAvgState, t: int) -> QFedAvgState:
         L = 1 / self.eta if self.L is None else self.L
         loss = plain_value(problem, state.origin).clamp(min=SMALLEST_LOSS).unsqueeze(-1)
         loss_to_q = (self.q * loss.log()).exp()

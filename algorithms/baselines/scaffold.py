@@ -13,11 +13,12 @@ import torch
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, broadcast, choice, client_mean, descend, is_due
-from ..engine.oracles import PLAIN_ORACLES
-from ..engine.participation import at_round_start, fraction, participants
+from ..engine.method import Scalar, Start, State, broadcast, choice, client_mean, descend
+from ..engine.oracles import PLAIN_ORACLES, TWO_MESSAGE_COSTS
+from ..engine.participation import participants
 from ..engine.schedule import Schedule, at
 from .plain import plain_gradient
+from .rounds import InRounds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +32,7 @@ class ScaffoldState(State):
 
 
 @dataclass(frozen=True, eq=False)
-class Scaffold(Method):
+class Scaffold(InRounds):
     """Algorithm 1 on F(x) = (1/N) sum_i F_i(x); all control variates start at 0.
 
     Args:
@@ -44,15 +45,11 @@ class Scaffold(Method):
             that mean) or the gradient of another batch at the server's x ("gradient", option I).
     """
 
+    sends: ClassVar[int] = 2
     name: ClassVar[str] = "scaffold"
     kinds: ClassVar[tuple[str, ...]] = ("federated",)
     needs: ClassVar[tuple[str, ...]] = PLAIN_ORACLES["federated"]
-    costs: ClassVar[Mapping[str, str]] = {
-        "iterations": "T",
-        "rounds": "T/tau",
-        "samples": "b*T",
-        "model_messages": "2*T/tau",
-    }
+    costs: ClassVar[Mapping[str, str]] = TWO_MESSAGE_COSTS
     quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period", "m": "sampled_clients"}
 
     eta: Scalar | Schedule
@@ -68,7 +65,7 @@ class Scaffold(Method):
         return ScaffoldState(x=x, active=active, origin=x, control=zero, shared_control=zero, gathered=zero)
 
     def local_step(self, problem: Any, state: ScaffoldState, draws: Draws, t: int) -> ScaffoldState:
-        state = at_round_start(state, draws, t, self.tau, self.m)
+        state = self.begun(state, draws, t)
         gradient = plain_gradient(problem, state.x, draws, self.b)
         x = descend(state.x, at(self.eta, t), gradient - state.control + state.shared_control)
         return replace(state, x=x, gathered=self._gathered(problem, state, gradient, draws, t))
@@ -81,9 +78,7 @@ class Scaffold(Method):
             return state.gathered
         return self.tau * problem.local_gradient(state.origin, problem.sample(draws, self.b, purpose="control"))
 
-    def communicate(self, problem: Any, state: ScaffoldState, t: int) -> ScaffoldState:
-        if not is_due(t, self.tau):
-            return state
+    def after_round(self, problem: Any, state: ScaffoldState, t: int) -> ScaffoldState:
         clients = problem.clients
         x = state.origin + self.eta_g * (broadcast(client_mean(state.x, state.active), clients) - state.origin)
         control = state.gathered / self.tau
@@ -93,7 +88,3 @@ class Scaffold(Method):
         return ScaffoldState(
             x=x, active=state.active, origin=x, control=control, shared_control=shared, gathered=state.gathered
         )
-
-    def messages(self, problem: Any, T: int) -> Messages:
-        rounds = T // self.tau
-        return Messages(rounds, 2 * rounds * problem.dim * fraction(problem, self.m))

@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, average, descend, is_due
-from ..engine.oracles import PLAIN_ORACLES
-from ..engine.participation import at_round_start, fraction, participants
+from ..engine.method import Scalar, Start, State, average
+from ..engine.oracles import PLAIN_ORACLES, ROUND_COSTS
+from ..engine.participation import participants
 from ..engine.schedule import Schedule, at
-from .plain import plain_gradient
+from .rounds import InRounds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class TwoSidedState(State):
 
 
 @dataclass(frozen=True, eq=False)
-class TwoSidedSGD(Method):
+class TwoSidedSGD(InRounds):
     """tau steps x_i <- x_i - eta g_i, then u <- beta u + mean_i (x_i - x) and x <- x + eta_g u, u = 0 at the start.
 
     Args:
@@ -47,12 +47,7 @@ class TwoSidedSGD(Method):
     name: ClassVar[str] = "two_sided_sgd"
     kinds: ClassVar[tuple[str, ...]] = ("federated",)
     needs: ClassVar[tuple[str, ...]] = PLAIN_ORACLES["federated"]
-    costs: ClassVar[Mapping[str, str]] = {
-        "iterations": "T",
-        "rounds": "T/tau",
-        "samples": "b*T",
-        "model_messages": "T/tau",
-    }
+    costs: ClassVar[Mapping[str, str]] = ROUND_COSTS
     quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period", "m": "sampled_clients"}
 
     eta: Scalar | Schedule
@@ -66,17 +61,7 @@ class TwoSidedSGD(Method):
         x = start.models(problem, draws)
         return TwoSidedState(x=x, active=participants(draws, self.m), origin=x, velocity=x.new_zeros(x.shape))
 
-    def local_step(self, problem: Any, state: TwoSidedState, draws: Draws, t: int) -> TwoSidedState:
-        state = at_round_start(state, draws, t, self.tau, self.m)
-        return replace(state, x=descend(state.x, at(self.eta, t), plain_gradient(problem, state.x, draws, self.b)))
-
-    def communicate(self, problem: Any, state: TwoSidedState, t: int) -> TwoSidedState:
-        if not is_due(t, self.tau):
-            return state
+    def after_round(self, problem: Any, state: TwoSidedState, t: int) -> TwoSidedState:
         velocity = self.beta * state.velocity + (average(state.x, state.active) - state.origin)
         x = state.origin + at(self.eta_g, t) * velocity
         return replace(state, x=x, origin=x, velocity=velocity)
-
-    def messages(self, problem: Any, T: int) -> Messages:
-        rounds = T // self.tau
-        return Messages(rounds, rounds * problem.dim * fraction(problem, self.m))

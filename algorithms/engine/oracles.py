@@ -1,4 +1,4 @@
-"""The oracles that methods call, by kind of problem: what their `needs` and `needs_on` name."""
+"""What methods say of themselves in the same words: the oracles that they call, by kind of problem, and costs."""
 
 from __future__ import annotations
 
@@ -26,3 +26,8 @@ VALUE_ORACLES: Mapping[str, tuple[str, ...]] = {
     "federated": (*LOSS_ORACLES, "local_value"),
 }
 """And its value with it."""
+
+ROUND_COSTS: Mapping[str, str] = {"iterations": "T", "rounds": "T/tau", "samples": "b*T", "model_messages": "T/tau"}
+"""What T local steps cost in rounds of tau steps after which a client sends one model."""
+TWO_MESSAGE_COSTS: Mapping[str, str] = {**ROUND_COSTS, "model_messages": "2*T/tau"}
+"""The same for two numbers of the size of a model."""

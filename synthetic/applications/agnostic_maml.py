@@ -22,20 +22,20 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, by_quantity
-from ..families.meta import MetaSample
-from ..kinds import INDEPENDENT_CLIENTS, ONE_OUTER_FUNCTION, AbstractLocalComposite, Draws, Sample
+from ..certificate import Certificate, by_quantity, upper
+from ..kinds import INDEPENDENT_CLIENTS, ONE_OUTER_FUNCTION, AbstractLocalComposite, Sample
 from ..parts.bowl import BowlPoint, RippledBowl
 from ..parts.composition import composite_cap, composite_noise, composite_smoothness
 from ..parts.exponential import Exponential
-from ..parts.loss import Kurtosis, infimum_of_losses
+from ..parts.loss import infimum_of_losses
+from ..parts.noise import AbstractNoisy, NoiseSample
 from ..parts.recall import Recall
 from ..parts.whole_certificates import gap_above
 from .maml import FederatedMAML
 
 
 @dataclass(frozen=True)
-class AgnosticMAML(AbstractLocalComposite):
+class AgnosticMAML(AbstractNoisy, AbstractLocalComposite):
     """The problem above over tilted `RippledBowl` losses; the parameters are those of `FederatedMAML`.
 
     Args:
@@ -87,12 +87,9 @@ class AgnosticMAML(AbstractLocalComposite):
         )
 
     @property
-    def _bowl(self) -> RippledBowl:
-        return self._tasks._bowl
-
-    @property
-    def _law(self) -> Kurtosis:
-        return self._tasks._law
+    def bowl(self) -> RippledBowl:
+        """The losses."""
+        return self._tasks.bowl
 
     @cached_property
     def _outer(self) -> Exponential:
@@ -102,24 +99,20 @@ class AgnosticMAML(AbstractLocalComposite):
     def properties(self) -> frozenset[str]:
         return INDEPENDENT_CLIENTS | ONE_OUTER_FUNCTION
 
-    @property
-    def initial_point(self) -> Tensor:
-        return self._tasks.initial_point
-
     def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
         _, _, tuned = self._recall(self._fine_tuned, x, sample)
-        return self._mean(self._bowl.value(tuned).unsqueeze(-1), sample)
+        return self._mean(self.bowl.value(tuned).unsqueeze(-1), sample)
 
     def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
         here, noise, tuned = self._recall(self._fine_tuned, x, sample)
-        gradient = self._bowl.gradient(tuned)
+        gradient = self.bowl.gradient(tuned)
         pulled = here.hvp(gradient, noise).mul_(-self.lam).add_(gradient)
         return self._mean(pulled, sample).mul_(v)
 
     def _fine_tuned(self, x: Tensor, sample: Sample | None) -> tuple[BowlPoint, Tensor, Tensor]:
         """The losses at x and the noise, both for every z of the batch, and the fine-tuned models."""
         x, noise = self._spread(x, sample)
-        here = self._bowl.at(x)
+        here = self.bowl.at(x)
         return here, noise, here.gradient(noise).mul_(-self.lam).add_(x)
 
     @cached_property
@@ -128,7 +121,7 @@ class AgnosticMAML(AbstractLocalComposite):
 
     def _noise(self, sample: Sample | None) -> Tensor:
         """The z of a sample `(runs, clients, batch)`, or all of them."""
-        return sample.noise if isinstance(sample, MetaSample) else self._law.support()[0].expand(1, self.clients, -1)
+        return sample.noise if isinstance(sample, NoiseSample) else self.law.support()[0].expand(1, self.clients, -1)
 
     def _spread(self, x: Tensor, sample: Sample | None) -> tuple[Tensor, Tensor]:
         """A run for every z of the batch, because the loss is not linear in it: x `(runs * batch, clients, dim)` and z."""
@@ -145,20 +138,13 @@ class AgnosticMAML(AbstractLocalComposite):
         if batch == 1:
             return values
         grouped = values.unflatten(0, (-1, batch)).permute(0, 2, 3, 1).contiguous()
-        return grouped.mean(-1) if isinstance(sample, MetaSample) else (grouped * self._law.support()[1]).sum(-1)
+        return grouped.mean(-1) if isinstance(sample, NoiseSample) else (grouped * self.law.support()[1]).sum(-1)
 
     def outer(self, y: Tensor) -> Tensor:
         return self._outer.value(y).squeeze(-1)
 
     def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
         return self._outer.slope(y)
-
-    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> MetaSample:
-        return MetaSample(self._law.draw(draws, batch, purpose))
-
-    def atoms(self) -> tuple[MetaSample, Tensor]:
-        values, weights = self._law.support()
-        return MetaSample(values.expand(1, self.clients, -1)), weights
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
@@ -168,37 +154,31 @@ class AgnosticMAML(AbstractLocalComposite):
 
     def _inner_certificates(self) -> Iterator[Certificate]:
         """With J_z = I - lam (Hessian + z R), |R| <= sigma_2: |J_z| <= s + d |z|, where E|z| = 1/sqrt(k), E z^2 = 1."""
-        lam, G, L_1, most = self.lam, self.G, self.L_1, self._law.largest
+        lam, G, L_1, most = self.lam, self.G, self.L_1, self.law.largest
         s, d, shift = 1 + lam * L_1, lam * self.sigma_2, lam * self.sigma_1
-        rho = self._bowl.hessian_lipschitz
-        jump = lam * self.sigma_2 * self._bowl.noise_wavenumber
+        rho = self.bowl.hessian_lipschitz
+        jump = lam * self.sigma_2 * self.bowl.noise_wavenumber
         mean, square, worst = s + d / most, s * s + 2 * s * d / most + d * d, s + d * most
         chain = "grad L_k(x - lam grad L_k(x; z)) is J_z grad L_k, |J_z| <= s + d |z|, s = 1 + lam L_1, d = lam sigma_2"
-        yield Certificate("inner_lipschitz", G * mean, "upper", f"{chain}; averaged over z.")
+        yield upper("inner_lipschitz", G * mean, f"{chain}; averaged over z.")
         for name in ("inner_jacobian_mean_square", "inner_mean_square_lipschitz"):
-            yield Certificate(name, G * math.sqrt(square), "upper", f"{chain}; root of the mean square over z.")
-        yield Certificate("inner_sample_lipschitz", G * worst, "upper", f"{chain}; |z| <= sqrt(k).")
+            yield upper(name, G * math.sqrt(square), f"{chain}; root of the mean square over z.")
+        yield upper("inner_sample_lipschitz", G * worst, f"{chain}; |z| <= sqrt(k).")
         moves = "J_z moves by lam (rho + sigma_2 P |z|) |x - x'|, grad L_k at the tuned point by L_1 |J_z| |x - x'|"
-        yield Certificate(
-            "inner_smoothness", square * L_1 + G * (lam * rho + jump / most), "upper", f"{moves}; averaged over z."
-        )
-        yield Certificate(
-            "inner_sample_smoothness",
-            worst**2 * L_1 + G * (lam * rho + jump * most),
-            "upper",
-            f"{moves}; |z| <= sqrt(k).",
+        yield upper("inner_smoothness", square * L_1 + G * (lam * rho + jump / most), f"{moves}; averaged over z.")
+        yield upper(
+            "inner_sample_smoothness", worst**2 * L_1 + G * (lam * rho + jump * most), f"{moves}; |z| <= sqrt(k)."
         )
         pairs = "Half the mean square over two independent z of the difference of their samples"
-        yield Certificate("inner_value_noise", G * shift, "upper", f"{pairs}, at most G lam sigma_1 |z - z'|.")
-        yield Certificate(
+        yield upper("inner_value_noise", G * shift, f"{pairs}, at most G lam sigma_1 |z - z'|.")
+        yield upper(
             "inner_jacobian_noise",
             G * d + worst * L_1 * shift,
-            "upper",
             f"{pairs}, at most (lam sigma_2 G + max |J_z| L_1 lam sigma_1) |z - z'|.",
         )
 
     def _gap_certificate(self) -> Certificate:
-        least = torch.tensor(infimum_of_losses(self._bowl), dtype=torch.float64)
+        least = torch.tensor(infimum_of_losses(self.bowl), dtype=torch.float64)
         jensen = (
             "The outer function is convex and increasing: F >= its value at the mean of the bounds of inf L_k (Jensen)."
         )

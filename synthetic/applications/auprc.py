@@ -5,7 +5,7 @@
 
 xi+ runs over the positive rows of client n and xi' over all of them. The paper leaves the score h open and its f is not
 bounded: with saturated scores and a margin s > 2 r all values of l lie in [(s - 2r)^2, (s + 2r)^2], where f is smooth.
-There f is the paper's; outside the range of g it is continued by a bounded smooth function (see `_RatioContinued`), which
+There f is the paper's; outside the range of g it is continued by a bounded smooth function (see `RatioContinued`), which
 no mean of samples ever reaches.
 
 Source: Wu et al., Federated conditional stochastic optimization, section 5.3, equation (6).
@@ -21,7 +21,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, by_quantity, rounded_up
+from ..certificate import Certificate, by_quantity, rounded_up, upper
 from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample, Predictions
 from ..kinds.predictions import only_training_data
 from ..parts.patterns import equal_weights
@@ -31,7 +31,7 @@ from ..parts.whole_certificates import cap_certificate, gap_above
 
 
 @dataclass(frozen=True)
-class _RatioContinued:
+class RatioContinued:
     """-a(u_1) b(u_2), where a(u) = u on [0, H] and b(u) = 1/u on [L, infinity).
 
     Beyond [0, H] the slope of a falls linearly from 1 to 0 over a length H; below L that of b does so over L/2. Hence
@@ -112,7 +112,7 @@ class AveragePrecision(AbstractConditional):
             )
 
     @cached_property
-    def _data(self) -> tuple[Tensor, Tensor]:
+    def data(self) -> tuple[Tensor, Tensor]:
         """Rows `(clients, samples, dim)` and labels 0/1 `(clients, samples)`; the positive rows come first."""
         features, labels, _ = deal(
             self.table, self.clients, self.samples, self.dim, self.positives, self.shift, self.seed
@@ -122,16 +122,16 @@ class AveragePrecision(AbstractConditional):
     @cached_property
     def _rare(self) -> int:
         """Number of positive rows per client."""
-        return int(self._data[1][0].sum())
+        return int(self.data[1][0].sum())
 
     @cached_property
-    def _outer(self) -> _RatioContinued:
-        return _RatioContinued((self.margin - 2 * self.saturation) ** 2, (self.margin + 2 * self.saturation) ** 2)
+    def _outer(self) -> RatioContinued:
+        return RatioContinued((self.margin - 2 * self.saturation) ** 2, (self.margin + 2 * self.saturation) ** 2)
 
     @cached_property
     def initial_point(self) -> Tensor:
         """On the wrong side: from the mean of the positive rows to that of the negative ones."""
-        features, labels = self._data
+        features, labels = self.data
         weights = labels.unsqueeze(-1)
         across = (features * (1 - weights)).sum((0, 1)) / (1 - weights).sum()
         across = across - (features * weights).sum((0, 1)) / weights.sum()
@@ -149,7 +149,7 @@ class AveragePrecision(AbstractConditional):
 
     def _scores(self, x: Tensor, index: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """h, its rate 1 - tanh^2 and the rows at these positions; x has the axes of `index` but the last ones."""
-        rows = self._at(self._data[0], index)
+        rows = self._at(self.data[0], index)
         th = torch.tanh((rows * x).sum(-1) / self.saturation)
         return self.saturation * th, 1 - th * th, rows
 
@@ -159,7 +159,7 @@ class AveragePrecision(AbstractConditional):
         own, own_rate, own_rows = self._scores(x.unsqueeze(2), outer.outcome)
         other, rate, rows = self._scores(x[:, :, None, None], partners)
         gap = self.margin - own.unsqueeze(-1) + other
-        return gap, self._at(self._data[1], partners), own_rate, own_rows, rate, rows
+        return gap, self._at(self.data[1], partners), own_rate, own_rows, rate, rows
 
     def inner(self, x: Tensor, outer: OuterSample, inner: InnerSample | None = None) -> Tensor:
         gap, label, *_ = self._gaps(x, outer, inner)
@@ -186,7 +186,7 @@ class AveragePrecision(AbstractConditional):
         """The scores h of all rows."""
         only_training_data(self.name, split)
         everyone = torch.arange(self.samples, device=self.device).expand(1, self.clients, -1)
-        return Predictions(self._scores(x[:, None, None], everyone)[0].unsqueeze(-1), self._data[1].long())
+        return Predictions(self._scores(x[:, None, None], everyone)[0].unsqueeze(-1), self.data[1].long())
 
     def sample_outer(self, draws: Draws, batch: int, purpose: str = "outer") -> OuterSample:
         return OuterSample(draws.integers(purpose, self._rare, batch))
@@ -208,11 +208,10 @@ class AveragePrecision(AbstractConditional):
     def _outer_certificates(self) -> Iterator[Certificate]:
         domain, product = "all of R^2", "f = -a(u_1) b(u_2) with |a| <= 3H/2, |a'| <= 1, b <= 5/(4L), |b'| <= 1/L^2"
         for name in ("outer_sample_lipschitz", "outer_mean_square_lipschitz"):
-            yield Certificate(name, self._outer.lipschitz, "upper", f"{product}.", domain)
-        yield Certificate(
+            yield upper(name, self._outer.lipschitz, f"{product}.", domain)
+        yield upper(
             "outer_sample_smoothness",
             self._outer.smoothness,
-            "upper",
             f"{product}, |a''| <= 1/H, |b''| <= 2/L^3: Frobenius norm of the Hessian.",
             domain,
         )
@@ -220,34 +219,31 @@ class AveragePrecision(AbstractConditional):
     @cached_property
     def _sizes(self) -> tuple[float, float]:
         """max |z+| and the longest row of all."""
-        lengths = torch.linalg.vector_norm(self._data[0], dim=-1)
+        lengths = torch.linalg.vector_norm(self.data[0], dim=-1)
         return rounded_up(float(lengths[:, : self._rare].max())), rounded_up(float(lengths.max()))
 
     def _inner_certificates(self) -> Iterator[Certificate]:
         own, longest = self._sizes
         steepest, smoothness = 2 * (self.margin + 2 * self.saturation), TANH_CURVATURE / self.saturation
         rows = "Both rows of the Jacobian are at most grad l = 2 e grad e with |e| <= s + 2r, |grad e| <= |z+| + |z'|"
-        lengths, labels = torch.linalg.vector_norm(self._data[0], dim=-1), self._data[1]
+        lengths, labels = torch.linalg.vector_norm(self.data[0], dim=-1), self.data[1]
         second = rounded_up(float(((1 + labels) * (own + lengths) ** 2).mean(-1).max().sqrt()))
-        yield Certificate(
+        yield upper(
             "inner_jacobian_mean_square",
             steepest * second,
-            "upper",
             f"{rows}; the first row only where y' = 1, averaged over xi'.",
         )
-        yield Certificate("inner_sample_lipschitz", math.sqrt(2) * steepest * (own + longest), "upper", f"{rows}.")
+        yield upper("inner_sample_lipschitz", math.sqrt(2) * steepest * (own + longest), f"{rows}.")
         of_e = smoothness * (own**2 + longest**2)
-        yield Certificate(
+        yield upper(
             "inner_sample_smoothness",
             math.sqrt(2) * (2 * (own + longest) ** 2 + steepest * of_e),
-            "upper",
             "Hessian of e^2: 2 |grad e|^2 + 2 |e| |Hessian e|, and |r tanh(t/r)''| <= 4/(3 sqrt 3 r).",
         )
         low, high = self._outer.low, self._outer.high
-        yield Certificate(
+        yield upper(
             "inner_value_noise",
             math.hypot((high - low) / 2, high / 2),
-            "upper",
             "A variance on an interval is at most (length/2)^2: of l in [L, H] and of [y' = 1] l in [0, H].",
         )
 

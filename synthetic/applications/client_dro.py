@@ -22,7 +22,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, by_quantity
+from ..certificate import Certificate, by_quantity, exact, upper
 from ..kinds import (
     INDEPENDENT_CLIENTS,
     ONE_OUTER_FUNCTION,
@@ -70,12 +70,12 @@ class ClientKL(AbstractMarginProblem, AbstractLocalComposite):
         return INDEPENDENT_CLIENTS | ONE_OUTER_FUNCTION
 
     @cached_property
-    def _inner(self) -> OfLoss:
-        return identity_of(self._loss)
+    def inner_function(self) -> OfLoss:
+        return identity_of(self.loss_function)
 
     @cached_property
     def _outer(self) -> Exponential:
-        return Exponential(self.gamma, self._inner.range[1])
+        return Exponential(self.gamma, self.inner_function.range[1])
 
     def outer(self, y: Tensor) -> Tensor:
         return self._outer.value(y).squeeze(-1)
@@ -85,13 +85,13 @@ class ClientKL(AbstractMarginProblem, AbstractLocalComposite):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        parts = by_quantity((*map_certificates(self._inner, self._data.spectrum), *self._outer.certificates()))
+        parts = by_quantity((*map_certificates(self.inner_function, self.data.spectrum), *self._outer.certificates()))
         return parts | by_quantity((composite_noise(parts), composite_smoothness(parts), *self._whole_certificates()))
 
     def _whole_certificates(self) -> Iterator[Certificate]:
-        least = math.exp(self._inner.range[0] / self.gamma)
+        least = math.exp(self.inner_function.range[0] / self.gamma)
         yield gap_above(self, least, "Every f_k is a mean of losses, so at least the smallest one.")
-        cap = self._outer.lipschitz * self._inner.lipschitz * sum(self._data.spectrum.per_client) / self.clients
+        cap = self._outer.lipschitz * self.inner_function.lipschitz * sum(self.data.spectrum.per_client) / self.clients
         yield cap_certificate(self, cap, "The mean of sup |f'| |grad f_k| over the clients.")
 
 
@@ -121,24 +121,24 @@ class ClientChi2(AbstractMarginProblem, AbstractSharedComposite):
         self._check_parameters()
 
     @cached_property
-    def _inner(self) -> OfLoss:
-        return identity_of(self._loss)
+    def inner_function(self) -> OfLoss:
+        return identity_of(self.loss_function)
 
     def outer(self, y: Tensor) -> Tensor:
-        inside = y.clamp(*self._inner.range)
+        inside = y.clamp(*self.inner_function.range)
         return (-inside * inside / (2 * self.gamma) - inside / self.gamma * (y - inside)).squeeze(-1)
 
     def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
-        return -y.clamp(*self._inner.range) / self.gamma
+        return -y.clamp(*self.inner_function.range) / self.gamma
 
     def extra(self, x: Tensor) -> Tensor:
-        loss = self._data.average(self._inner, x)
+        loss = self.data.average(self.inner_function, x)
         return loss + loss * loss / (2 * self.gamma)
 
     def extra_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
         if not isinstance(sample, PairSample):
-            loss = self._data.average(self._inner, x).unsqueeze(-1)
-            return (1 + loss / self.gamma) * self._data.average_gradient(self._inner, x)
+            loss = self.data.average(self.inner_function, x).unsqueeze(-1)
+            return (1 + loss / self.gamma) * self.data.average_gradient(self.inner_function, x)
         (left, right), (l_i, l_j), (s_i, s_j) = self._pair(x, sample)
         half = 0.5 / self.gamma
         of_first, of_second = (s_i * (1 + half * l_j)).unsqueeze(-1) * left, (half * s_j * l_i).unsqueeze(-1) * right
@@ -146,12 +146,12 @@ class ClientChi2(AbstractMarginProblem, AbstractSharedComposite):
 
     def _pair(self, x: Tensor, sample: PairSample) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...], tuple[Tensor, ...]]:
         """Features, losses and slopes of both data of every pair."""
-        (m_i, left), (m_j, right) = self._data.margins(x, sample.index), self._data.margins(x, sample.second)
-        values, slopes = self._inner.value, self._inner.slope
+        (m_i, left), (m_j, right) = self.data.margins(x, sample.index), self.data.margins(x, sample.second)
+        values, slopes = self.inner_function.value, self.inner_function.slope
         return (left, right), (values(m_i), values(m_j)), (slopes(m_i), slopes(m_j))
 
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> PairSample:
-        first, second = (self._data.sample(draws, batch, f"{purpose}.{which}").index for which in ("first", "second"))
+        first, second = (draws.integers(f"{purpose}.{which}", self.samples, batch) for which in ("first", "second"))
         return PairSample(first, second)
 
     def atoms(self) -> tuple[PairSample, Tensor]:
@@ -165,7 +165,7 @@ class ClientChi2(AbstractMarginProblem, AbstractSharedComposite):
     def certificates(self) -> Mapping[str, Certificate]:
         return by_quantity(
             (
-                *map_certificates(self._inner, self._data.spectrum),
+                *map_certificates(self.inner_function, self.data.spectrum),
                 *self._extra_certificates(),
                 *self._outer_certificates(),
                 *self._whole_certificates(),
@@ -173,50 +173,45 @@ class ClientChi2(AbstractMarginProblem, AbstractSharedComposite):
         )
 
     def _extra_certificates(self) -> Iterator[Certificate]:
-        lipschitz, size, top = self._inner.lipschitz, self._data.spectrum, 1 + self.M / self.gamma
-        smoothness = (top * self._inner.smoothness + lipschitz**2 / self.gamma) * size.largest**2
-        yield Certificate(
+        lipschitz, size, top = self.inner_function.lipschitz, self.data.spectrum, 1 + self.M / self.gamma
+        smoothness = (top * self.inner_function.smoothness + lipschitz**2 / self.gamma) * size.largest**2
+        yield upper(
             "noncompositional_smoothness",
             smoothness,
-            "upper",
             "h_k = u(f_k) with u' <= 1 + M/gamma and u'' = 1/gamma: chain rule.",
         )
-        yield Certificate(
+        yield upper(
             "noncompositional_gradient_noise",
             top * lipschitz * size.root_mean_square,
-            "upper",
             "Root of the second moment: |grad l_i| (1 + M/(2 gamma)) + |grad l_j| M/(2 gamma) in L^2.",
         )
-        yield Certificate(
+        yield upper(
             "noncompositional_heterogeneity",
             top * lipschitz * size.apart,
-            "upper",
             "|u'(f_k) grad f_k| is at most (1 + M/gamma) that of the inner map; deviations as there.",
         )
 
     def _outer_certificates(self) -> Iterator[Certificate]:
-        low, high = self._inner.range
-        yield Certificate(
+        low, high = self.inner_function.range
+        yield exact(
             "outer_lipschitz",
             high / self.gamma,
-            "exact",
             "f is steepest at M, linear beyond.",
-            "all of R",
-            1 - 1e-12,
             ((high,),),
+            attains=1 - 1e-12,
+            domain="all of R",
         )
-        yield Certificate(
+        yield exact(
             "outer_smoothness",
             1 / self.gamma,
-            "exact",
             "f'' = -1/gamma on the range, 0 beyond.",
-            "all of R",
-            1 - 1e-9,
             ((low,), (high,)),
+            attains=1 - 1e-9,
+            domain="all of R",
         )
 
     def _whole_certificates(self) -> Iterator[Certificate]:
         mean = "Phi is a maximum over r that includes r = uniform: at least the mean, and so the least, loss."
-        yield gap_above(self, self._loss.smallest, mean)
-        cap = self._inner.lipschitz * self._data.spectrum.largest
+        yield gap_above(self, self.loss_function.smallest, mean)
+        cap = self.inner_function.lipschitz * self.data.spectrum.largest
         yield cap_certificate(self, cap, "grad Phi is an r-weighted mean of the grad f_k, r in the simplex.")

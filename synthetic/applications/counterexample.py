@@ -14,7 +14,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate
+from ..certificate import Certificate, exact
 from ..kinds import INDEPENDENT_CLIENTS, AbstractSharedComposite, Draws, Sample
 
 _SLOPES = (4.0, -2.0)
@@ -111,49 +111,30 @@ class FedAvgCounterexample(AbstractSharedComposite):
         gap = Fraction(2.0 * ((1.0 + (_START / 2.0) ** 2) ** 0.5 - 1.0))
         line = "all of R"
         rows = [
-            Certificate(
-                "inner_lipschitz", Fraction(4), "exact", "g_1 has slope 4 and g_2 slope -2.", witness=1.0, points=unit
+            exact("inner_lipschitz", Fraction(4), "g_1 has slope 4 and g_2 slope -2.", unit),
+            exact("inner_mean_square_lipschitz", Fraction(4), "As inner_lipschitz: there is no noise.", unit),
+            exact("inner_jacobian_heterogeneity", Fraction(3), "g has slope 1: 4 - 1 = 3 = 1 - (-2).", ((0.0,),)),
+            exact(
+                "outer_lipschitz",
+                Fraction(1),
+                "|f'| = |y| / sqrt(y^2 + 4) tends to 1.",
+                far,
+                attains=0.999,
+                domain=line,
             ),
-            Certificate(
-                "inner_mean_square_lipschitz",
-                Fraction(4),
-                "exact",
-                "As inner_lipschitz: there is no noise.",
-                witness=1.0,
-                points=unit,
-            ),
-            Certificate(
-                "inner_jacobian_heterogeneity",
-                Fraction(3),
-                "exact",
-                "g has slope 1: 4 - 1 = 3 = 1 - (-2).",
-                witness=1.0,
-                points=((0.0,),),
-            ),
-            Certificate(
-                "outer_lipschitz", Fraction(1), "exact", "|f'| = |y| / sqrt(y^2 + 4) tends to 1.", line, 0.999, far
-            ),
-            Certificate(
+            exact(
                 "outer_smoothness",
                 Fraction(1, 2),
-                "exact",
                 "f'' = 4 (y^2 + 4)^(-3/2) is largest at 0.",
-                line,
-                0.9999,
                 near,
+                attains=0.9999,
+                domain=line,
             ),
-            Certificate(
-                "objective_smoothness", Fraction(1, 2), "exact", "Phi is f, since g(x) = x.", line, 0.9999, near
+            exact(
+                "objective_smoothness", Fraction(1, 2), "Phi is f, since g(x) = x.", near, attains=0.9999, domain=line
             ),
-            Certificate("gradient_cap", Fraction(1), "exact", "Phi is f, since g(x) = x.", line, 0.999, far),
-            Certificate(
-                "objective_gap",
-                gap,
-                "exact",
-                "Phi = sqrt(x^2 + 4) has minimum 2 at 0; a double, rounded.",
-                witness=1.0,
-                points=((0.0,),),
-            ),
+            exact("gradient_cap", Fraction(1), "Phi is f, since g(x) = x.", far, attains=0.999, domain=line),
+            exact("objective_gap", gap, "Phi = sqrt(x^2 + 4) has minimum 2 at 0; a double, rounded.", ((0.0,),)),
         ]
         zeros = (
             "noncompositional_smoothness",
@@ -164,5 +145,5 @@ class FedAvgCounterexample(AbstractSharedComposite):
             "inner_jacobian_noise",
             "inner_value_noise",
         )
-        rows += [Certificate(name, Fraction(0), "exact", "h = 0, g_k is affine, nothing is random.") for name in zeros]
+        rows += [exact(name, Fraction(0), "h = 0, g_k is affine, nothing is random.") for name in zeros]
         return {row.quantity: row for row in rows}

@@ -24,7 +24,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, by_quantity
+from ..certificate import Certificate, by_quantity, exact
 from ..kinds import INDEPENDENT_CLIENTS, AbstractSharedComposite, Sample
 from ..parts.linear_losses import extra_certificates, index_of, map_certificates
 from ..parts.margin_problem import AbstractMarginProblem
@@ -65,36 +65,38 @@ class RobustLoss(AbstractMarginProblem, AbstractSharedComposite):
         return INDEPENDENT_CLIENTS | ({"no_extra_term"} if self._extra is None else set())
 
     @cached_property
-    def _inner(self) -> OfLoss:
-        return exponential_of(self._loss, self.weight) if self.penalty == "kl" else identity_of(self._loss)
+    def inner_function(self) -> OfLoss:
+        return (
+            exponential_of(self.loss_function, self.weight) if self.penalty == "kl" else identity_of(self.loss_function)
+        )
 
     @cached_property
     def _extra(self) -> OfLoss | None:
-        return None if self.penalty == "kl" else loss_and_half_square(self._loss, self.weight)
+        return None if self.penalty == "kl" else loss_and_half_square(self.loss_function, self.weight)
 
     def outer(self, y: Tensor) -> Tensor:
-        inside = y.clamp(*self._inner.range)
+        inside = y.clamp(*self.inner_function.range)
         value = self.weight * torch.log(inside) if self.penalty == "kl" else -inside * inside / (2 * self.weight)
         return (value + self._outer_slope(inside) * (y - inside)).squeeze(-1)
 
     def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._outer_slope(y.clamp(*self._inner.range))
+        return self._outer_slope(y.clamp(*self.inner_function.range))
 
     def _outer_slope(self, inside: Tensor) -> Tensor:
         return self.weight / inside if self.penalty == "kl" else -inside / self.weight
 
     def extra(self, x: Tensor) -> Tensor:
-        return x.new_zeros(x.shape[:-1]) if self._extra is None else self._data.average(self._extra, x)
+        return x.new_zeros(x.shape[:-1]) if self._extra is None else self.data.average(self._extra, x)
 
     def extra_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor | None:
-        return None if self._extra is None else self._data.average_gradient(self._extra, x, index_of(sample))
+        return None if self._extra is None else self.data.average_gradient(self._extra, x, index_of(sample))
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        size = self._data.spectrum
+        size = self.data.spectrum
         return by_quantity(
             (
-                *map_certificates(self._inner, size),
+                *map_certificates(self.inner_function, size),
                 *extra_certificates(self._extra, size),
                 *self._outer_certificates(),
                 *self._whole_certificates(),
@@ -102,35 +104,32 @@ class RobustLoss(AbstractMarginProblem, AbstractSharedComposite):
         )
 
     def _outer_certificates(self) -> Iterator[Certificate]:
-        low, high = self._inner.range
+        low, high = self.inner_function.range
         near = 1e-3 * (high - low)
         if self.penalty == "kl":
             steepest, most_curved, where = self.weight / low, self.weight / low**2, (low, low + near)
         else:
             steepest, most_curved, where = high / self.weight, 1 / self.weight, (low, high)
-        yield Certificate(
+        yield exact(
             "outer_lipschitz",
             steepest,
-            "exact",
             "f is steepest at an end of the range, linear beyond.",
-            "all of R",
-            1.0,
             ((low if self.penalty == "kl" else high,),),
+            domain="all of R",
         )
-        yield Certificate(
+        yield exact(
             "outer_smoothness",
             most_curved,
-            "exact",
             "f'' is largest at an end of the range, 0 beyond.",
-            "all of R",
-            low / (low + near) * (1 - 1e-9) if self.penalty == "kl" else 1 - 1e-9,
             ((where[0],), (where[1],)),
+            attains=low / (low + near) * (1 - 1e-9) if self.penalty == "kl" else 1 - 1e-9,
+            domain="all of R",
         )
 
     def _whole_certificates(self) -> Iterator[Certificate]:
         mean = "Phi is a maximum over p that includes p = uniform: at least the mean, and so the least, loss."
-        yield gap_above(self, self._loss.smallest, mean)
-        lipschitz, size = self._loss.steepest, self._data.spectrum
+        yield gap_above(self, self.loss_function.smallest, mean)
+        lipschitz, size = self.loss_function.steepest, self.data.spectrum
         if self.penalty == "kl":
             cap, reason = lipschitz * size.longest, "a p-weighted mean of loss gradients"
         else:

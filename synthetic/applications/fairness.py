@@ -21,12 +21,12 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point, by_quantity, rounded_up
-from ..kinds import AbstractSharedComposite, Draws, Predictions, Sample
+from ..certificate import Certificate, as_point, by_quantity, exact, rounded_up, upper
+from ..kinds import AbstractSharedComposite, Sample
 from ..parts.blocks import RadialPseudoHuber
 from ..parts.composition import heterogeneity_of_average
-from ..parts.linear_losses import MEAN_MAP, IndexSample, LinearLosses, combination, extra_certificates, index_of
-from ..parts.margin_problem import chosen_loss
+from ..parts.linear_losses import MEAN_MAP, LinearLosses, combination, extra_certificates, index_of
+from ..parts.margin_problem import AbstractOfMargins, chosen_loss
 from ..parts.parameters import require_positive
 from ..parts.scalar import OfLoss, identity_of
 from ..parts.tables import deal
@@ -36,7 +36,7 @@ _FAR, _NEAR = 1000.0, 0.01  # widths at which the outer slope and curvature are 
 
 
 @dataclass(frozen=True)
-class FairClassifier(AbstractSharedComposite):
+class FairClassifier(AbstractOfMargins, AbstractSharedComposite):
     """The problem above; every constant of the data is an upper bound, those of the penalty are exact.
 
     Args:
@@ -72,21 +72,22 @@ class FairClassifier(AbstractSharedComposite):
         require_positive(self, "rho", "width")
         if self.groups < 2:
             raise ValueError(f"groups must be at least 2, got {self.groups}")
-        _ = self._weights, self._loss  # the data and the loss check their own parameters
+        _ = self._weights, self.loss_function  # the data and the loss check their own parameters
 
     @cached_property
-    def _dealt(self) -> tuple[Tensor, Tensor, Tensor]:
+    def dealt(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Features, labels +-1, and the column that says who is in which group."""
         return deal(self.table, self.clients, self.samples, self.dim, self.positives, self.shift, self.seed)
 
     @cached_property
-    def _data(self) -> LinearLosses:
-        features, labels, _ = self._dealt
+    def data(self) -> LinearLosses:
+        features, labels, _ = self.dealt
         return LinearLosses((features * labels.unsqueeze(-1)).to(self.device), labels.to(self.device))
 
     @cached_property
     def _weights(self) -> Tensor:
         """w_ki with g(x)_j = mean over k and i of w_kij l_ki(x): `(clients, samples, groups)`."""
-        _, labels, held_out = self._dealt
+        _, labels, held_out = self.dealt
         positive = (labels > 0).to(torch.float64)
         cuts = torch.quantile(held_out, torch.linspace(0, 1, self.groups + 1, dtype=torch.float64)[1:-1])
         members = torch.nn.functional.one_hot(torch.bucketize(held_out, cuts), self.groups) * positive.unsqueeze(-1)
@@ -97,7 +98,8 @@ class FairClassifier(AbstractSharedComposite):
         return (share * positive.numel()).to(self.device)
 
     @cached_property
-    def _loss(self) -> OfLoss:
+    def loss_function(self) -> OfLoss:
+        """Of a margin."""
         return identity_of(chosen_loss(self.loss, self.M))
 
     @cached_property
@@ -107,19 +109,19 @@ class FairClassifier(AbstractSharedComposite):
     @cached_property
     def initial_point(self) -> Tensor:
         """On the wrong side: along minus the mean of the features times labels."""
-        mean = self._data.features.flatten(0, 1).mean(0)
+        mean = self.data.features.flatten(0, 1).mean(0)
         return -self.start * mean / torch.linalg.vector_norm(mean)
 
     def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
         index = index_of(sample)
-        losses = self._loss.value(self._data.margins(x, index)[0])
-        return combination(losses, self._data.picked(self._weights, index))
+        losses = self.loss_function.value(self.data.margins(x, index)[0])
+        return combination(losses, self.data.picked(self._weights, index))
 
     def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
         index = index_of(sample)
-        margins, rows = self._data.margins(x, index)
-        pull = (self._data.picked(self._weights, index) * v.unsqueeze(2)).sum(-1)
-        return combination(pull * self._loss.slope(margins), rows)
+        margins, rows = self.data.margins(x, index)
+        pull = (self.data.picked(self._weights, index) * v.unsqueeze(2)).sum(-1)
+        return combination(pull * self.loss_function.slope(margins), rows)
 
     def outer(self, y: Tensor) -> Tensor:
         return self._penalty.value(y)
@@ -128,26 +130,17 @@ class FairClassifier(AbstractSharedComposite):
         return self._penalty.gradient(y)
 
     def extra(self, x: Tensor) -> Tensor:
-        return self._data.average(self._loss, x)
+        return self.data.average(self.loss_function, x)
 
     def extra_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._data.average_gradient(self._loss, x, index_of(sample))
-
-    def predict(self, x: Tensor, split: str = "train") -> Predictions:
-        return self._data.predict(self.name, x, split)
-
-    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> IndexSample:
-        return self._data.sample(draws, batch, purpose)
-
-    def atoms(self) -> tuple[IndexSample, Tensor]:
-        return self._data.uniform_atoms()
+        return self.data.average_gradient(self.loss_function, x, index_of(sample))
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
         return by_quantity(
             (
                 *self._inner_certificates(),
-                *extra_certificates(self._loss, self._data.spectrum),
+                *extra_certificates(self.loss_function, self.data.spectrum),
                 *self._outer_certificates(),
                 *self._whole_certificates(),
             )
@@ -163,71 +156,61 @@ class FairClassifier(AbstractSharedComposite):
         return spectral, frobenius, rounded_up(float(lengths.max())), lengths
 
     def _inner_certificates(self) -> Iterator[Certificate]:
-        lipschitz, size, high = self._loss.lipschitz, self._data.spectrum, self._loss.range[1]
+        lipschitz, size, high = self.loss_function.lipschitz, self.data.spectrum, self.loss_function.range[1]
         spectral, frobenius, longest, lengths = self._sizes
         product = "J_k = W^T diag(l'_i) A / n has norm at most sup |l'| ||W|| ||A|| / n"
         steepest = max(w * a for w, a in zip(spectral, size.per_client, strict=True))
-        yield Certificate("inner_lipschitz", lipschitz * steepest, "upper", f"{product}.")
-        yield Certificate(
+        yield upper("inner_lipschitz", lipschitz * steepest, f"{product}.")
+        yield upper(
             "inner_mean_square_lipschitz",
             lipschitz * longest * size.largest,
-            "upper",
             "mean |w_i|^2 (l_i(x) - l_i(x'))^2 <= max |w_i|^2 sup |l'|^2 mean (a_i.(x - x'))^2.",
         )
-        yield Certificate(
+        yield upper(
             "inner_smoothness",
-            self._loss.smoothness * longest * size.largest**2,
-            "upper",
+            self.loss_function.smoothness * longest * size.largest**2,
             f"{MEAN_MAP}, with |w_i| times differences of slopes as c_i.",
         )
-        pairs = (lengths * torch.linalg.vector_norm(self._data.features, dim=-1)) ** 2
+        pairs = (lengths * torch.linalg.vector_norm(self.data.features, dim=-1)) ** 2
         jacobian_noise = rounded_up(lipschitz * math.sqrt(float(pairs.mean(-1).max())))
         spread = rounded_up(math.sqrt(float((lengths**2).mean(-1).max())))
         value_noise = high * spread
-        yield Certificate("inner_jacobian_noise", jacobian_noise, "upper", "Root of mean |w_i|^2 |l'_i a_i|^2.")
-        yield Certificate(
-            "inner_value_noise",
-            value_noise,
-            "upper",
-            "Root of the second moment, mean |w_i|^2 l_i^2, with l_i <= M.",
-        )
-        yield Certificate("inner_noise", max(jacobian_noise, value_noise), "upper", "The larger of the two.")
+        yield upper("inner_jacobian_noise", jacobian_noise, "Root of mean |w_i|^2 |l'_i a_i|^2.")
+        yield upper("inner_value_noise", value_noise, "Root of the second moment, mean |w_i|^2 l_i^2, with l_i <= M.")
+        yield upper("inner_noise", max(jacobian_noise, value_noise), "The larger of the two.")
         bounds = tuple(lipschitz * w * a for w, a in zip(frobenius, size.per_client, strict=True))
-        yield Certificate(
+        yield upper(
             "inner_jacobian_heterogeneity",
             heterogeneity_of_average(bounds),
-            "upper",
             "J_k - J = (1 - 1/K) J_k - (1/K) sum of the others; ||J_k||_F <= sup |l'| ||W||_F ||A|| / n.",
         )
 
     def _outer_certificates(self) -> Iterator[Certificate]:
         far, near = self._diagonal(_FAR * self.width), self._diagonal(_NEAR * self.width)
-        yield Certificate(
+        yield exact(
             "outer_lipschitz",
             self.rho,
-            "exact",
             "|grad f| = rho r / sqrt(w^2 + r^2) tends to rho.",
-            "all of R^groups",
-            0.9999,
             (as_point(far),),
+            attains=0.9999,
+            domain="all of R^groups",
         )
-        yield Certificate(
+        yield exact(
             "outer_smoothness",
             self.rho / self.width,
-            "exact",
             "Both Hessian eigenvalues are at most rho/w.",
-            "all of R^groups",
-            0.9998,
             (as_point(-near), as_point(near)),
+            attains=0.9998,
+            domain="all of R^groups",
         )
 
     def _diagonal(self, length: float) -> Tensor:
         return torch.full((self.groups,), length / math.sqrt(self.groups), dtype=torch.float64)
 
     def _whole_certificates(self) -> Iterator[Certificate]:
-        lipschitz, size = self._loss.lipschitz, self._data.spectrum
+        lipschitz, size = self.loss_function.lipschitz, self.data.spectrum
         nonnegative = "The mean loss is at least the smallest one and the penalty at least 0."
-        yield gap_above(self, self._loss.range[0], nonnegative)
+        yield gap_above(self, self.loss_function.range[0], nonnegative)
         weights = rounded_up(float(torch.linalg.matrix_norm(self._weights.flatten(0, 1), ord=2)))
         steepest = lipschitz * size.pooled * weights / math.sqrt(self.clients * self.samples)
         cap = lipschitz * size.pooled + self.rho * steepest

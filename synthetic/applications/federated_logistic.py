@@ -12,10 +12,10 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import MINIMUM_EXACT_WITNESS, Certificate, as_point, by_quantity, rounded_up
-from ..kinds import AbstractFederated, Draws, Predictions, Sample
-from ..parts.data import margins_of
-from ..parts.linear_losses import IndexSample, LinearLosses, combination, index_of
+from ..certificate import MINIMUM_EXACT_WITNESS, Certificate, as_point, by_quantity, exact, rounded_up, upper
+from ..kinds import AbstractFederated, Sample
+from ..parts.linear_losses import combination, index_of
+from ..parts.margin_problem import AbstractOfMargins
 from ..parts.parameters import require_nonnegative
 from ..parts.scalar import sigmoid, softplus
 from ..parts.whole_certificates import cap_certificate
@@ -26,7 +26,7 @@ _DAMPING = 1e-12
 
 
 @dataclass(frozen=True)
-class FederatedLogistic(AbstractFederated):
+class FederatedLogistic(AbstractOfMargins, AbstractFederated):
     """Logistic losses of linear margins with an optional ridge.
 
     Args:
@@ -56,33 +56,15 @@ class FederatedLogistic(AbstractFederated):
 
     def __post_init__(self) -> None:
         require_nonnegative(self, "ridge", "start")
-        _ = self._data  # checks its own parameters
-
-    @cached_property
-    def _data(self) -> LinearLosses:
-        sizes, law = (self.clients, self.samples, self.dim), (self.positives, self.shift, self.noise)
-        return LinearLosses(*margins_of(self.table, *sizes, *law, self.seed, self.device))
-
-    @cached_property
-    def initial_point(self) -> Tensor:
-        return -self.start * torch.eye(self.dim, dtype=torch.float64, device=self.device)[0]
+        _ = self.data  # checks its own parameters
 
     def local_value(self, x: Tensor) -> Tensor:
-        margins, _ = self._data.margins(x, None)
+        margins, _ = self.data.margins(x, None)
         return softplus(-margins).mean(-1) + 0.5 * self.ridge * (x * x).sum(-1)
 
     def local_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        margins, rows = self._data.margins(x, index_of(sample))
+        margins, rows = self.data.margins(x, index_of(sample))
         return combination(-sigmoid(-margins), rows) + self.ridge * x
-
-    def predict(self, x: Tensor, split: str = "train") -> Predictions:
-        return self._data.predict(self.name, x, split)
-
-    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> IndexSample:
-        return self._data.sample(draws, batch, purpose)
-
-    def atoms(self) -> tuple[IndexSample, Tensor]:
-        return self._data.uniform_atoms()
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
@@ -91,67 +73,58 @@ class FederatedLogistic(AbstractFederated):
 
     def _smoothness(self) -> Iterator[Certificate]:
         """The weights s (1 - s) of the Hessians mean_j s_j (1 - s_j) m_j m_j^T are all largest at 0, at once."""
-        rows = self._data.features
+        rows = self.data.features
         longest = rows.flatten(0, 1)[int(torch.linalg.vector_norm(rows, dim=-1).flatten().argmax())]
-        client = int(torch.tensor(self._data.spectrum.per_client).argmax())
-        size = self._data.spectrum
+        client = int(torch.tensor(self.data.spectrum.per_client).argmax())
+        size = self.data.spectrum
         for name, square, along in (
             ("local_smoothness", size.largest**2, _top(rows[client])),
             ("objective_smoothness", size.pooled**2, _top(rows.flatten(0, 1))),
             ("local_sample_smoothness", size.longest**2, longest / longest.norm()),
         ):
             pair = (as_point(-_REACH * along), as_point(_REACH * along))
-            yield Certificate(
-                name,
-                square / 4 + self.ridge,
-                "exact",
-                "The logistic loss curves most at margin 0: 1/4.",
-                witness=1 - 1e-5,
-                points=pair,
+            yield exact(
+                name, square / 4 + self.ridge, "The logistic loss curves most at margin 0: 1/4.", pair, attains=1 - 1e-5
             )
 
     def _differences(self) -> Iterator[Certificate]:
         """A gradient is -m/2 - u m/2 with |u| <= 1 (plus the ridge, which all share)."""
-        rows, size = self._data.features, self._data.spectrum
+        rows, size = self.data.features, self.data.spectrum
         means = rows.mean(1)
         scatter = (rows - means.unsqueeze(1)).square().sum(-1).mean(1).sqrt()
         deviation = 0.5 * float((scatter + rows.square().sum(-1).mean(1).sqrt()).amax())
         apart = float((means - means.mean(0)).square().sum(-1).mean().sqrt())
         own = float(torch.tensor(size.per_client, dtype=torch.float64).square().mean().sqrt())
-        yield Certificate(
+        yield upper(
             "local_gradient_noise",
             rounded_up(deviation),
-            "upper",
             "A deviation is at most that of m/2 plus the root of mean |m|^2 / 4.",
         )
-        yield Certificate(
+        yield upper(
             "local_gradient_heterogeneity",
             rounded_up(0.5 * (apart + own)),
-            "upper",
             "That of the mean m/2 plus the root of the mean over clients of ||mean u m||^2 / 4.",
         )
 
     def _bounds(self) -> Iterator[Certificate]:
-        rows, size = self._data.features, self._data.spectrum
+        rows, size = self.data.features, self.data.spectrum
         means = torch.linalg.vector_norm(rows.mean(1), dim=-1)
         local = max(0.5 * (float(mean) + own) for mean, own in zip(means, size.per_client, strict=True))
         pooled = 0.5 * (float(torch.linalg.vector_norm(rows.mean((0, 1)))) + size.pooled)
-        yield Certificate(
-            "local_gradient_bound", rounded_up(local), "upper", "||mean m||/2 plus ||mean u m||/2, |u| <= 1."
-        )
-        yield Certificate("local_sample_gradient_bound", size.longest, "upper", "The slope of the loss is below 1.")
+        yield upper("local_gradient_bound", rounded_up(local), "||mean m||/2 plus ||mean u m||/2, |u| <= 1.")
+        yield upper("local_sample_gradient_bound", size.longest, "The slope of the loss is below 1.")
         yield cap_certificate(self, rounded_up(pooled), "||mean m||/2 plus ||mean u m||/2 over all clients.")
 
     def _gap(self) -> Certificate:
-        rows = self._data.features.flatten(0, 1)
-        best = _minimiser(rows, self.ridge)
+        rows = self.data.features.flatten(0, 1)
+        best = minimiser_of(rows, self.ridge)
         start, least = self.objective(torch.stack([self.initial_point, best])).tolist()
         if self.ridge > 0:
             below = float(self.gradient(best.unsqueeze(0)).square().sum()) / (2 * self.ridge)
             infimum, argument = least - below, "F is ridge-strongly convex: F >= F(x) - |grad F(x)|^2 / (2 ridge)."
         else:
             infimum, argument = (
-                _dual_bound(rows, best),
+                dual_bound(rows, best),
                 ("log(1 + exp(-t)) >= H(p) - p t for p in [0, 1]; with sum p_i m_i = 0 the mean of H(p_i) is below F."),
             )
         gap = rounded_up(start - infimum)
@@ -171,7 +144,7 @@ def _top(rows: Tensor) -> Tensor:
     return torch.linalg.svd(rows, full_matrices=False).Vh[0]
 
 
-def _minimiser(rows: Tensor, ridge: float) -> Tensor:
+def minimiser_of(rows: Tensor, ridge: float) -> Tensor:
     """Where F is least, by damped Newton steps; as far as they go where F has no minimum. `(dim,)`."""
     x = rows.new_zeros(rows.shape[-1])
     eye = torch.eye(len(x), dtype=rows.dtype, device=rows.device)
@@ -190,7 +163,7 @@ def _minimiser(rows: Tensor, ridge: float) -> Tensor:
     return x
 
 
-def _dual_bound(rows: Tensor, x: Tensor) -> float:
+def dual_bound(rows: Tensor, x: Tensor) -> float:
     """A lower bound of mean_i log(1 + exp(-m_i.x)) over all x: the mean entropy of weights p in [0, 1] with sum p_i m_i = 0.
 
     At the minimum p_i = sigmoid(-m_i.x) is such; elsewhere it is moved to the nearest one. Without one in [0, 1]: 0.

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from ..certificate import Certificate, by_quantity
+from ..certificate import Certificate, by_quantity, exact, upper
 from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample, Predictions
 from ..kinds.predictions import only_training_data
 from ..parts.invariant_margins import AbstractMargins, Counted, Listed, OneDraw, below
@@ -44,7 +44,7 @@ class Tally(InnerSample):
     share: Tensor
 
 
-def _folded(v: Tensor, outer: OuterSample) -> Tensor:
+def folded(v: Tensor, outer: OuterSample) -> Tensor:
     """`(runs, ...)` as `(grid, seeds, ...)`: all grid points of a seed have one sample, so it is looked up once."""
     seeds, runs = outer.outcome.shape[0], v.shape[0]
     return v.view(runs // seeds, seeds, *v.shape[1:]) if runs % seeds == 0 else v.unsqueeze(0)
@@ -85,7 +85,7 @@ class InvariantLogistic(AbstractConditional):
             raise ValueError(f"clients, points and dim must be positive, got {self.clients}, {self.points}, {self.dim}")
 
     @cached_property
-    def _data(self) -> tuple[Tensor, Tensor]:
+    def data(self) -> tuple[Tensor, Tensor]:
         """a `(clients, points, dim)` and b `(clients, points)`."""
         generator = torch.Generator().manual_seed(self.seed)
         truth = torch.randn(self.dim, generator=generator, dtype=torch.float64)
@@ -98,7 +98,7 @@ class InvariantLogistic(AbstractConditional):
     @cached_property
     def initial_point(self) -> Tensor:
         """On the wrong side: along minus the mean of b a."""
-        a, b = self._data
+        a, b = self.data
         mean = (a * b.unsqueeze(-1)).flatten(0, 1).mean(0)
         return -self.start * mean / torch.linalg.vector_norm(mean)
 
@@ -116,10 +116,10 @@ class InvariantLogistic(AbstractConditional):
 
     def _labels(self, outer: OuterSample) -> Tensor:
         """b at the outcomes, `(1, seeds, clients, batch)`."""
-        return self._data[1].flatten().index_select(0, self._rows(outer)).view(1, *outer.outcome.shape)
+        return self.data[1].flatten().index_select(0, self._rows(outer)).view(1, *outer.outcome.shape)
 
     @property
-    def _shake(self) -> float:
+    def shake(self) -> float:
         """The length of eta - a, which lies along an axis."""
         return math.sqrt(self.dim) * self.sigma_2
 
@@ -127,14 +127,14 @@ class InvariantLogistic(AbstractConditional):
         """Of eta, or of b eta: as tanh is odd the label may go into the sample, which all grid points of a seed share."""
         rows = self._rows(outer)
         a, turn = (table.index_select(0, rows).view(1, *outer.outcome.shape, -1) for table in self._tables[labelled])
-        x = _folded(x, outer).unsqueeze(3)
+        x = folded(x, outer).unsqueeze(3)
         if inner is None:
             return Counted.of(x, a, self._push, (self._one / (2 * self.dim),) * 2, self.saturation)
         if isinstance(inner, Tally):
-            (up, down), is_turned = _folded(inner.share, outer).split(self.dim, -1), turn > 0
+            (up, down), is_turned = folded(inner.share, outer).split(self.dim, -1), turn > 0
             shares = torch.where(is_turned, down, up), torch.where(is_turned, up, down)
             return Counted.of(x, a, self._push, shares, self.saturation)
-        drawn = _folded(inner.eta, outer) + turn
+        drawn = folded(inner.eta, outer) + turn
         if drawn.shape[-1] == 1:
             step = self._turning_steps.index_select(0, drawn.flatten()).view(*drawn.shape[:-1], -1)
             return OneDraw.of(x, a + step, self.saturation)
@@ -143,25 +143,25 @@ class InvariantLogistic(AbstractConditional):
     @cached_property
     def _tables(self) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
         """For eta and for b eta, of every datum: 2 a / r, and by how much -1 turns the outcomes of eta."""
-        a, b = self._data[0].flatten(0, 1) * (2 / self.saturation), self._data[1].flatten().unsqueeze(-1)
+        a, b = self.data[0].flatten(0, 1) * (2 / self.saturation), self.data[1].flatten().unsqueeze(-1)
         turn = torch.where(b < 0, self.dim, 0)
         return (a, torch.zeros_like(turn)), (a * b, turn)
 
     @property
     def _push(self) -> float:
         """The length of 2 (eta - a) / r."""
-        return self._shake * (2 / self.saturation)
+        return self.shake * (2 / self.saturation)
 
     @cached_property
-    def _steps(self) -> Tensor:
+    def steps(self) -> Tensor:
         """The values of eta - a, `(2 dim, dim)`: + shake along every axis, then - shake."""
-        axes = self._shake * torch.eye(self.dim, dtype=torch.float64, device=self.device)
+        axes = self.shake * torch.eye(self.dim, dtype=torch.float64, device=self.device)
         return torch.cat([axes, -axes])
 
     @cached_property
     def _turning_steps(self) -> Tensor:
         """2 (eta - a) / r, and the first half once more, so that a turned outcome is found as well."""
-        return torch.cat([self._steps, self._steps[: self.dim]]) * (2 / self.saturation)
+        return torch.cat([self.steps, self.steps[: self.dim]]) * (2 / self.saturation)
 
     @cached_property
     def _turning_pushes(self) -> Tensor:
@@ -186,28 +186,28 @@ class InvariantLogistic(AbstractConditional):
 
     def inner_vjp(self, x: Tensor, v: Tensor, outer: OuterSample, inner: InnerSample | None = None) -> Tensor:
         margins = self._margins(x, outer, inner, labelled=False)
-        penalty = _folded(self._penalty_slope(x).unsqueeze(2) * v[..., 1:], outer)
-        return margins.pull(_folded(v[..., :1], outer), penalty).flatten(0, 1)
+        penalty = folded(self._penalty_slope(x).unsqueeze(2) * v[..., 1:], outer)
+        return margins.pull(folded(v[..., :1], outer), penalty).flatten(0, 1)
 
     def sample_gradient(self, x: Tensor, outer: OuterSample, inner: InnerSample | None = None) -> Tensor:
         """In one go, without the value of the regulariser, whose slope in f is 1: about half the time of its parts."""
         margins = self._margins(x, outer, inner, labelled=True)
-        penalty = _folded(self._penalty_slope(x).unsqueeze(2), outer)
+        penalty = folded(self._penalty_slope(x).unsqueeze(2), outer)
         return margins.pull(below(margins.mean), penalty, sign=-1.0).flatten(0, 1)
 
     def outer_value(self, y: Tensor, outer: OuterSample) -> Tensor:
-        return softplus(-self._labels(outer) * _folded(y[..., 0], outer)).flatten(0, 1) + y[..., 1]
+        return softplus(-self._labels(outer) * folded(y[..., 0], outer)).flatten(0, 1) + y[..., 1]
 
     def outer_gradient(self, y: Tensor, outer: OuterSample) -> Tensor:
         """The slope of softplus(-b margin) in the margin is -b / (1 + exp(b margin)); that in the regulariser is 1."""
         label = self._labels(outer)
-        slope = -label * below(label * _folded(y[..., 0], outer))
+        slope = -label * below(label * folded(y[..., 0], outer))
         return pad(slope.flatten(0, 1).unsqueeze(-1), (0, 1), value=1.0)
 
     def predict(self, x: Tensor, split: str = "train") -> Predictions:
         """a.x of every datum; its sign is the label that a model gives."""
         only_training_data(self.name, split)
-        a, b = self._data
+        a, b = self.data
         return Predictions((a * x[:, None, None]).sum(-1, keepdim=True), (b > 0).long())
 
     def sample_outer(self, draws: Draws, batch: int, purpose: str = "outer") -> OuterSample:
@@ -234,23 +234,22 @@ class InvariantLogistic(AbstractConditional):
 
     def _outer_certificates(self) -> Iterator[Certificate]:
         domain, both = "all of R^2", "f has slopes of size at most 1 in the margin and 1 in the regulariser"
-        yield Certificate("outer_sample_lipschitz", math.sqrt(2.0), "upper", f"{both}.", domain)
-        yield Certificate("outer_mean_square_lipschitz", math.sqrt(2.0), "upper", f"{both}.", domain)
-        yield Certificate(
+        yield upper("outer_sample_lipschitz", math.sqrt(2.0), f"{both}.", domain)
+        yield upper("outer_mean_square_lipschitz", math.sqrt(2.0), f"{both}.", domain)
+        yield exact(
             "outer_sample_smoothness",
             0.25,
-            "exact",
             "softplus'' = s (1 - s) is at most 1/4, at 0.",
-            domain,
-            0.9999,
             ((-1e-2, 0.0), (1e-2, 0.0)),
+            attains=0.9999,
+            domain=domain,
         )
 
     @cached_property
     def _sizes(self) -> tuple[float, float, float]:
         """max |eta|, root of max E|eta|^2 given a, and the supremum of the slope of the regulariser."""
-        longest = float(torch.linalg.vector_norm(self._data[0], dim=-1).max())
-        shake = self._shake
+        longest = float(torch.linalg.vector_norm(self.data[0], dim=-1).max())
+        shake = self.shake
         slope = self.reg * math.sqrt(self.dim * self.gamma) * _REGULARISER_SLOPE
         return (longest + shake) * _UP, math.hypot(longest, shake) * _UP, slope * _UP
 
@@ -258,23 +257,21 @@ class InvariantLogistic(AbstractConditional):
         longest, root_mean_square, slope = self._sizes
         rows = "The rows of the Jacobian are tanh'(.) eta and the slope of the regulariser"
         curvature = math.hypot(TANH_CURVATURE * longest**2 / self.saturation, 2 * self.reg * self.gamma)
-        yield Certificate("inner_jacobian_mean_square", math.hypot(root_mean_square, slope), "upper", f"{rows}.")
-        yield Certificate("inner_sample_lipschitz", math.hypot(longest, slope), "upper", f"{rows}.")
-        yield Certificate(
+        yield upper("inner_jacobian_mean_square", math.hypot(root_mean_square, slope), f"{rows}.")
+        yield upper("inner_sample_lipschitz", math.hypot(longest, slope), f"{rows}.")
+        yield upper(
             "inner_sample_smoothness",
             curvature,
-            "upper",
             f"{rows}; |tanh''| <= 4/(3 sqrt 3) and the regulariser's curvature is at most 2 reg gamma.",
         )
-        yield Certificate("inner_value_noise", self.saturation, "upper", "The margin is in [-r, r].")
+        yield upper("inner_value_noise", self.saturation, "The margin is in [-r, r].")
 
     def _whole_certificates(self) -> Iterator[Certificate]:
         longest, root_mean_square, slope = self._sizes
         yield gap_above(self, 0.0, "Every term is nonnegative.")
-        yield Certificate(
+        yield upper(
             "objective_smoothness",
             0.25 * longest**2 + TANH_CURVATURE * longest**2 / self.saturation + 2 * self.reg * self.gamma,
-            "upper",
             "Chain rule: softplus'' |eta|^2 + |tanh''| |eta|^2 / r + the regulariser's curvature.",
         )
         yield cap_certificate(self, root_mean_square + slope, "E|eta| plus the slope of the regulariser.")

@@ -12,30 +12,28 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import torch
 from torch import Tensor
 
-from ..certificate import Certificate, by_quantity
+from ..certificate import Certificate, by_quantity, exact, upper
 from ..families.meta import gap_certificate
 from ..kinds import INDEPENDENT_CLIENTS, AbstractLocalComposite, Draws, Sample
-from ..parts.bowl import RippledBowl
+from ..parts.blocks import wavenumber_of
 from ..parts.composition import composite_noise
-from ..parts.loss import Kurtosis, loss_certificates
-from ..parts.parameters import require_nonnegative, require_paired, require_positive
-from ..parts.patterns import uneven_direction
+from ..parts.loss import loss_certificates
+from ..parts.noise import AbstractBowls, NoiseSample
+from ..parts.parameters import require_exceeds, require_nonnegative, require_paired, require_positive
 from ..parts.whole_certificates import cap_certificate
 
 
 @dataclass(frozen=True)
-class MAMLSample(Sample):
-    """Standardised noise of a training and of a test loss, `(runs, clients, batch)` each, independent."""
+class MAMLSample(NoiseSample):
+    """Standardised noise of a training loss, and of a test loss, `(runs, clients, batch)` each, independent."""
 
-    train: Tensor
     test: Tensor
 
 
 @dataclass(frozen=True)
-class FederatedMAML(AbstractLocalComposite):
+class FederatedMAML(AbstractBowls, AbstractLocalComposite):
     """One-step MAML over tilted `RippledBowl` losses; the parameters are the constants of Assumption 3.8.
 
     Args:
@@ -67,45 +65,17 @@ class FederatedMAML(AbstractLocalComposite):
         object.__setattr__(self, "inner_dim", self.dim)
         require_positive(self, "lam")
         require_paired(self, "sigma_1", "sigma_2")
-        if not self.Delta < self.G:
-            raise ValueError(f"G must exceed Delta, got G={self.G} and Delta={self.Delta}")
+        require_exceeds(self, "G", "Delta")
         require_nonnegative(self, "start")
-        _ = self._bowl, self._law  # the parts check their own parameters
+        _ = self.bowl, self.law  # the parts check their own parameters
 
-    @cached_property
-    def _bowl(self) -> RippledBowl:
-        wavenumber = self.sigma_2 / self.sigma_1 if self.sigma_1 > 0 else 1.0
-        return RippledBowl(
-            self.clients,
-            self.dim,
-            self.G - self.Delta,
-            self.L_1,
-            self.sigma_1,
-            self.Delta,
-            wavenumber,
-            tilt=True,
-            device=self.device,
-        )
-
-    @cached_property
-    def _law(self) -> Kurtosis:
-        return Kurtosis(self.kurtosis, self.device)
+    @property
+    def _losses(self) -> tuple[float, float, float, float]:
+        return self.G, self.L_1, self.sigma_1, wavenumber_of(self.sigma_2, self.sigma_1)
 
     @property
     def properties(self) -> frozenset[str]:
         return INDEPENDENT_CLIENTS | ({"equal_inner_maps", "equal_outer_functions"} if self.Delta == 0 else set())
-
-    @cached_property
-    def initial_point(self) -> Tensor:
-        return self.start * uneven_direction(self.dim, self.device)
-
-    def local_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        """Gradient of L_k, with the training noise of a sample."""
-        return self._bowl.gradient(x, sample.train.mean(-1) if isinstance(sample, MAMLSample) else None)
-
-    def local_hvp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        """Hessian of L_k times v, with the training noise of a sample."""
-        return self._bowl.hvp(x, v, sample.train.mean(-1) if isinstance(sample, MAMLSample) else None)
 
     def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
         return x - self.lam * self.local_gradient(x, sample)
@@ -114,95 +84,86 @@ class FederatedMAML(AbstractLocalComposite):
         return v - self.lam * self.local_hvp(x, v, sample)
 
     def outer(self, y: Tensor) -> Tensor:
-        return self._bowl.value(y)
+        return self.bowl.value(y)
 
     def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._bowl.gradient(y, sample.test.mean(-1) if isinstance(sample, MAMLSample) else None)
+        return self.bowl.gradient(y, sample.test.mean(-1) if isinstance(sample, MAMLSample) else None)
 
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> MAMLSample:
         return MAMLSample(
-            self._law.draw(draws, batch, f"{purpose}.train"), self._law.draw(draws, batch, f"{purpose}.test")
+            self.law.draw(draws, batch, f"{purpose}.train"), self.law.draw(draws, batch, f"{purpose}.test")
         )
 
     def atoms(self) -> tuple[MAMLSample, Tensor]:
-        values, weights = self._law.support()
-        train, test = (grid.flatten() for grid in torch.meshgrid(values, values, indexing="ij"))
-        pairs = (weights.unsqueeze(1) * weights).flatten()
-        shape = (1, self.clients, len(pairs))
-        return MAMLSample(train.expand(shape), test.expand(shape)), pairs
+        train, test, weights = self.law.support_of_two()
+        shape = (1, self.clients, len(weights))
+        return MAMLSample(train.expand(shape), test.expand(shape)), weights
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        loss = by_quantity(loss_certificates(self._bowl, self._law))
+        loss = by_quantity(loss_certificates(self.bowl, self.law))
         parts = loss | by_quantity((*self._inner_certificates(loss), *self._outer_certificates(loss)))
         return parts | by_quantity((composite_noise(parts), *self._whole_certificates(loss)))
 
     def _inner_certificates(self, loss: Mapping[str, Certificate]) -> Iterator[Certificate]:
-        lam, steepest, most = self.lam, 1 + self.lam * self.L_1, self._law.largest
+        lam, steepest, most = self.lam, 1 + self.lam * self.L_1, self.law.largest
         shake = lam * self.sigma_2
         second = math.sqrt(steepest**2 + 2 * steepest * shake / most + shake**2)
-        exact = "lam times the Hessian noise, exactly" if self.sigma_1 > 0 else "No noise"
-        yield Certificate("inner_lipschitz", steepest, "upper", "||I - lam Hessian|| <= 1 + lam L_1.")
-        yield Certificate(
+        said = "lam times the Hessian noise, exactly" if self.sigma_1 > 0 else "No noise"
+        yield upper("inner_lipschitz", steepest, "||I - lam Hessian|| <= 1 + lam L_1.")
+        yield upper(
             "inner_jacobian_mean_square",
             second,
-            "upper",
             "E(1 + lam L_1 + lam sigma_2 |z|)^2 with E z^2 = 1 and E|z| = 1/sqrt(k).",
         )
-        yield Certificate(
+        yield upper(
             "inner_mean_square_lipschitz",
             math.hypot(steepest, shake),
-            "upper",
             "E||(A + z R) v||^2 = ||A v||^2 + ||R v||^2 <= ((1 + lam L_1)^2 + lam^2 sigma_2^2) ||v||^2.",
         )
-        yield Certificate("inner_sample_lipschitz", steepest + shake * most, "upper", "|z| <= sqrt(k).")
-        yield Certificate(
+        yield upper("inner_sample_lipschitz", steepest + shake * most, "|z| <= sqrt(k).")
+        yield upper(
             "inner_smoothness",
             lam * float(loss["local_hessian_lipschitz"].value),
-            "upper",
             "lam times the Lipschitz constant of the Hessian.",
         )
-        rate = lam * self.sigma_2 * self._bowl.noise_wavenumber * most
-        yield Certificate(
+        rate = lam * self.sigma_2 * self.bowl.noise_wavenumber * most
+        yield upper(
             "inner_sample_smoothness",
             lam * float(loss["local_hessian_lipschitz"].value) + rate,
-            "upper",
             "The noise Hessian -sigma_1 P z sin(P v.x) v v^T is sigma_2 P sqrt(k)-Lipschitz.",
         )
         for name, of, value in (
             ("inner_jacobian_noise", "local_hessian_noise", shake),
             ("inner_value_noise", "local_gradient_noise", lam * self.sigma_1),
         ):
-            yield Certificate(name, value, "exact", f"{exact}.", witness=1.0 - 1e-9, points=loss[of].points)
+            yield exact(name, value, f"{said}.", loss[of].points, attains=1.0 - 1e-9)
 
     def _outer_certificates(self, loss: Mapping[str, Certificate]) -> Iterator[Certificate]:
-        most = self._law.largest
-        yield Certificate("outer_lipschitz", self.G, "upper", "The gradient bound of the losses.")
-        yield Certificate("outer_smoothness", self.L_1, "upper", "The smoothness of the losses.")
-        yield Certificate(
+        most = self.law.largest
+        yield upper("outer_lipschitz", self.G, "The gradient bound of the losses.")
+        yield upper("outer_smoothness", self.L_1, "The smoothness of the losses.")
+        yield upper(
             "outer_mean_square_lipschitz",
             math.hypot(self.G, self.sigma_1),
-            "upper",
             "E||grad + noise||^2 = ||grad||^2 + E||noise||^2 for vectors.",
         )
-        yield Certificate(
+        yield exact(
             "outer_gradient_noise",
             self.sigma_1,
-            "exact",
             "The gradient noise of the losses.",
-            witness=1.0 - 1e-9,
-            points=loss["local_gradient_noise"].points,
+            loss["local_gradient_noise"].points,
+            attains=1.0 - 1e-9,
         )
-        yield Certificate("outer_sample_lipschitz", self.G + self.sigma_1 * most, "upper", "|z| <= sqrt(k).")
-        yield Certificate("outer_sample_smoothness", self.L_1 + self.sigma_2 * most, "upper", "|z| <= sqrt(k).")
+        yield upper("outer_sample_lipschitz", self.G + self.sigma_1 * most, "|z| <= sqrt(k).")
+        yield upper("outer_sample_smoothness", self.L_1 + self.sigma_2 * most, "|z| <= sqrt(k).")
 
     def _whole_certificates(self, loss: Mapping[str, Certificate]) -> Iterator[Certificate]:
         steepest, rho = 1 + self.lam * self.L_1, float(loss["local_hessian_lipschitz"].value)
-        yield Certificate(
+        yield upper(
             "objective_smoothness",
             steepest**2 * self.L_1 + self.lam * self.G * rho,
-            "upper",
             "Lemma 3.9: the gradient at g(x) moves by (1 + lam L_1) L_1, the factor by lam rho.",
         )
         yield cap_certificate(self, steepest * self.G, "||I - lam Hessian|| ||grad L_k||.")
-        yield gap_certificate(self._bowl, self.objective(self.initial_point.unsqueeze(0)).item())
+        yield gap_certificate(self.bowl, self.objective(self.initial_point.unsqueeze(0)).item())

@@ -1,24 +1,28 @@
-"""What a certificate claims, as a ratio that must not exceed it; here the ones that every kind of problem has.
+"""What a certificate claims, as a ratio that must not exceed it, read off the rows of the vocabulary; and what every kind has.
 
-A ratio takes points `(lanes, size)` and returns `(lanes, clients)` or `(lanes, 1)`: the same points go to every client.
+A row says which function of the problem its number bounds, and how (`bounds/language/bounding.py`); a kind says how each of
+these functions is computed (`Role`). A ratio takes points `(lanes, size)` and returns `(lanes, clients)` or `(lanes, 1)`: the
+same points go to every client.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial, reduce
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
-from ..kinds import AbstractComposite, AbstractProblem, AbstractSampled, Sample
+from ...bounds.language import bounding
+from ...bounds.language.bounding import Form
+from ...bounds.language.quantities import QUANTITIES
+from ..kinds import AbstractProblem, AbstractSampled, Sample
 
 S = TypeVar("S", bound=Sample)
 TOGETHER = 2**15
 """Numbers of points that are evaluated together: more of them would not be faster."""
-Map = Callable[[Tensor, Sample], Tensor]
 Problem = Any  # a ratio is only ever called with a problem of its own kind
 
 
@@ -58,11 +62,6 @@ def atom_list(problem: AbstractSampled) -> Iterator[tuple[Sample, float]]:
         yield sample.at(index), weight
 
 
-def jacobian(problem: AbstractComposite, x: Tensor, sample: Sample | None = None) -> Tensor:
-    """Jacobian of g_k, `(lanes, clients, inner_dim, dim)`, row by row from the oracle."""
-    return torch.stack(along_axes(problem.inner_vjp, problem.inner_dim, x, sample), dim=-2)
-
-
 def spectral_norm(matrix: Tensor) -> Tensor:
     """Largest singular value of the last two axes, through the Gram matrix of the rows (few rows, many columns)."""
     if matrix.shape[-2] == 1:
@@ -76,16 +75,15 @@ def frobenius(matrix: Tensor) -> Tensor:
     return norm(matrix.flatten(-2))
 
 
-def mean_square(problem: Problem, of_atom: Callable[..., Tensor], *points: Tensor) -> Tensor:
-    """Root of the exact expectation over the finite support of the square of `of_atom(*points, atom)`."""
+def each_atom(problem: AbstractSampled, of_atom: Callable[..., Tensor], *points: Tensor) -> tuple[Tensor, Tensor]:
+    """`of_atom(*points, atom)` over the finite support, `(atoms, lanes, clients)`, and the probabilities."""
     sample, weights = problem.atoms()
-    found = _of_each_atom(of_atom, points, sample)
+    return _of_each_atom(of_atom, points, sample), weights
+
+
+def mean_square(found: Tensor, weights: Tensor) -> Tensor:
+    """Root of the expectation of the square, over the first axis."""
     return (weights.reshape(-1, *[1] * (found.dim() - 1)) * found**2).sum(0).sqrt()
-
-
-def largest(problem: Problem, of_atom: Callable[..., Tensor], *points: Tensor) -> Tensor:
-    """The largest of `of_atom(*points, atom)` over the finite support."""
-    return _of_each_atom(of_atom, points, problem.atoms()[0]).amax(0)
 
 
 def _of_each_atom(of_atom: Callable[..., Tensor], points: tuple[Tensor, ...], sample: Sample) -> Tensor:
@@ -154,21 +152,98 @@ def difference_quotient(
     map_: Callable[[Tensor], Tensor], size: Callable[[Tensor], Tensor], a: Tensor, b: Tensor
 ) -> Tensor:
     """size(map(a) - map(b)) / |a - b|."""
-    return size(map_(a) - map_(b)) / norm(a - b)
+    change, distance = size(map_(a) - map_(b)), norm(a - b)
+    return change / distance.view(*distance.shape, *[1] * (change.dim() - distance.dim()))
 
 
-def mean_square_quotient(problem: Problem, map_: Map, size: Callable[[Tensor], Tensor], a: Tensor, b: Tensor) -> Tensor:
-    """`mean_square` of the difference quotient of `map_(x, atom)` at the same points for every client."""
-    return mean_square(problem, _quotient(map_, size), problem.to_clients(a), problem.to_clients(b))
+# --- from the rows of the vocabulary ---------------------------------------------------------------------------------------
 
 
-def largest_quotient(problem: Problem, map_: Map, size: Callable[[Tensor], Tensor], a: Tensor, b: Tensor) -> Tensor:
-    """`largest` of the difference quotient of `map_(x, atom)` at the same points for every client."""
-    return largest(problem, _quotient(map_, size), problem.to_clients(a), problem.to_clients(b))
+@dataclass(frozen=True)
+class Role:
+    """How a kind of problem computes a function that rows speak of.
+
+    Args:
+        of: (problem, points at the clients, atom) -> values `(lanes, clients, ...)`; the exact function where the atom is None.
+        space: that of its points, "x" or "y". is_matrix: the values are matrices, else vectors.
+        at: (problem, points) -> the points at the clients.
+        each: (problem, of_atom, *points) -> `of_atom` at every atom, `(atoms, lanes, clients, ...)`, and the probabilities.
+    """
+
+    of: Callable[..., Tensor]
+    space: str = "x"
+    is_matrix: bool = False
+    at: Callable[[Problem, Tensor], Tensor] = lambda problem, point: problem.to_clients(point)
+    each: Callable[..., tuple[Tensor, Tensor]] = each_atom
+
+    def attained(self, form: Form, problem: Problem, *points: Tensor) -> Tensor:
+        """What the function attains of a form at points of the clients; the largest over axes behind the clients."""
+        found = self._attained(form, problem, *points)
+        return found.flatten(2).amax(-1) if found.dim() > 2 else found
+
+    def _attained(self, form: Form, problem: Problem, *points: Tensor) -> Tensor:
+        matrix = frobenius if form.norm == bounding.FROBENIUS else spectral_norm
+        size = matrix if self.is_matrix else norm
+        if form.kind == bounding.UNLIKE:
+            own = self.of(problem, *points, None)
+            apart = size(own - own.mean(1, keepdim=True))
+            return apart if form.over == bounding.EACH else (apart**2).mean(-1, keepdim=True).sqrt()
+
+        def of_atom(*given: Any) -> Tensor:
+            *at, atom = given
+            if form.kind == bounding.LIPSCHITZ:
+                return difference_quotient(lambda x: self.of(problem, x, atom), size, *at)
+            value = self.of(problem, at[0], atom)
+            return size(value - at[1] if form.kind == bounding.NOISE else value)
+
+        if form.per == bounding.MEAN:
+            return of_atom(*points, None)
+        exact = (self.of(problem, *points, None),) if form.kind == bounding.NOISE else ()
+        found, weights = self.each(problem, of_atom, *points, *exact)
+        return found.amax(0) if form.per == bounding.SAMPLE else mean_square(found, weights)
 
 
-def _quotient(map_: Map, size: Callable[[Tensor], Tensor]) -> Callable[[Tensor, Tensor, Sample], Tensor]:
-    return lambda a, b, atom: difference_quotient(lambda x: map_(x, atom), size, a, b)
+_TRIED = (bounding.LIPSCHITZ, bounding.SIZE, bounding.NOISE, bounding.UNLIKE)
+
+
+@dataclass(frozen=True)
+class Inequalities(Mapping[str, Inequality]):
+    """By quantity: `besides`, and all that rows say of the functions that a kind has, those of a package's own rows too.
+
+    A row with several forms is the largest of them; what it says of inner values is tried at those of the x.
+    """
+
+    roles: Mapping[str, Role]
+    besides: Mapping[str, Inequality] = field(default_factory=lambda: WHOLE)
+
+    def __getitem__(self, name: str) -> Inequality:
+        if name in self.besides:
+            return self.besides[name]
+        forms = QUANTITIES[name].bounds
+        if not forms or not all(form.function in self.roles and form.kind in _TRIED for form in forms):
+            raise KeyError(name)
+        spaces = {self.roles[form.function].space for form in forms}
+        space = "x" if "x" in spaces else spaces.pop()
+        return Inequality(space, forms[0].kind == bounding.LIPSCHITZ, partial(self._largest, forms, space))
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in {**QUANTITIES, **self.besides} if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def _largest(self, forms: tuple[Form, ...], space: str, problem: Problem, *points: Tensor) -> Tensor:
+        def attained(form: Form) -> Tensor:
+            role = self.roles[form.function]
+            at = [role.at(problem, point) for point in points]
+            if role.space != space:
+                at = [self.roles["inner_value"].of(problem, x, None) for x in at]
+            return role.attained(form, problem, *at)
+
+        return reduce(torch.maximum, map(attained, forms))
+
+
+# --- of the whole objective --------------------------------------------------------------------------------------------------
 
 
 def _objective_gap(problem: Problem, x: Tensor) -> Tensor:

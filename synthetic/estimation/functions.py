@@ -13,7 +13,7 @@ from functools import partial
 
 from torch import Tensor
 
-from ..certificate import Certificate
+from ..certificate import Certificate, upper
 from ..conformance.kinds import get_kind
 from ..kinds import AbstractProblem
 from ..parts.adversary import Attack, Budget, maximise
@@ -40,15 +40,15 @@ def estimated_certificates(
         raise ValueError(f"the safety factor must be at least 1, got {factor}")
     run = descent(problem)
     found = {
-        quantity: _sought(problem, quantity, run, budget, factor)
+        quantity: sought(problem, quantity, run, budget, factor)
         for quantity in get_kind(problem.kind).required
         if quantity != "objective_gap"
     }
-    found["objective_gap"] = _gap(problem, run, factor, lower_bound)
-    return _capped(problem, found)
+    found["objective_gap"] = gap(problem, run, factor, lower_bound)
+    return capped(problem, found)
 
 
-def _sought(problem: AbstractProblem, quantity: str, run: Tensor, budget: Budget, factor: float) -> Certificate:
+def sought(problem: AbstractProblem, quantity: str, run: Tensor, budget: Budget, factor: float) -> Certificate:
     """The largest ratio that gradient ascent finds, times the factor."""
     inequality = get_kind(problem.kind).inequalities[quantity]
     hints = tuple(run[:: max(1, len(run) // _HINTS)]) if inequality.space == "x" else ()
@@ -64,7 +64,8 @@ def _sought(problem: AbstractProblem, quantity: str, run: Tensor, budget: Budget
     )
 
 
-def _gap(problem: AbstractProblem, run: Tensor, factor: float, lower_bound: float | None) -> Certificate:
+def gap(problem: AbstractProblem, run: Tensor, factor: float, lower_bound: float | None) -> Certificate:
+    """F at the start minus a lower bound, or `factor` times what the run descends."""
     values = problem.objective(run)
     start, least = float(values[0]), float(values.min())
     if lower_bound is None:
@@ -77,14 +78,14 @@ def _gap(problem: AbstractProblem, run: Tensor, factor: float, lower_bound: floa
     said = (
         f"F at the start minus the given lower bound {lower_bound:g}; a descent goes down by {start - least:.4g} of it."
     )
-    return Certificate("objective_gap", start - lower_bound, "upper", said)
+    return upper("objective_gap", start - lower_bound, said)
 
 
 _SLOPES = ("inner_jacobian_mean_square", "inner_mean_square_lipschitz")
 _OUTER_SLOPES = ("outer_mean_square_lipschitz", "outer_lipschitz")
 
 
-def _capped(problem: AbstractProblem, found: Mapping[str, Certificate]) -> dict[str, Certificate]:
+def capped(problem: AbstractProblem, found: Mapping[str, Certificate]) -> dict[str, Certificate]:
     """With the constants of the composition at most what the chain rule makes of the estimated parts."""
     J, slope = (next((found[name] for name in names if name in found), None) for names in (_SLOPES, _OUTER_SLOPES))
     is_composition = problem.kind == "local_composite" or "no_extra_term" in problem.properties

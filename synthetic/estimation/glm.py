@@ -14,7 +14,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, rounded_up
+from ..certificate import Certificate, rounded_up, upper
 from ..models.base import ModelParts
 from ..models.conditional import InvariantModel
 from ..models.recognised import law_of, layer_of
@@ -38,7 +38,7 @@ def certified(parts: ModelParts) -> Iterator[Certificate]:
         ("objective_smoothness", float(pooled)),
         ("local_sample_smoothness", longest**2),
     ):
-        yield Certificate(name, rounded_up(law.curvature * square), "upper", said)
+        yield upper(name, rounded_up(law.curvature * square), said)
     if law.slope is None:
         return
     for name, length in (
@@ -47,14 +47,10 @@ def certified(parts: ModelParts) -> Iterator[Certificate]:
         ("gradient_cap", second),
         ("local_gradient_noise", second),
     ):
-        yield Certificate(
-            name, rounded_up(law.slope * length), "upper", f"{said} Root mean squares bound means and deviations."
-        )
+        yield upper(name, rounded_up(law.slope * length), f"{said} Root mean squares bound means and deviations.")
     root = float((lengths.square() * weights).sum(-1).mean().sqrt())
-    yield Certificate(
-        "local_gradient_heterogeneity", rounded_up(law.slope * root), "upper",
-        f"{said} Deviations from the mean are at most the root mean square.",
-    )  # fmt: skip
+    apart = f"{said} Deviations from the mean are at most the root mean square."
+    yield upper("local_gradient_heterogeneity", rounded_up(law.slope * root), apart)
 
 
 def certified_views(problem: InvariantModel) -> Iterator[Certificate]:
@@ -81,7 +77,7 @@ def certified_views(problem: InvariantModel) -> Iterator[Certificate]:
         lengths = torch.linalg.vector_norm(means, dim=-1)
         values |= dict.fromkeys(("outer_sample_lipschitz", "outer_mean_square_lipschitz"), law.slope)
         values["gradient_cap"] = law.slope * float(lengths.mean())
-    yield from (Certificate(name, rounded_up(value), "upper", said) for name, value in values.items())
+    yield from (upper(name, rounded_up(value), said) for name, value in values.items())
 
 
 def _rows(parts: ModelParts, has_constant: bool) -> Tensor:

@@ -12,8 +12,9 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, by_quantity
+from ..certificate import Certificate, by_quantity, upper
 from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample
+from ..parts.blocks import wavenumber_of
 from ..parts.inner_certificates import inner_certificates, onto_gap
 from ..parts.inner_map import RippledMap, lipschitz_of_mean_square
 from ..parts.outer import CenteredOuter
@@ -74,11 +75,11 @@ class Conditional(AbstractConditional):
                 f"got {self.S_g} and {self.jacobian_noise * self._noise_wavenumber}"
             )
         require_nonnegative(self, "start")
-        _ = self._map, self._outer  # the parts check their own parameters
+        _ = self.inner_map, self._outer  # the parts check their own parameters
 
     @property
     def _noise_wavenumber(self) -> float:
-        return self.jacobian_noise / self.sigma_g if self.sigma_g > 0 else 1.0
+        return wavenumber_of(self.jacobian_noise, self.sigma_g)
 
     @property
     def _laws(self) -> int:
@@ -86,7 +87,8 @@ class Conditional(AbstractConditional):
         return self.outer_support * (self.clients if self.clients_differ else 1)
 
     @cached_property
-    def _map(self) -> RippledMap:
+    def inner_map(self) -> RippledMap:
+        """The g_k."""
         lipschitz = lipschitz_of_mean_square(self.L_g, self.jacobian_noise, self.Delta, self.inner_dim)
         smoothness = self.S_g - self.jacobian_noise * self._noise_wavenumber
         return RippledMap(
@@ -122,11 +124,11 @@ class Conditional(AbstractConditional):
 
     def inner(self, x: Tensor, outer: OuterSample, inner: InnerSample | None = None) -> Tensor:
         lanes, z, rows = self._recall(self._lanes, x, outer, inner)
-        return self._map.value(lanes, z, rows).unflatten(1, outer.outcome.shape[1:])
+        return self.inner_map.value(lanes, z, rows).unflatten(1, outer.outcome.shape[1:])
 
     def inner_vjp(self, x: Tensor, v: Tensor, outer: OuterSample, inner: InnerSample | None = None) -> Tensor:
         lanes, z, rows = self._recall(self._lanes, x, outer, inner)
-        return self._map.vjp(lanes, v.flatten(1, 2), z, rows).unflatten(1, outer.outcome.shape[1:])
+        return self.inner_map.vjp(lanes, v.flatten(1, 2), z, rows).unflatten(1, outer.outcome.shape[1:])
 
     def outer_value(self, y: Tensor, outer: OuterSample) -> Tensor:
         return self._outer.value(y, self._laws_at(outer))
@@ -151,11 +153,11 @@ class Conditional(AbstractConditional):
 
     def objective(self, x: Tensor) -> Tensor:
         lanes = self._every_law(x)
-        return self._outer.value(self._map.value(lanes)).sum(-1) / self._laws
+        return self._outer.value(self.inner_map.value(lanes)).sum(-1) / self._laws
 
     def gradient(self, x: Tensor) -> Tensor:
         lanes = self._every_law(x)
-        per_law = self._map.vjp(lanes, self._outer.gradient(self._map.value(lanes)))
+        per_law = self.inner_map.vjp(lanes, self._outer.gradient(self.inner_map.value(lanes)))
         return per_law.transpose(1, 2).contiguous().sum(-1) / self._laws
 
     def _every_law(self, x: Tensor) -> Tensor:
@@ -177,7 +179,7 @@ class Conditional(AbstractConditional):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        inner, outer = by_quantity(inner_certificates(self._map)), by_quantity(self._outer.certificates())
+        inner, outer = by_quantity(inner_certificates(self.inner_map)), by_quantity(self._outer.certificates())
         return by_quantity(
             [
                 *(inner[name] for name in _OF_THE_MAP),
@@ -187,18 +189,17 @@ class Conditional(AbstractConditional):
         )
 
     def _whole_certificates(self) -> Iterator[Certificate]:
-        steepest = self._map.lipschitz
-        yield Certificate(
+        steepest = self.inner_map.lipschitz
+        yield upper(
             "objective_smoothness",
-            steepest**2 * self.S_f + self.L_f * self._map.smoothness,
-            "upper",
+            steepest**2 * self.S_f + self.L_f * self.inner_map.smoothness,
             "Chain rule given xi, |J|^2 S_f + L_f (Lipschitz constant of J), averaged over xi and n.",
         )
-        unpaired = self._map.mean_lipschitz + (self.Delta if self._laws > 1 else 0.0)
+        unpaired = self.inner_map.mean_lipschitz + (self.Delta if self._laws > 1 else 0.0)
         yield cap_certificate(self, self.L_f * unpaired, "The mean of |J| |grad f| over xi and n.")
         yield self._gap_certificate(self.objective(self.initial_point.unsqueeze(0)).item())
 
     def _gap_certificate(self, start: float) -> Certificate:
         if self.Delta == 0 and self.spread == 0:
-            return onto_gap(start, self._map, self.target)
-        return Certificate("objective_gap", start, "upper", "Every f_xi is nonnegative.")
+            return onto_gap(start, self.inner_map, self.target)
+        return upper("objective_gap", start, "Every f_xi is nonnegative.")

@@ -18,31 +18,19 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point, by_quantity
-from ..kinds import AbstractFederated, Draws, Sample
+from ..certificate import Certificate, as_point, by_quantity, exact
+from ..kinds import AbstractFederated, Sample
 from ..parts.blocks import LARGEST_WAVENUMBER, Cosine
-from ..parts.loss import Kurtosis
-from ..parts.parameters import require_nonnegative, require_positive
-from ..parts.patterns import one_hot, triple_signs, uneven_direction, walsh_directions
+from ..parts.noise import AbstractNoisy, mean_noise
+from ..parts.parameters import require_exceeds, require_nonnegative, require_positive
+from ..parts.patterns import one_hot, triple_signs, walsh_directions
 
 _NEARLY_ALL = 0.9999
 _HALF_ANGLE = 0.01
 
 
 @dataclass(frozen=True)
-class NoiseSample(Sample):
-    """The standardised noise z of each sampled gradient, `(runs, clients, batch)`."""
-
-    noise: Tensor
-
-
-def mean_noise(sample: Sample | None) -> Tensor | None:
-    """The mean over the batch of z, `(runs, clients)`; None for the exact oracle."""
-    return sample.noise.mean(-1) if isinstance(sample, NoiseSample) else None
-
-
-@dataclass(frozen=True)
-class AbstractSeparable(AbstractFederated):
+class AbstractSeparable(AbstractNoisy, AbstractFederated):
     """What the three families share.
 
     Args:
@@ -74,7 +62,7 @@ class AbstractSeparable(AbstractFederated):
         require_nonnegative(self, "sigma", "Delta", "start")
         if self.Delta > 0 and self.clients < 3:
             raise ValueError(f"Delta > 0 needs at least 3 clients, got {self.clients}")
-        _ = self._law  # checks the kurtosis
+        _ = self.law  # checks the kurtosis
         self._check_shape()
 
     @abstractmethod
@@ -104,10 +92,6 @@ class AbstractSeparable(AbstractFederated):
         return 1.0
 
     @cached_property
-    def _law(self) -> Kurtosis:
-        return Kurtosis(self.kurtosis, self.device)
-
-    @cached_property
     def directions(self) -> Tensor:
         """v_i, `(clients, dim)`."""
         return walsh_directions(torch.arange(self.clients) // 3, self.dim, self.device)
@@ -115,10 +99,6 @@ class AbstractSeparable(AbstractFederated):
     @cached_property
     def _tilts(self) -> Tensor:
         return self.Delta * triple_signs(self.clients).to(self.device)
-
-    @cached_property
-    def initial_point(self) -> Tensor:
-        return self.start * uneven_direction(self.dim, self.device)
 
     @property
     def minimiser(self) -> Tensor:
@@ -138,13 +118,6 @@ class AbstractSeparable(AbstractFederated):
 
     def gradient(self, x: Tensor) -> Tensor:
         return self._slope(x)
-
-    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> NoiseSample:
-        return NoiseSample(self._law.draw(draws, batch, purpose))
-
-    def atoms(self) -> tuple[NoiseSample, Tensor]:
-        values, weights = self._law.support()
-        return NoiseSample(values.expand(1, self.clients, -1)), weights
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
@@ -167,74 +140,64 @@ class AbstractSeparable(AbstractFederated):
         """
         if not self.convex or step * self.L > 2:
             return None
-        pushed = self.Delta + self.sigma * self._law.largest
+        pushed = self.Delta + self.sigma * self.law.largest
         far = self.start + steps * step * pushed
         mu = self._growth
         return min(far, max(self.start, pushed / mu)) if mu > 0 and step * self.L <= 1 else far
 
     def _noise_certificates(self) -> Iterator[Certificate]:
         error = "The error is sigma z v_i with |v_i| = 1, E z^2 = 1 and E z^4 = k, at every point."
-        yield Certificate(
-            "local_gradient_noise", self.sigma, "exact", error, witness=1 - 1e-12, points=(self._at(0.0),)
-        )
-        yield Certificate(
-            "local_gradient_fourth_moment",
-            self.kurtosis * self.sigma**4,
-            "exact",
-            error,
-            witness=1 - 1e-12,
-            points=(self._at(0.0),),
+        yield exact("local_gradient_noise", self.sigma, error, (self._at(0.0),), attains=1 - 1e-12)
+        yield exact(
+            "local_gradient_fourth_moment", self.kurtosis * self.sigma**4, error, (self._at(0.0),), attains=1 - 1e-12
         )
 
     def _mean_certificates(self) -> Iterator[Certificate]:
         gap = float(self.objective(self.initial_point.unsqueeze(0)))
-        yield Certificate(
+        yield exact(
             "objective_gap",
             gap,
-            "exact",
             "F is a sum of nonnegative functions that vanish at 0.",
-            witness=1 - 1e-12,
-            points=(self._at(0.0),),
+            (self._at(0.0),),
+            attains=1 - 1e-12,
         )
-        yield Certificate(
+        yield exact(
             "initial_distance",
             self.start,
-            "exact",
             "F is least at 0, and the start is as far from there as its parameter says.",
-            witness=1 - 1e-12,
-            points=(self._at(0.0),),
+            (self._at(0.0),),
+            attains=1 - 1e-12,
         )
         if self._growth > 0:
             axis = self._flattest * one_hot(torch.tensor(self.dim - 1), self.dim)
             flat = as_point(axis), as_point(2 * axis)
             curved = "The smallest curvature, that of the last coordinate far away."
-            yield Certificate("strong_convexity", self._growth, "exact", curved, witness=_NEARLY_ALL, points=flat)
-            yield Certificate("polyak_lojasiewicz", self._growth, "exact", curved, witness=_NEARLY_ALL, points=flat[:1])
+            yield exact("strong_convexity", self._growth, curved, flat, attains=_NEARLY_ALL)
+            yield exact("polyak_lojasiewicz", self._growth, curved, flat[:1], attains=_NEARLY_ALL)
         share = math.sqrt(float((triple_signs(self.clients) ** 2).mean()))
-        yield Certificate(
+        yield exact(
             "local_gradient_heterogeneity",
             share * self.Delta,
-            "exact",
             "grad F_i - grad F = s_i Delta v_i at every point.",
-            witness=1 - 1e-12,
-            points=(self._at(0.0),),
+            (self._at(0.0),),
+            attains=1 - 1e-12,
         )
 
     def _smoothness(self, reach: float, argument: str) -> Iterator[Certificate]:
         """All smoothness constants are L, attained along the first axis within `reach` of 0; tilts and noise are linear."""
         pair = tuple(as_point(sign * reach * one_hot(torch.tensor(0), self.dim)) for sign in (-1.0, 1.0))
         for name in ("local_smoothness", "local_sample_smoothness", "objective_smoothness"):
-            yield Certificate(name, self.L, "exact", argument, witness=_NEARLY_ALL, points=pair)
+            yield exact(name, self.L, argument, pair, attains=_NEARLY_ALL)
 
     def _bounded(self, G: float, steepest: float) -> Iterator[Certificate]:
         """Bounds of gradients that are largest where every coordinate is `steepest`: there h' is parallel to v_0."""
-        largest, argument = self.sigma * self._law.largest, "h' parallel to the tilt and the noise of client 0, added."
+        largest, argument = self.sigma * self.law.largest, "h' parallel to the tilt and the noise of client 0, added."
         for name, value in (
             ("local_gradient_bound", G),
             ("local_sample_gradient_bound", G + largest),
             ("gradient_cap", G - self.Delta),
         ):
-            yield Certificate(name, value, "exact", argument, witness=1 - 1e-9, points=(self._at(steepest),))
+            yield exact(name, value, argument, (self._at(steepest),), attains=1 - 1e-9)
 
     def _at(self, coordinate: float) -> tuple[float, ...]:
         """The point with all coordinates equal: along v_0, the direction of client 0."""
@@ -258,18 +221,19 @@ class FederatedQuadratic(AbstractSeparable):
 
     @property
     def _growth(self) -> float:
-        return float(self._curvatures.min())
+        return float(self.curvatures.min())
 
     @cached_property
-    def _curvatures(self) -> Tensor:
+    def curvatures(self) -> Tensor:
+        """lambda_j, `(dim,)`."""
         steps = torch.arange(self.dim, dtype=torch.float64) / max(self.dim - 1, 1)
         return (self.L + (self.mu - self.L) * steps).to(self.device)
 
     def _value(self, x: Tensor) -> Tensor:
-        return 0.5 * self._curvatures * x * x
+        return 0.5 * self.curvatures * x * x
 
     def _slope(self, x: Tensor) -> Tensor:
-        return self._curvatures * x
+        return self.curvatures * x
 
     def _shape_certificates(self) -> Iterator[Certificate]:
         yield from self._smoothness(1.0, "The largest curvature, that of the first coordinate.")
@@ -287,7 +251,7 @@ class FederatedHuber(AbstractSeparable):
     G: float = 1.0
 
     def _check_shape(self) -> None:
-        _require_bound(self)
+        require_exceeds(self, "G", "Delta")
 
     @property
     def _steepest(self) -> float:
@@ -355,29 +319,25 @@ class FederatedSines(AbstractSeparable):
     G: float = 1.0
 
     def _check_shape(self) -> None:
-        _require_bound(self)
-        if self._wave.wavenumber > LARGEST_WAVENUMBER:
+        require_exceeds(self, "G", "Delta")
+        if self.wave.wavenumber > LARGEST_WAVENUMBER:
             raise ValueError(
-                f"L={self.L} is too large for G={self.G}: wavenumber {self._wave.wavenumber} exceeds "
+                f"L={self.L} is too large for G={self.G}: wavenumber {self.wave.wavenumber} exceeds "
                 f"{LARGEST_WAVENUMBER}"
             )
 
     @cached_property
-    def _wave(self) -> Cosine:
+    def wave(self) -> Cosine:
+        """h."""
         steepest = (self.G - self.Delta) / math.sqrt(self.dim)
         return Cosine(steepest, self.L / steepest)
 
     def _value(self, x: Tensor) -> Tensor:
-        return self._wave.value(x)
+        return self.wave.value(x)
 
     def _slope(self, x: Tensor) -> Tensor:
-        return self._wave.slope(x)
+        return self.wave.slope(x)
 
     def _shape_certificates(self) -> Iterator[Certificate]:
-        yield from self._smoothness(_HALF_ANGLE / self._wave.wavenumber, "The curvature is L cos(q t), largest at 0.")
-        yield from self._bounded(self.G, math.pi / 2 / self._wave.wavenumber)
-
-
-def _require_bound(problem: FederatedHuber | FederatedSines) -> None:
-    if not (math.isfinite(problem.G) and problem.Delta < problem.G):
-        raise ValueError(f"G must exceed Delta, got G={problem.G} and Delta={problem.Delta}")
+        yield from self._smoothness(_HALF_ANGLE / self.wave.wavenumber, "The curvature is L cos(q t), largest at 0.")
+        yield from self._bounded(self.G, math.pi / 2 / self.wave.wavenumber)

@@ -13,18 +13,17 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point, by_quantity
-from ..kinds import AbstractFederated, Draws, Sample
-from ..parts.bowl import RippledBowl
-from ..parts.loss import Kurtosis, loss_certificates
-from ..parts.parameters import require_nonnegative
+from ..certificate import Certificate, as_point, by_quantity, exact
+from ..kinds import AbstractFederated
+from ..parts.loss import loss_certificates
+from ..parts.noise import AbstractBowls
+from ..parts.parameters import require_exceeds, require_nonnegative
 from ..parts.patterns import uneven_direction
 from ..parts.whole_certificates import cap_certificate
-from .federated import NoiseSample, mean_noise
 
 
 @dataclass(frozen=True)
-class FederatedBowl(AbstractFederated):
+class FederatedBowl(AbstractBowls, AbstractFederated):
     """f_i is a tilted `RippledBowl`, non-convex as soon as the bowl has flattened.
 
     Args:
@@ -51,76 +50,38 @@ class FederatedBowl(AbstractFederated):
     inner_dim: int = field(init=False, default=0)  # nothing is composed
 
     def __post_init__(self) -> None:
-        if not self.Delta < self.G:
-            raise ValueError(f"G must exceed Delta, got G={self.G} and Delta={self.Delta}")
+        require_exceeds(self, "G", "Delta")
         require_nonnegative(self, "start")
-        _ = self._bowl, self._law  # the parts check their own parameters
+        _ = self.bowl, self.law  # the parts check their own parameters
 
-    @cached_property
-    def _bowl(self) -> RippledBowl:
-        return RippledBowl(
-            self.clients,
-            self.dim,
-            self.G - self.Delta,
-            self.L,
-            self.sigma,
-            self.Delta,
-            self.noise_wavenumber,
-            tilt=True,
-            device=self.device,
-        )
-
-    @cached_property
-    def _law(self) -> Kurtosis:
-        return Kurtosis(self.kurtosis, self.device)
-
-    @cached_property
-    def initial_point(self) -> Tensor:
-        return self.start * uneven_direction(self.dim, self.device)
-
-    def local_value(self, x: Tensor) -> Tensor:
-        return self._bowl.value(x)
-
-    def local_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._bowl.gradient(x, mean_noise(sample))
+    @property
+    def _losses(self) -> tuple[float, float, float, float]:
+        return self.G, self.L, self.sigma, self.noise_wavenumber
 
     def objective(self, x: Tensor) -> Tensor:
-        return self._bowl.mean_value(x)
+        return self.bowl.mean_value(x)
 
     def gradient(self, x: Tensor) -> Tensor:
-        return self._bowl.mean_gradient(x)
-
-    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> NoiseSample:
-        return NoiseSample(self._law.draw(draws, batch, purpose))
-
-    def atoms(self) -> tuple[NoiseSample, Tensor]:
-        values, weights = self._law.support()
-        return NoiseSample(values.expand(1, self.clients, -1)), weights
+        return self.bowl.mean_gradient(x)
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        of_gradients = (c for c in loss_certificates(self._bowl, self._law) if "hessian" not in c.quantity)
+        of_gradients = (c for c in loss_certificates(self.bowl, self.law) if "hessian" not in c.quantity)
         return by_quantity((*of_gradients, *self._whole_certificates()))
 
     def _whole_certificates(self) -> Iterator[Certificate]:
-        origin, bowl = as_point(torch.zeros(self.dim)), self._bowl
+        origin, bowl = as_point(torch.zeros(self.dim)), self.bowl
         reach = 0.01 * min(bowl.radial.width, 1 / bowl.ripple.wavenumber)
         pair = tuple(as_point(sign * reach * uneven_direction(self.dim)) for sign in (-1.0, 1.0))
-        yield Certificate(
+        yield exact(
             "objective_smoothness",
             bowl.mean_smoothness,
-            "exact",
             "The client terms cancel in the mean; bowl and ripples both curve most at 0.",
-            witness=0.9999,
-            points=pair,
+            pair,
+            attains=0.9999,
         )
         yield cap_certificate(self, bowl.lipschitz, "The client terms cancel; bowl and ripples at their steepest.")
         gap = float(self.objective(self.initial_point.unsqueeze(0)))
-        yield Certificate(
-            "objective_gap",
-            gap,
-            "exact",
-            "F is a sum of nonnegative functions that vanish at 0.",
-            witness=1 - 1e-12,
-            points=(origin,),
+        yield exact(
+            "objective_gap", gap, "F is a sum of nonnegative functions that vanish at 0.", (origin,), attains=1 - 1e-12
         )

@@ -12,12 +12,13 @@ from functools import cached_property
 
 from torch import Tensor
 
-from ..certificate import Certificate, by_quantity
+from ..certificate import Certificate, by_quantity, exact, upper
 from ..kinds import INDEPENDENT_CLIENTS, AbstractLocalComposite, Draws, Sample, batch_mean
+from ..parts.blocks import wavenumber_of
 from ..parts.inner_certificates import inner_certificates, onto_gap
 from ..parts.inner_map import RippledMap, lipschitz_of_mean_square
 from ..parts.outer import CenteredOuter
-from ..parts.parameters import require_nonnegative, require_paired
+from ..parts.parameters import require_exceeds, require_nonnegative, require_paired
 from ..parts.patterns import pair_signs, sign_grid, start_beyond
 from ..parts.whole_certificates import cap_certificate
 
@@ -66,16 +67,16 @@ class LocalComposite(AbstractLocalComposite):
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        if not self.C_f > self.sigma_f >= 0:
-            raise ValueError(f"C_f must exceed sigma_f, got C_f={self.C_f} and sigma_f={self.sigma_f}")
+        require_exceeds(self, "C_f", "sigma_f")
         require_paired(self, "sigma_g", "delta_g")
         require_nonnegative(self, "start")
-        _ = self._map, self._outer  # the parts check their own parameters
+        _ = self.inner_map, self._outer  # the parts check their own parameters
 
     @cached_property
-    def _map(self) -> RippledMap:
+    def inner_map(self) -> RippledMap:
+        """The g_k."""
         lipschitz = lipschitz_of_mean_square(self.C_g, self.sigma_g, self.Delta_g, self.inner_dim)
-        wavenumber = self.sigma_g / self.delta_g if self.delta_g > 0 else 1.0
+        wavenumber = wavenumber_of(self.sigma_g, self.delta_g)
         return RippledMap(
             self.clients,
             self.dim,
@@ -110,10 +111,10 @@ class LocalComposite(AbstractLocalComposite):
         return start_beyond(self.target, self.start, self.dim, self.device)
 
     def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._map.value(x, batch_mean(sample.inner) if isinstance(sample, LocalSample) else None)
+        return self.inner_map.value(x, batch_mean(sample.inner) if isinstance(sample, LocalSample) else None)
 
     def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._map.vjp(x, v, batch_mean(sample.inner) if isinstance(sample, LocalSample) else None)
+        return self.inner_map.vjp(x, v, batch_mean(sample.inner) if isinstance(sample, LocalSample) else None)
 
     def outer(self, y: Tensor) -> Tensor:
         return self._outer.value(y)
@@ -130,36 +131,33 @@ class LocalComposite(AbstractLocalComposite):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        parts = [*inner_certificates(self._map), *self._outer.certificates()]
+        parts = [*inner_certificates(self.inner_map), *self._outer.certificates()]
         return by_quantity([*parts, _composite_noise(by_quantity(parts)), *self._whole_certificates()])
 
     def _whole_certificates(self) -> Iterator[Certificate]:
-        B, steepest = self._outer.lipschitz, self._map.lipschitz
-        yield Certificate(
+        B, steepest = self._outer.lipschitz, self.inner_map.lipschitz
+        yield upper(
             "objective_smoothness",
             steepest**2 * self.L_f + B * self.L_g,
-            "upper",
             "Chain rule: |J|^2 L_f + |grad f| L_g for every client.",
         )
-        unpaired = self._map.mean_lipschitz + self.Delta_g * float(pair_signs(self.clients).abs().mean())
+        unpaired = self.inner_map.mean_lipschitz + self.Delta_g * float(pair_signs(self.clients).abs().mean())
         yield cap_certificate(self, B * unpaired, "The mean of |J_k| |grad f_k| over the clients.")
         yield self._gap_certificate(self.objective(self.initial_point.unsqueeze(0)).item())
 
     def _gap_certificate(self, start: float) -> Certificate:
         if self.Delta_g == 0 and self.spread == 0:
-            return onto_gap(start, self._map, self.target)
-        return Certificate("objective_gap", start, "upper", "Every f_k is nonnegative.")
+            return onto_gap(start, self.inner_map, self.target)
+        return upper("objective_gap", start, "Every f_k is nonnegative.")
 
 
 def _composite_noise(parts: Mapping[str, Certificate]) -> Certificate:
     names = ("inner_jacobian_noise", "inner_value_noise", "outer_gradient_noise")
     largest = max(names, key=lambda name: parts[name].value)
     of_inner = parts[largest if largest != "outer_gradient_noise" else "inner_jacobian_noise"]
-    return Certificate(
+    return exact(
         "composite_noise",
         parts[largest].value,
-        "exact",
         "The largest of the three; the outer one is attained at y = 0 = g_k(0).",
-        witness=1.0,
-        points=of_inner.points,
+        of_inner.points,
     )

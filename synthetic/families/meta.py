@@ -11,26 +11,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import torch
-from torch import Tensor
 
-from ..certificate import Certificate, as_point, by_quantity
-from ..kinds import AbstractMeta, Draws, Sample
+from ..certificate import Certificate, as_point, by_quantity, exact, upper
+from ..kinds import AbstractMeta
+from ..parts.blocks import wavenumber_of
 from ..parts.bowl import RippledBowl
-from ..parts.loss import Kurtosis, infimum_of_losses, loss_certificates
-from ..parts.parameters import require_nonnegative, require_paired
-from ..parts.patterns import uneven_direction
+from ..parts.loss import infimum_of_losses, loss_certificates
+from ..parts.noise import AbstractBowls
+from ..parts.parameters import require_exceeds, require_nonnegative, require_paired
 from ..parts.whole_certificates import cap_certificate
 
 
 @dataclass(frozen=True)
-class MetaSample(Sample):
-    """The standardised noise z of each sampled loss, `(runs, clients, batch)`."""
-
-    noise: Tensor
-
-
-@dataclass(frozen=True)
-class Meta(AbstractMeta):
+class Meta(AbstractBowls, AbstractMeta):
     """The meta family: f_i is a tilted `RippledBowl`; the parameters are the paper's constants where they can be exact.
 
     Args:
@@ -65,84 +58,45 @@ class Meta(AbstractMeta):
         if not (math.isfinite(self.alpha) and self.alpha > 0 and self.nu >= 0):
             raise ValueError(f"alpha must be positive and nu at least 0, got {self.alpha} and {self.nu}")
         require_paired(self, "sigma_G", "sigma_H")
-        if not self.Delta < self.B:
-            raise ValueError(f"B must exceed Delta, got B={self.B} and Delta={self.Delta}")
+        require_exceeds(self, "B", "Delta")
         require_nonnegative(self, "start")
-        _ = self._bowl, self._law  # the parts check their own parameters
+        _ = self.bowl, self.law  # the parts check their own parameters
 
-    @cached_property
-    def _bowl(self) -> RippledBowl:
-        wavenumber = self.sigma_H / self.sigma_G if self.sigma_G > 0 else 1.0
-        return RippledBowl(
-            self.clients,
-            self.dim,
-            self.B - self.Delta,
-            self.L,
-            self.sigma_G,
-            self.Delta,
-            wavenumber,
-            tilt=True,
-            device=self.device,
-        )
-
-    @cached_property
-    def _law(self) -> Kurtosis:
-        return Kurtosis(self.kurtosis, self.device)
-
-    @cached_property
-    def initial_point(self) -> Tensor:
-        return self.start * uneven_direction(self.dim, self.device)
-
-    def local_value(self, x: Tensor) -> Tensor:
-        return self._bowl.value(x)
-
-    def local_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._bowl.gradient(x, sample.noise.mean(-1) if isinstance(sample, MetaSample) else None)
-
-    def local_hvp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._bowl.hvp(x, v, sample.noise.mean(-1) if isinstance(sample, MetaSample) else None)
-
-    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> MetaSample:
-        return MetaSample(self._law.draw(draws, batch, purpose))
-
-    def atoms(self) -> tuple[MetaSample, Tensor]:
-        values, weights = self._law.support()
-        return MetaSample(values.expand(1, self.clients, -1)), weights
+    @property
+    def _losses(self) -> tuple[float, float, float, float]:
+        return self.B, self.L, self.sigma_G, wavenumber_of(self.sigma_H, self.sigma_G)
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        return by_quantity((*loss_certificates(self._bowl, self._law), *self._whole_certificates()))
+        return by_quantity((*loss_certificates(self.bowl, self.law), *self._whole_certificates()))
 
     def _whole_certificates(self) -> Iterator[Certificate]:
-        growth, rho = 1 + self.alpha * self.L, self._bowl.hessian_lipschitz
+        growth, rho = 1 + self.alpha * self.L, self.bowl.hessian_lipschitz
         steps = sum(growth**step for step in range(self.nu))
         smoothness = self.L * growth ** (2 * self.nu) + self.B * self.alpha * rho * growth ** (self.nu - 1) * steps
-        yield Certificate(
+        yield upper(
             "objective_smoothness",
             smoothness,
-            "upper",
             "Lemma 4: w_l is (1 + alpha L)^l-Lipschitz in w, the last gradient moves by L times that, "
             "each factor of (8) by alpha rho times that.",
         )
         cap = growth**self.nu * self.B
         yield cap_certificate(self, cap, "nu factors of norm at most 1 + alpha L; ||grad f_i|| <= B.")
-        yield gap_certificate(self._bowl, self.objective(self.initial_point.unsqueeze(0)).item())
+        yield gap_certificate(self.bowl, self.objective(self.initial_point.unsqueeze(0)).item())
 
 
 def gap_certificate(bowl: RippledBowl, start: float) -> Certificate:
     """F(start) - inf F where F averages values of the losses and all of them vanish at 0 without the client terms."""
     if bowl.heterogeneity == 0:
-        return Certificate(
+        return exact(
             "objective_gap",
             start,
-            "exact",
             "All f_i are one nonnegative function with minimum 0 at 0.",
-            witness=1.0 - 1e-12,
-            points=(as_point(torch.zeros(bowl.dim)),),
+            (as_point(torch.zeros(bowl.dim)),),
+            attains=1.0 - 1e-12,
         )
-    return Certificate(
+    return upper(
         "objective_gap",
         start - infimum_of_losses(bowl),
-        "upper",
         "F averages values of the f_i, so inf F is at least the mean of the bounds of inf f_i.",
     )

@@ -15,11 +15,11 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point, by_quantity
+from ..certificate import Certificate, as_point, by_quantity, exact, upper
 from ..kinds import AbstractMinimax, Draws, Sample
-from ..parts.loss import Kurtosis
+from ..parts.noise import AbstractNoisy, NoiseSample
 from ..parts.parameters import require_nonnegative, require_positive
-from ..parts.patterns import triple_signs, uneven_direction, walsh_directions
+from ..parts.patterns import triple_signs, walsh_directions
 
 STEEPEST = 9 / (16 * math.sqrt(3))
 """The largest h'(t) = t / (1 + t^2)^2, at t = 1/sqrt(3)."""
@@ -28,15 +28,14 @@ _NEAR = 1e-3
 
 
 @dataclass(frozen=True)
-class SaddleSample(Sample):
+class SaddleSample(NoiseSample):
     """The standardised noises z and z' of each sampled pair of gradients, `(runs, clients, batch)`."""
 
-    noise: Tensor
     dual_noise: Tensor
 
 
 @dataclass(frozen=True)
-class Saddle(AbstractMinimax):
+class Saddle(AbstractNoisy, AbstractMinimax):
     """F_i as the head of this file says.
 
     Args:
@@ -71,16 +70,12 @@ class Saddle(AbstractMinimax):
         require_nonnegative(self, "a", "sigma", "sigma_y", "Delta", "Delta_y", "start")
         if max(self.Delta, self.Delta_y) > 0 and self.clients < 3:
             raise ValueError(f"Delta > 0 and Delta_y > 0 need at least 3 clients, got {self.clients}")
-        _ = self._law  # checks the kurtosis
+        _ = self.law  # checks the kurtosis
 
     @property
     def inner_dim(self) -> int:  # type: ignore[override]
         """The size of y."""
         return self.dim
-
-    @cached_property
-    def _law(self) -> Kurtosis:
-        return Kurtosis(self.kurtosis, self.device)
 
     @cached_property
     def _directions(self) -> Tensor:
@@ -90,10 +85,6 @@ class Saddle(AbstractMinimax):
     @cached_property
     def _signs(self) -> Tensor:
         return triple_signs(self.clients).to(self.device)
-
-    @cached_property
-    def initial_point(self) -> Tensor:
-        return self.start * uneven_direction(self.dim, self.device)
 
     @cached_property
     def initial_dual(self) -> Tensor:
@@ -130,13 +121,12 @@ class Saddle(AbstractMinimax):
         return self.projected(self.b / self.mu * x)
 
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> SaddleSample:
-        return SaddleSample(*(self._law.draw(draws, batch, f"{purpose} in {which}") for which in ("x", "y")))
+        return SaddleSample(*(self.law.draw(draws, batch, f"{purpose} in {which}") for which in ("x", "y")))
 
     def atoms(self) -> tuple[SaddleSample, Tensor]:
-        values, weights = self._law.support()
-        pairs, both = torch.cartesian_prod(values, values), torch.cartesian_prod(weights, weights).prod(-1)
-        noise, dual_noise = (pairs[:, i].expand(1, self.clients, -1) for i in (0, 1))
-        return SaddleSample(noise, dual_noise), both
+        noise, dual_noise, weights = self.law.support_of_two()
+        shape = (1, self.clients, len(weights))
+        return SaddleSample(noise.expand(shape), dual_noise.expand(shape)), weights
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
@@ -150,48 +140,38 @@ class Saddle(AbstractMinimax):
     def _of_the_clients(self) -> Iterator[Certificate]:
         near, mid = _NEAR, 0.5 * self.R
         curved = "h'' is 1 at 0 and nowhere larger in absolute value; the rest is linear in x."
-        yield Certificate(
-            "local_smoothness", self.a, "exact", curved, witness=_NEARLY_ALL, points=self._pair(-near, 0.0, near, 0.0)
-        )
+        yield exact("local_smoothness", self.a, curved, self._pair(-near, 0.0, near, 0.0), attains=_NEARLY_ALL)
         linear = "The gradient in x is b y plus what does not depend on y, and the other way round."
-        yield Certificate(
-            "coupling", self.b, "exact", linear, "R^d x Y", witness=_NEARLY_ALL, points=self._pair(0.0, -mid, 0.0, mid)
-        )
+        yield exact("coupling", self.b, linear, self._pair(0.0, -mid, 0.0, mid), attains=_NEARLY_ALL, domain="R^d x Y")
         quadratic = "The gradient in y is -mu y plus what does not depend on y."
         for name in ("dual_smoothness", "strong_concavity"):
-            yield Certificate(
-                name,
-                self.mu,
-                "exact",
-                quadratic,
-                "R^d x Y",
-                witness=_NEARLY_ALL,
-                points=self._pair(0.0, -mid, 0.0, mid),
+            yield exact(
+                name, self.mu, quadratic, self._pair(0.0, -mid, 0.0, mid), attains=_NEARLY_ALL, domain="R^d x Y"
             )
         share = math.sqrt(float((triple_signs(self.clients) ** 2).mean()))
         differ = (
             "A client's gradient differs from the mean by s_i Delta v_i in x, and s_i Delta_y v_i in y, at every point."
         )
         for name, size in (("local_gradient_heterogeneity", self.Delta), ("dual_heterogeneity", self.Delta_y)):
-            yield Certificate(name, share * size, "exact", differ, witness=1 - 1e-12, points=self._pair(0.0, 0.0))
+            yield exact(name, share * size, differ, self._pair(0.0, 0.0), attains=1 - 1e-12)
 
     def _of_the_noise(self) -> Iterator[Certificate]:
         error = "The error is sigma z v_i in x and sigma_y z' v_i in y with |v_i| = 1 and E z^2 = 1, at every point."
         for name, size in (("local_gradient_noise", self.sigma), ("dual_gradient_noise", self.sigma_y)):
-            yield Certificate(name, size, "exact", error, witness=1 - 1e-12, points=self._pair(0.0, 0.0))
+            yield exact(name, size, error, self._pair(0.0, 0.0), attains=1 - 1e-12)
 
     def _of_the_objective(self) -> Iterator[Certificate]:
         reach = min(_NEAR, self.mu * self.R / self.b)
         pair = tuple(as_point(torch.tensor([sign * reach] + [0.0] * (self.dim - 1))) for sign in (-1.0, 1.0))
         curved = "h'' is largest at 0, and so is that of the Huber function H, b^2 / mu."
         smooth = self.a + self.b**2 / self.mu
-        yield Certificate("objective_smoothness", smooth, "exact", curved, witness=_NEARLY_ALL, points=pair)
+        yield exact("objective_smoothness", smooth, curved, pair, attains=_NEARLY_ALL)
         cap = math.sqrt(self.dim) * (self.a * STEEPEST + self.b * self.R)
-        yield Certificate("gradient_cap", cap, "upper", "h and H each at their steepest, in every coordinate.")
+        yield upper("gradient_cap", cap, "h and H each at their steepest, in every coordinate.")
         origin = as_point(torch.zeros(self.dim))
         gap = float(self.objective(self.initial_point.unsqueeze(0)))
         least = "F is a sum of nonnegative functions that vanish at 0."
-        yield Certificate("objective_gap", gap, "exact", least, witness=1 - 1e-12, points=(origin,))
+        yield exact("objective_gap", gap, least, (origin,), attains=1 - 1e-12)
         away = float(torch.linalg.vector_norm(self.maximiser(self.initial_point.unsqueeze(0)) - self.initial_dual))
         closed = "The maximiser is b / mu x, projected on the box."
-        yield Certificate("initial_dual_error", away, "exact", closed, witness=1 - 1e-12, points=(origin,))
+        yield exact("initial_dual_error", away, closed, (origin,), attains=1 - 1e-12)

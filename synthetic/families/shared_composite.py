@@ -13,7 +13,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point, by_quantity
+from ..certificate import Certificate, as_point, by_quantity, exact, upper
 from ..kinds import INDEPENDENT_CLIENTS, AbstractSharedComposite, Draws, Sample, batch_mean
 from ..parts.bowl import RippledBowl
 from ..parts.composition import no_extra_certificates
@@ -21,7 +21,7 @@ from ..parts.convex import convex_minimum
 from ..parts.inner_certificates import inner_certificates, onto_gap
 from ..parts.inner_map import RippledMap
 from ..parts.outer import CenteredOuter
-from ..parts.parameters import require_nonnegative
+from ..parts.parameters import require_exceeds, require_nonnegative
 from ..parts.patterns import sign_grid, start_beyond
 from ..parts.whole_certificates import cap_certificate
 
@@ -79,18 +79,18 @@ class SharedComposite(AbstractSharedComposite):
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        if not self.B_g > self.sigma_g >= 0:
-            raise ValueError(f"B_g must exceed sigma_g, got B_g={self.B_g} and sigma_g={self.sigma_g}")
+        require_exceeds(self, "B_g", "sigma_g")
         if self.B_h == 0 and any((self.L_h, self.sigma_h, self.Delta_h)):
             raise ValueError(
                 "without h (B_h = 0) L_h, sigma_h and Delta_h must be 0, "
                 f"got {self.L_h}, {self.sigma_h}, {self.Delta_h}"
             )
         require_nonnegative(self, "start")
-        _ = self._map, self._bowl, self._outer  # the parts check their own parameters
+        _ = self.inner_map, self.bowl, self._outer  # the parts check their own parameters
 
     @cached_property
-    def _map(self) -> RippledMap:
+    def inner_map(self) -> RippledMap:
+        """The g_k."""
         lipschitz = math.sqrt((self.B_g - self.sigma_g) * (self.B_g + self.sigma_g))
         return RippledMap(
             self.clients,
@@ -105,7 +105,8 @@ class SharedComposite(AbstractSharedComposite):
         )
 
     @cached_property
-    def _bowl(self) -> RippledBowl | None:
+    def bowl(self) -> RippledBowl | None:
+        """The h_k; None where h = 0."""
         if self.B_h == 0:
             return None
         return RippledBowl(self.clients, self.dim, self.B_h, self.L_h, self.sigma_h, self.Delta_h, device=self.device)
@@ -116,20 +117,20 @@ class SharedComposite(AbstractSharedComposite):
 
     @property
     def properties(self) -> frozenset[str]:
-        return INDEPENDENT_CLIENTS | ({"no_extra_term"} if self._bowl is None else set())
+        return INDEPENDENT_CLIENTS | ({"no_extra_term"} if self.bowl is None else set())
 
     @cached_property
     def initial_point(self) -> Tensor:
         return start_beyond(self.target, self.start, self.dim, self.device)
 
     def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._map.value(x, batch_mean(sample.inner) if isinstance(sample, SharedSample) else None)
+        return self.inner_map.value(x, batch_mean(sample.inner) if isinstance(sample, SharedSample) else None)
 
     def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._map.vjp(x, v, batch_mean(sample.inner) if isinstance(sample, SharedSample) else None)
+        return self.inner_map.vjp(x, v, batch_mean(sample.inner) if isinstance(sample, SharedSample) else None)
 
     def inner_mean(self, x: Tensor) -> Tensor:
-        return self._map.mean_value(x)
+        return self.inner_map.mean_value(x)
 
     def outer(self, y: Tensor) -> Tensor:
         return self._outer.value(y)
@@ -138,20 +139,20 @@ class SharedComposite(AbstractSharedComposite):
         return self._outer.gradient(y)
 
     def extra(self, x: Tensor) -> Tensor:
-        return x.new_zeros(x.shape[:-1]) if self._bowl is None else self._bowl.value(x)
+        return x.new_zeros(x.shape[:-1]) if self.bowl is None else self.bowl.value(x)
 
     def extra_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor | None:
-        if self._bowl is None:
+        if self.bowl is None:
             return None
-        return self._bowl.gradient(x, batch_mean(sample.extra) if isinstance(sample, SharedSample) else None)
+        return self.bowl.gradient(x, batch_mean(sample.extra) if isinstance(sample, SharedSample) else None)
 
     def objective(self, x: Tensor) -> Tensor:
         value = self.outer(self.inner_mean(x))
-        return value if self._bowl is None else value + self._bowl.mean_value(x)
+        return value if self.bowl is None else value + self.bowl.mean_value(x)
 
     def gradient(self, x: Tensor) -> Tensor:
-        gradient = self._map.mean_vjp(x, self.outer_gradient(self.inner_mean(x)))
-        return gradient if self._bowl is None else gradient + self._bowl.mean_gradient(x)
+        gradient = self.inner_map.mean_vjp(x, self.outer_gradient(self.inner_mean(x)))
+        return gradient if self.bowl is None else gradient + self.bowl.mean_gradient(x)
 
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> SharedSample:
         return SharedSample(draws.signs(f"{purpose}.inner", batch), draws.signs(f"{purpose}.extra", batch))
@@ -162,17 +163,16 @@ class SharedComposite(AbstractSharedComposite):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        parts = [*inner_certificates(self._map), *self._outer.certificates(), *self._whole_certificates()]
-        return by_quantity([*parts, *(no_extra_certificates() if self._bowl is None else self._bowl.certificates())])
+        parts = [*inner_certificates(self.inner_map), *self._outer.certificates(), *self._whole_certificates()]
+        return by_quantity([*parts, *(no_extra_certificates() if self.bowl is None else self.bowl.certificates())])
 
     def _whole_certificates(self) -> Iterator[Certificate]:
-        steepest = self._map.mean_lipschitz
+        steepest = self.inner_map.mean_lipschitz
         smoothness = self.B_f * self._mean_inner_smoothness + steepest**2 * self.L_f
-        extra_smoothness = 0.0 if self._bowl is None else self._bowl.mean_smoothness
-        yield Certificate(
+        extra_smoothness = 0.0 if self.bowl is None else self.bowl.mean_smoothness
+        yield upper(
             "objective_smoothness",
             extra_smoothness + smoothness,
-            "upper",
             "Chain rule on the mean maps, in which client terms cancel: L_h + B_f L_g + |J|^2 L_f.",
         )
         cap = self.B_h + self.B_f * steepest
@@ -182,32 +182,29 @@ class SharedComposite(AbstractSharedComposite):
     @property
     def _mean_inner_smoothness(self) -> float:
         """Of the mean map: the client terms carry the rest of L_g."""
-        return self.L_g - self._map.wavenumber * self.Delta_g / math.sqrt(self._map.group)
+        return self.L_g - self.inner_map.wavenumber * self.Delta_g / math.sqrt(self.inner_map.group)
 
     def _gap_certificate(self) -> Certificate:
         start = self.objective(self.initial_point.unsqueeze(0)).item()
         if self.target == 0:
-            return Certificate(
+            return exact(
                 "objective_gap",
                 start,
-                "exact",
                 "h >= 0, f >= 0 and both vanish at 0, as g(0) = 0.",
-                witness=1.0,
-                points=(as_point(torch.zeros(self.dim)),),
+                (as_point(torch.zeros(self.dim)),),
             )
-        if self._bowl is None:
-            return onto_gap(start, self._map, self.target)
-        return Certificate(
+        if self.bowl is None:
+            return onto_gap(start, self.inner_map, self.target)
+        return upper(
             "objective_gap",
             start - self._infimum_bound(),
-            "upper",
             "h >= bowl(|x|) and |g(x)| <= |J| |x|: Phi is at least a convex function of |x|, minimised.",
         )
 
     def _infimum_bound(self) -> float:
         """A lower bound of inf Phi: the minimum over r of bowl(r) + f at distance max(0, |target| - |J| r)."""
-        assert self._bowl is not None
-        bowl, slope = self._bowl.radial, self._map.mean_lipschitz
+        assert self.bowl is not None
+        bowl, slope = self.bowl.radial, self.inner_map.mean_lipschitz
         distance = abs(self.target) * math.sqrt(self.inner_dim)
 
         def along_radius(radius: float) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, grad, grad_and_value, vmap
+from torch.func import functional_call, grad, vmap
 from torch.nn import functional
 
 from ...errors import InputError
@@ -80,7 +80,7 @@ class FlatModel:
         return not isinstance(self.loss, classes) and self.loss not in (functional.cross_entropy, functional.nll_loss)
 
     @cached_property
-    def _at_once(self) -> Loss | None:
+    def at_once(self) -> Loss | None:
         """The losses of a batch in one call, where torch's own function has them: half the time of one by one."""
         function: Any = self.loss
         unweighted = getattr(function, "weight", None) is None
@@ -125,8 +125,8 @@ class FlatModel:
 
     def losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """The loss of every output of the module, `(batch,)`."""
-        if self._at_once is not None and not (self._broadcasts and outputs.shape != targets.shape):
-            return self._at_once(outputs, targets).view(len(outputs), -1).mean(-1)
+        if self.at_once is not None and not (self._broadcasts and outputs.shape != targets.shape):
+            return self.at_once(outputs, targets).view(len(outputs), -1).mean(-1)
         return vmap(lambda o, y: self.loss(o.unsqueeze(0), y.unsqueeze(0)))(outputs, targets)
 
     def check(self, inputs: Tensor, targets: Tensor | None) -> None:
@@ -188,11 +188,6 @@ class FlatModel:
     def gradient(self, x: Tensor, data: tuple[Tensor, ...]) -> Tensor:
         """`(runs, clients, dim)`."""
         return self.lanes(grad(self.mean_loss), x, data=data)
-
-    def value_and_gradient(self, x: Tensor, data: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]:
-        """`(runs, clients)` and `(runs, clients, dim)`."""
-        slope, value = self.lanes(grad_and_value(self.mean_loss), x, data=data)
-        return value, slope
 
     def hvp(self, x: Tensor, v: Tensor, data: tuple[Tensor, ...]) -> Tensor:
         """Hessian times v, `(runs, clients, dim)`."""

@@ -52,7 +52,7 @@ class PrecisionModel(AbstractModelProblem, AbstractConditional):
         return (self.parts.train.targets == 1) & (self.parts.train.weights > 0)
 
     @cached_property
-    def _positives(self) -> Tensor:
+    def positives(self) -> Tensor:
         """Positions of the positive examples, `(clients, positives)`."""
         return torch.stack([torch.nonzero(row).flatten() for row in self._is_positive])
 
@@ -65,7 +65,7 @@ class PrecisionModel(AbstractModelProblem, AbstractConditional):
     def _rows(self, outer: OuterSample, inner: InnerSample | None) -> tuple[Tensor, ...]:
         """The positive examples, and their partners with labels and weights, `(runs, clients, batch, ...)`."""
         train, client = self.parts.train, torch.arange(self.clients)
-        own = train.inputs[client.view(-1, 1), self._positives[client.view(-1, 1), outer.outcome]]
+        own = train.inputs[client.view(-1, 1), self.positives[client.view(-1, 1), outer.outcome]]
         if inner is not None:
             place = client.view(-1, 1, 1)
             equal = torch.full(inner.eta.shape, 1 / inner.eta.shape[-1], dtype=torch.float64)
@@ -105,7 +105,7 @@ class PrecisionModel(AbstractModelProblem, AbstractConditional):
         return torch.stack([-1 / below, y[..., 0] / below**2], dim=-1)
 
     def sample_outer(self, draws: Draws, batch: int, purpose: str = "outer") -> OuterSample:
-        return OuterSample(draws.integers(purpose, self._positives.shape[1], batch))
+        return OuterSample(draws.integers(purpose, self.positives.shape[1], batch))
 
     def sample_inner(self, draws: Draws, outer: OuterSample, m: int, purpose: str = "inner") -> InnerSample:
         uniform = draws.uniform(purpose, outer.outcome.shape[-1], m)
@@ -113,7 +113,7 @@ class PrecisionModel(AbstractModelProblem, AbstractConditional):
         return InnerSample(torch.minimum((uniform * counts).long(), counts - 1))
 
     def outer_atoms(self) -> tuple[OuterSample, Tensor]:
-        count = self._positives.shape[1]
+        count = self.positives.shape[1]
         return OuterSample(torch.arange(count).expand(1, self.clients, -1)), equal_weights(count, torch.device("cpu"))
 
     def inner_atoms(self, outer: OuterSample) -> tuple[InnerSample, Tensor]:

@@ -21,6 +21,11 @@ _SHORT = 3  # sums over fewer than four numbers take five times as long as over 
 _PSEUDO_HUBER_THIRD = 48 / (25 * math.sqrt(5))  # max of 3 t (1 + t^2)^(-5/2), at t = 1/2
 
 
+def wavenumber_of(noise_of_derivative: float, noise: float) -> float:
+    """How fast noise of a wave turns, from its sizes; 1 without noise."""
+    return noise_of_derivative / noise if noise > 0 else 1.0
+
+
 def norm_squared(y: Tensor) -> Tensor:
     """|y|^2 along the last axis, which stays, with length 1."""
     return short_sum(y * y)

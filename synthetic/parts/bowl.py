@@ -10,7 +10,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point
+from ..certificate import Certificate, as_point, exact, upper
 from .blocks import LARGEST_WAVENUMBER, AbstractBlock, Cosine, RadialPseudoHuber, Sine
 from .parameters import require_nonnegative, require_positive
 from .patterns import pair_index, pair_signs, walsh_directions
@@ -146,36 +146,31 @@ class RippledBowl:
     def certificates(self) -> Iterator[Certificate]:
         """Every constant of h_k."""
         reach = _HALF_ANGLE * min(self.radial.width, 1 / self.ripple.wavenumber, 1 / max(self.client_wavenumber, 1e-12))
-        yield Certificate(
+        yield exact(
             "noncompositional_smoothness",
             self.smoothness,
-            "exact",
             "The Hessian norms of bowl, ripples and client term add up at 0, where each is largest.",
-            witness=_NEARLY_ALL,
-            points=(self._point(-reach), self._point(reach)),
+            (self._point(-reach), self._point(reach)),
+            attains=_NEARLY_ALL,
         )
-        yield Certificate(
+        yield upper(
             "noncompositional_sample_smoothness",
             self.smoothness + self.noise * self.noise_wavenumber,
-            "upper",
             "The noise adds the Hessian -sigma s P sin(P v.x) v v^T, of norm at most sigma P.",
         )
-        yield Certificate(
+        yield exact(
             "noncompositional_gradient_noise",
             self.noise,
-            "exact",
             "The gradient error is sigma s cos(v.x) v with |v| = 1: at most sigma, attained at 0.",
-            witness=1.0,
-            points=(self._point(0.0),),
+            (self._point(0.0),),
         )
         crest = math.pi / 2 / self.client_wavenumber if self.heterogeneity > 0 else 0.0
-        yield Certificate(
+        yield exact(
             "noncompositional_heterogeneity",
             self.heterogeneity,
-            "exact",
             "grad h_k - grad h = s_k Delta sin(p v_k.x) v_k, at most Delta, attained at p v_k.x = pi/2.",
-            witness=1.0 - 1e-12,
-            points=(self._point(crest),),
+            (self._point(crest),),
+            attains=1.0 - 1e-12,
         )
 
 

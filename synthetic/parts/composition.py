@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from ..certificate import Certificate
+from ..certificate import Certificate, exact, upper
 
 Parts = Mapping[str, Certificate]
 
@@ -25,15 +25,14 @@ def composite_smoothness(parts: Parts) -> Certificate:
     """
     steepest, bent = _value(parts, "inner_lipschitz"), _value(parts, "inner_smoothness")
     value = steepest**2 * _value(parts, "outer_smoothness") + _value(parts, "outer_lipschitz") * bent
-    return Certificate("objective_smoothness", value, "upper", "Chain rule: |J|^2 L_f + |grad f| L_g for every client.")
+    return upper("objective_smoothness", value, "Chain rule: |J|^2 L_f + |grad f| L_g for every client.")
 
 
 def composite_cap(parts: Parts) -> Certificate:
     """A bound of |grad F| of F = mean_k f_k(g_k(.)): the product of the two Lipschitz constants."""
-    return Certificate(
+    return upper(
         "gradient_cap",
         _value(parts, "inner_lipschitz") * _value(parts, "outer_lipschitz"),
-        "upper",
         "Chain rule: |J| |grad f| for every client.",
     )
 
@@ -41,10 +40,9 @@ def composite_cap(parts: Parts) -> Certificate:
 def composite_noise(parts: Parts) -> Certificate:
     """ComFedL's sigma: the largest of the inner Jacobian, inner value and outer gradient noise."""
     names = ("inner_jacobian_noise", "inner_value_noise", "outer_gradient_noise")
-    return Certificate(
+    return upper(
         "composite_noise",
         max(_value(parts, name) for name in names),
-        "upper",
         "The largest of the inner Jacobian, inner value and outer gradient noise.",
     )
 
@@ -56,13 +54,13 @@ def deterministic_outer(lipschitz: Certificate, smoothness: Certificate) -> Iter
     yield replace(lipschitz, quantity="outer_mean_square_lipschitz")
     yield replace(lipschitz, quantity="outer_sample_lipschitz")
     yield replace(smoothness, quantity="outer_sample_smoothness")
-    yield Certificate("outer_gradient_noise", 0.0, "exact", "The outer function has no noise.", smoothness.domain)
+    yield exact("outer_gradient_noise", 0.0, "The outer function has no noise.", domain=smoothness.domain)
 
 
 def no_extra_certificates() -> Iterator[Certificate]:
     """The constants of h = 0."""
     for name in ("smoothness", "sample_smoothness", "gradient_noise", "heterogeneity"):
-        yield Certificate(f"noncompositional_{name}", 0.0, "exact", "There is no h.")
+        yield exact(f"noncompositional_{name}", 0.0, "There is no h.")
 
 
 def heterogeneity_of_average(bounds: Sequence[float]) -> float:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate
+from ..certificate import Certificate, exact
 from .composition import deterministic_outer
 from .parameters import require_positive
 
@@ -48,22 +48,20 @@ class Exponential:
         near = 1e-3 * self.gamma
         pair = ((max(self.top - near, 0.0),), (self.top,))
         yield from deterministic_outer(
-            Certificate(
+            exact(
                 "outer_lipschitz",
                 self.lipschitz,
-                "exact",
                 "exp is steepest at the top, linear beyond.",
-                "all of R",
-                1 - 1e-12,
                 ((self.top,),),
+                attains=1 - 1e-12,
+                domain="all of R",
             ),
-            Certificate(
+            exact(
                 "outer_smoothness",
                 self.smoothness,
-                "exact",
                 "exp curves most just below the top, 0 beyond.",
-                "all of R",
-                0.999,
                 pair,
+                attains=0.999,
+                domain="all of R",
             ),
         )

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import torch
 
-from ..certificate import Certificate, as_point
+from ..certificate import Certificate, as_point, exact, upper
 from .inner_map import RippledMap
 
 _NEARLY_ALL = 0.9999  # attained by the pairs below: sin(a)/a = 0.99998 at a = 0.01
@@ -22,85 +22,75 @@ def inner_certificates(map_: RippledMap) -> Iterator[Certificate]:
     yield from _lipschitz_certificates(map_)
     yield from _smoothness_certificates(map_)
     yield from _noise_certificates(map_)
-    yield Certificate(
+    yield exact(
         "inner_jacobian_heterogeneity",
         map_.heterogeneity,
-        "exact",
         "J_k - J = Delta s_k cos(w u_k.x) e u_k^T: rank one, norm at most Delta, attained at 0.",
-        witness=1.0,
-        points=_origin(map_),
+        _origin(map_),
     )
 
 
 def onto_gap(start: float, map_: RippledMap, target: float) -> Certificate:
     """The gap from the value `start` where nonnegative outer functions vanish at (target, ..., target), for all clients."""
-    return Certificate(
+    return exact(
         "objective_gap",
         start,
-        "exact",
         "f >= 0, and g is onto so that f(g(x)) = 0 at some x.",
-        witness=1.0 - 1e-9,
-        points=(map_.preimage(target),),
+        (map_.preimage(target),),
+        attains=1.0 - 1e-9,
     )
 
 
 def _lipschitz_certificates(map_: RippledMap) -> Iterator[Certificate]:
     steepest, sigma = map_.lipschitz, map_.noise
     rows = "Jacobian rows have disjoint supports, so the norm is the largest row: at most mean_lipschitz + Delta"
-    yield Certificate(
+    yield exact(
         "inner_lipschitz",
         steepest,
-        "exact",
         f"{rows}, and at 0 client 0 has both along u_0.",
-        witness=_NEARLY_ALL,
-        points=_steep_pair(map_),
+        _steep_pair(map_),
+        attains=_NEARLY_ALL,
     )
-    yield Certificate(
+    yield exact(
         "inner_mean_square_lipschitz",
         math.hypot(steepest, sigma),
-        "exact",
         "As a map into L^2(z), g_k has E||J(z) v||^2 = ||J v||^2 + sigma^2 cos^2(p u.x) (u.v)^2: both are largest "
         "for client 0 at 0 and v = u_0.",
-        witness=_NEARLY_ALL,
-        points=_steep_pair(map_),
+        _steep_pair(map_),
+        attains=_NEARLY_ALL,
     )
-    yield Certificate(
+    yield exact(
         "inner_jacobian_mean_square",
         map_.jacobian_mean_square,
-        "exact",
         "E_z of the largest squared row is convex in the mean row and the noise amplitude, and even in the cosine of "
         "their angle, so it is largest at full lengths, aligned: client 0 at 0.",
-        witness=_NEARLY_ALL,
-        points=_origin(map_),
+        _origin(map_),
+        attains=_NEARLY_ALL,
     )
-    yield Certificate(
+    yield exact(
         "inner_sample_lipschitz",
         steepest + sigma,
-        "exact",
         f"{rows} + sigma, and at 0 with z = +1 client 0 has all three along u_0.",
-        witness=1.0,
-        points=_origin(map_),
+        _origin(map_),
     )
 
 
 def _smoothness_certificates(map_: RippledMap) -> Iterator[Certificate]:
-    flat = Certificate(
+    flat = exact(
         "inner_smoothness",
         map_.smoothness,
-        "exact",
         "The ripples move J by at most ripple c q ||x - y|| (entry by entry), the client term by Delta w |u.(x - y)|; "
         "for client 0 both are attained along u_0 about q x_i = pi/2.",
-        witness=_NEARLY_ALL,
-        points=_curved_pair(map_) if map_.smoothness > 0 else (),
+        _curved_pair(map_) if map_.smoothness > 0 else (),
+        attains=_NEARLY_ALL,
     )
     yield flat
     if map_.noise == 0:
         yield replace(flat, quantity="inner_sample_smoothness")
         return
-    yield Certificate(
+    yield upper(
         "inner_sample_smoothness",
         map_.smoothness + map_.noise * map_.noise_wavenumber,
-        "upper",
         "A sample adds the Jacobian sigma z cos(p u.x) e u^T, which is sigma p-Lipschitz.",
     )
 
@@ -109,30 +99,14 @@ def _noise_certificates(map_: RippledMap) -> Iterator[Certificate]:
     of_value, of_jacobian = map_.value_noise, map_.noise
     crest = (_point(map_, math.pi / 2 / map_.noise_wavenumber),)
     both = "The value error is sigma z sin(p u.x)/p e, the Jacobian error sigma z cos(p u.x) e u^T, |e| = |u| = 1"
-    yield Certificate(
+    yield exact(
         "inner_noise",
         max(of_value, of_jacobian),
-        "exact",
         f"{both}: sigma/p at a crest, sigma at 0.",
-        witness=1.0,
-        points=_origin(map_) if of_jacobian >= of_value else crest,
+        _origin(map_) if of_jacobian >= of_value else crest,
     )
-    yield Certificate(
-        "inner_jacobian_noise",
-        of_jacobian,
-        "exact",
-        f"{both}: the second is largest at 0.",
-        witness=1.0,
-        points=_origin(map_),
-    )
-    yield Certificate(
-        "inner_value_noise",
-        of_value,
-        "exact",
-        f"{both}: the first is largest at p u.x = pi/2.",
-        witness=1.0,
-        points=crest,
-    )
+    yield exact("inner_jacobian_noise", of_jacobian, f"{both}: the second is largest at 0.", _origin(map_))
+    yield exact("inner_value_noise", of_value, f"{both}: the first is largest at p u.x = pi/2.", crest)
 
 
 def _point(map_: RippledMap, multiple: float) -> tuple[float, ...]:

@@ -9,11 +9,9 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, rounded_up
-from ..kinds import Draws, Predictions, Sample
-from ..kinds.predictions import of_margins, only_training_data
+from ..certificate import Certificate, rounded_up, upper
+from ..kinds import Sample
 from .composition import heterogeneity_of_average, no_extra_certificates
-from .patterns import equal_weights
 from .scalar import OfLoss
 
 MEAN_MAP = "A mean of c_i a_i with |c_i| <= sup is at most sup ||A||/sqrt(n)"
@@ -94,11 +92,6 @@ class LinearLosses:
         rows = self.rows(index)
         return (rows * x.unsqueeze(2)).sum(-1), rows
 
-    def predict(self, name: str, x: Tensor, split: str) -> Predictions:
-        """Scores of all training data at x `(runs, dim)`."""
-        only_training_data(name, split)
-        return of_margins(self.margins(x.unsqueeze(1), None)[0], self.labels)
-
     def average(self, function: OfLoss, x: Tensor, index: Tensor | None = None) -> Tensor:
         """mean_i u(a_i.x), `(runs, clients, dim) -> (runs, clients)`."""
         return function.value(self.margins(x, index)[0]).mean(-1)
@@ -107,15 +100,6 @@ class LinearLosses:
         """mean_i u'(a_i.x) a_i, `(runs, clients, dim)`."""
         margins, rows = self.margins(x, index)
         return combination(function.slope(margins), rows)
-
-    def uniform_atoms(self) -> tuple[IndexSample, Tensor]:
-        """Every position with its probability."""
-        clients, samples, device = *self.features.shape[:2], self.features.device
-        return IndexSample(torch.arange(samples, device=device).expand(1, clients, -1)), equal_weights(samples, device)
-
-    def sample(self, draws: Draws, batch: int, purpose: str) -> IndexSample:
-        """`batch` positions per run and client."""
-        return IndexSample(draws.integers(purpose, self.features.shape[1], batch))
 
 
 def combination(rates: Tensor, rows: Tensor) -> Tensor:
@@ -130,42 +114,33 @@ def map_certificates(function: OfLoss, size: Spectrum) -> Iterator[Certificate]:
     """Of g_k(x) = mean_i u(a_i.x) with one sampled i: its Lipschitz, smoothness, noise and heterogeneity constants."""
     lipschitz, (low, high) = function.lipschitz, function.range
     jacobian_noise, value_noise = lipschitz * size.root_mean_square, (high - low) / 2
-    yield Certificate("inner_lipschitz", lipschitz * size.largest, "upper", f"{MEAN_MAP}, with the slopes as c_i.")
-    yield Certificate(
+    yield upper("inner_lipschitz", lipschitz * size.largest, f"{MEAN_MAP}, with the slopes as c_i.")
+    yield upper(
         "inner_mean_square_lipschitz",
         lipschitz * size.largest,
-        "upper",
         "mean (u(a_i.x) - u(a_i.x'))^2 <= sup |u'|^2 mean (a_i.(x - x'))^2.",
     )
-    yield Certificate(
+    yield upper(
         "inner_jacobian_mean_square",
         lipschitz * size.root_mean_square,
-        "upper",
         "mean |u'(a_i.x) a_i|^2 <= sup |u'|^2 mean |a_i|^2.",
     )
-    yield Certificate(
-        "inner_sample_lipschitz", lipschitz * size.longest, "upper", "|u'(a_i.x) a_i| <= sup |u'| max |a_i|."
-    )
-    yield Certificate(
+    yield upper("inner_sample_lipschitz", lipschitz * size.longest, "|u'(a_i.x) a_i| <= sup |u'| max |a_i|.")
+    yield upper(
         "inner_smoothness",
         function.smoothness * size.largest**2,
-        "upper",
         f"{MEAN_MAP}, with differences of slopes as c_i, which are at most sup |u''| |a_i.(x - x')|.",
     )
-    yield Certificate(
+    yield upper(
         "inner_sample_smoothness",
         function.smoothness * size.longest**2,
-        "upper",
         "The Hessian of one sample is u''(a_i.x) a_i a_i^T.",
     )
-    yield Certificate("inner_jacobian_noise", jacobian_noise, "upper", "A variance is at most the second moment.")
-    yield Certificate("inner_value_noise", value_noise, "upper", "A variance on an interval is at most (length/2)^2.")
-    yield Certificate("inner_noise", max(jacobian_noise, value_noise), "upper", "The larger of the two.")
-    yield Certificate(
-        "inner_jacobian_heterogeneity",
-        lipschitz * size.apart,
-        "upper",
-        "J_k - J = (1 - 1/K) J_k - (1/K) sum of the others.",
+    yield upper("inner_jacobian_noise", jacobian_noise, "A variance is at most the second moment.")
+    yield upper("inner_value_noise", value_noise, "A variance on an interval is at most (length/2)^2.")
+    yield upper("inner_noise", max(jacobian_noise, value_noise), "The larger of the two.")
+    yield upper(
+        "inner_jacobian_heterogeneity", lipschitz * size.apart, "J_k - J = (1 - 1/K) J_k - (1/K) sum of the others."
     )
 
 
@@ -181,4 +156,4 @@ def extra_certificates(function: OfLoss | None, size: Spectrum) -> Iterator[Cert
         function.lipschitz * size.apart,
     )
     for name, value in zip(names, values, strict=True):
-        yield Certificate(name, value, "upper", "As for the inner map: means of u'(a_i.x) a_i.")
+        yield upper(name, value, "As for the inner map: means of u'(a_i.x) a_i.")

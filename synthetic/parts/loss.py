@@ -1,59 +1,21 @@
-"""The local losses f_i of the meta problems: tilted bowls with three-valued noise, and the certificates of both."""
+"""The certificates of local losses f_i that are tilted bowls with three-valued noise, and lower bounds of what is made of them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
 
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point
-from ..kinds import Draws
+from ..certificate import Certificate, as_point, exact, upper
 from .bowl import RippledBowl
+from .noise import Kurtosis
 from .patterns import pair_signs
 
 _FAR = 1000.0  # bowl widths at which the bowl's slope is 0.9999995 of its supremum
 _NEARLY_ALL = 0.9999
 _CRESTS = 2000  # crests of the ripples tried for one that is also a crest of the client wave
-
-
-@dataclass(frozen=True)
-class Kurtosis:
-    """A symmetric law with E z = 0, E z^2 = 1 and E z^4 = k: z = +-sqrt(k) with probability 1/(2k) each, else 0.
-
-    Raises:
-        ValueError: unless k is a positive integer.
-    """
-
-    k: int
-    device: str = "cpu"
-
-    def __post_init__(self) -> None:
-        if not (isinstance(self.k, int) and self.k >= 1):
-            raise ValueError(f"kurtosis must be a positive integer, got {self.k}")
-
-    @cached_property
-    def _values(self) -> Tensor:
-        outer = math.sqrt(self.k)
-        return torch.tensor([outer, -outer] + [0.0] * (2 * self.k - 2), dtype=torch.float64, device=self.device)
-
-    def draw(self, draws: Draws, batch: int, purpose: str) -> Tensor:
-        """Independent z, `(runs, clients, batch)`."""
-        return self._values[draws.integers(purpose, 2 * self.k, batch)]
-
-    def support(self) -> tuple[Tensor, Tensor]:
-        """The values and their probabilities, `(2,)` for k = 1 and `(3,)` otherwise."""
-        outside, inside = 0.5 / self.k, 1.0 - 1.0 / self.k
-        weights = [outside, outside] + ([inside] if self.k > 1 else [])
-        return self._values[: len(weights)], torch.tensor(weights, dtype=torch.float64, device=self.device)
-
-    @property
-    def largest(self) -> float:
-        """The almost sure bound of |z|."""
-        return math.sqrt(self.k)
 
 
 def loss_certificates(bowl: RippledBowl, kurtosis: Kurtosis) -> Iterator[Certificate]:
@@ -69,12 +31,9 @@ def loss_certificates(bowl: RippledBowl, kurtosis: Kurtosis) -> Iterator[Certifi
         witness=min(1.0, attained) * (1 - 1e-12),
         points=(as_point(far),),
     )
-    yield Certificate("local_smoothness", bowl.smoothness, "upper", "The largest curvatures of the three terms, added.")
-    yield Certificate(
-        "local_hessian_lipschitz",
-        bowl.hessian_lipschitz,
-        "upper",
-        "The largest third derivatives of the three terms, added.",
+    yield upper("local_smoothness", bowl.smoothness, "The largest curvatures of the three terms, added.")
+    yield upper(
+        "local_hessian_lipschitz", bowl.hessian_lipschitz, "The largest third derivatives of the three terms, added."
     )
     yield from _sample_certificates(bowl, kurtosis)
     yield from _noise_certificates(bowl, kurtosis)
@@ -84,15 +43,10 @@ def loss_certificates(bowl: RippledBowl, kurtosis: Kurtosis) -> Iterator[Certifi
 def _sample_certificates(bowl: RippledBowl, kurtosis: Kurtosis) -> Iterator[Certificate]:
     largest, wave = kurtosis.largest * bowl.noise, bowl.noise_wavenumber
     adds = "The noise sigma z sin(P v.x)/P with |z| <= sqrt(k) adds at most its own"
-    yield Certificate(
-        "local_sample_gradient_bound", bowl.lipschitz + bowl.heterogeneity + largest, "upper", f"{adds} slope."
-    )
-    yield Certificate("local_sample_smoothness", bowl.smoothness + largest * wave, "upper", f"{adds} curvature.")
-    yield Certificate(
-        "local_sample_hessian_lipschitz",
-        bowl.hessian_lipschitz + largest * wave**2,
-        "upper",
-        f"{adds} third derivative.",
+    yield upper("local_sample_gradient_bound", bowl.lipschitz + bowl.heterogeneity + largest, f"{adds} slope.")
+    yield upper("local_sample_smoothness", bowl.smoothness + largest * wave, f"{adds} curvature.")
+    yield upper(
+        "local_sample_hessian_lipschitz", bowl.hessian_lipschitz + largest * wave**2, f"{adds} third derivative."
     )
 
 
@@ -102,25 +56,17 @@ def _noise_certificates(bowl: RippledBowl, kurtosis: Kurtosis) -> Iterator[Certi
     crest = (as_point(bowl.directions[0] * (math.pi / 2 / bowl.noise_wavenumber)),)
     law = "with E z^2 = 1, E z^4 = k"
     errors = f"The errors are sigma z cos(P v.x) v and -sigma P z sin(P v.x) v v^T {law}"
-    yield Certificate("local_gradient_noise", sigma_G, "exact", f"{errors}: at 0.", witness=1.0, points=origin)
-    yield Certificate(
-        "local_hessian_noise", sigma_H, "exact", f"{errors}: at P v.x = pi/2.", witness=1.0 - 1e-12, points=crest
+    yield exact("local_gradient_noise", sigma_G, f"{errors}: at 0.", origin)
+    yield exact("local_hessian_noise", sigma_H, f"{errors}: at P v.x = pi/2.", crest, attains=1.0 - 1e-12)
+    yield exact(
+        "local_gradient_fourth_moment", kurtosis.k * sigma_G**4, f"{errors}: at 0.", origin, attains=1.0 - 1e-12
     )
-    yield Certificate(
-        "local_gradient_fourth_moment",
-        kurtosis.k * sigma_G**4,
-        "exact",
-        f"{errors}: at 0.",
-        witness=1.0 - 1e-12,
-        points=origin,
-    )
-    yield Certificate(
+    yield exact(
         "local_hessian_fourth_moment",
         kurtosis.k * sigma_H**4,
-        "exact",
         f"{errors}: at P v.x = pi/2.",
-        witness=1.0 - 1e-12,
-        points=crest,
+        crest,
+        attains=1.0 - 1e-12,
     )
 
 
@@ -128,13 +74,12 @@ def _heterogeneity_certificates(bowl: RippledBowl) -> Iterator[Certificate]:
     share = math.sqrt(float((pair_signs(bowl.clients) ** 2).mean()))
     gamma_G, gamma_H = share * bowl.heterogeneity, share * bowl.client_wave.smoothness
     differ = "f_i - f = s_i Delta sin(p v_i.x)/p, and the mean of s_i^2 is at most 1"
-    yield Certificate(
+    yield exact(
         "local_gradient_heterogeneity",
         gamma_G,
-        "exact",
         f"{differ}: all slopes are largest at 0.",
-        witness=1.0 - 1e-12,
-        points=(as_point(torch.zeros(bowl.dim)),),
+        (as_point(torch.zeros(bowl.dim)),),
+        attains=1.0 - 1e-12,
     )
     crest, all_reached = _common_crest(bowl)
     kind = "exact" if all_reached else "upper"

@@ -10,7 +10,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point
+from ..certificate import Certificate, as_point, exact, upper
 from .blocks import RadialPseudoHuber, Sine, short_sum
 from .parameters import require_nonnegative, require_positive
 from .patterns import pair_signs
@@ -90,54 +90,53 @@ class CenteredOuter:
         reach = _FAR * self.radial.width + math.sqrt(self.inner_dim) * (abs(self.target) + self.spread)
         crest = (self._along(2 * math.pi * math.ceil(reach / (2 * math.pi))),)
         tends = "|grad f| = B r / sqrt(w^2 + r^2) tends to B"
-        yield Certificate("outer_lipschitz", B, "exact", f"{tends}.", _DOMAIN, _NEARLY_ALL, crest)
-        yield Certificate(
+        yield exact("outer_lipschitz", B, f"{tends}.", crest, attains=_NEARLY_ALL, domain=_DOMAIN)
+        yield exact(
             "outer_mean_square_lipschitz",
             math.hypot(B, sigma),
-            "exact",
             f"{tends}, E||noise||^2 = sigma^2 cos^2(e.y); both nearly attained far away at e.y = 2 pi n.",
-            _DOMAIN,
-            _NEARLY_ALL,
             crest,
+            attains=_NEARLY_ALL,
+            domain=_DOMAIN,
         )
-        yield Certificate(
+        yield exact(
             "outer_sample_lipschitz",
             B + sigma,
-            "exact",
             f"{tends} e along e, where the noise gradient at e.y = 2 pi n, s = +1 is sigma e.",
-            _DOMAIN,
-            _NEARLY_ALL,
             crest,
+            attains=_NEARLY_ALL,
+            domain=_DOMAIN,
         )
-        yield Certificate(
+        yield exact(
             "outer_gradient_noise",
             sigma,
-            "exact",
             "The error is sigma s cos(e.y) e, so at most sigma.",
-            _DOMAIN,
-            1.0,
             (self._along(0.0),),
+            domain=_DOMAIN,
         )
         root = math.sqrt(self.inner_dim)
         pair = tuple(self._along(root * self._first_center + side * _NEAR * self.radial.width) for side in (-1, 1))
-        yield Certificate(
-            "outer_smoothness", L, "exact", "Both Hessian eigenvalues are at most B/w = L.", _DOMAIN, _NEARLY_ALL, pair
+        yield exact(
+            "outer_smoothness",
+            L,
+            "Both Hessian eigenvalues are at most B/w = L.",
+            pair,
+            attains=_NEARLY_ALL,
+            domain=_DOMAIN,
         )
         if sigma == 0:
-            yield Certificate(
+            yield exact(
                 "outer_sample_smoothness",
                 L,
-                "exact",
                 "As outer_smoothness: there is no noise.",
-                _DOMAIN,
-                _NEARLY_ALL,
                 pair,
+                attains=_NEARLY_ALL,
+                domain=_DOMAIN,
             )
             return
-        yield Certificate(
+        yield upper(
             "outer_sample_smoothness",
             L + sigma,
-            "upper",
             "The noise adds the Hessian -sigma s sin(e.y) e e^T, of norm at most sigma.",
             _DOMAIN,
         )

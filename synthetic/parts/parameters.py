@@ -21,6 +21,15 @@ def require_nonnegative(part: object, *names: str, of: str = "") -> None:
             raise ValueError(f"{_about(of)}{name} must be finite and at least 0, got {value}")
 
 
+def require_exceeds(part: object, larger: str, smaller: str) -> None:
+    """Raise ValueError unless the first attribute is finite and exceeds the second, which is at least 0."""
+    above, below = getattr(part, larger), getattr(part, smaller)
+    if not (math.isfinite(above) and above > below >= 0):
+        raise ValueError(
+            f"{larger} must exceed {smaller}, which is at least 0; got {larger}={above}, {smaller}={below}"
+        )
+
+
 def require_paired(part: object, first: str, second: str, of: str = "") -> None:
     """Raise ValueError unless both attributes are zero or both are positive."""
     one, other = getattr(part, first), getattr(part, second)

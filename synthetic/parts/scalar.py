@@ -215,24 +215,26 @@ class OfLoss:
     @cached_property
     def lipschitz(self) -> float:
         """An upper bound of |slope|, within 0.01% of the supremum."""
-        return self._enclosed(self.slope, self._crude_curvature)
+        return self.enclosed(self.slope, self.crude_curvature)
 
     @cached_property
     def smoothness(self) -> float:
         """An upper bound of |curvature|, within 0.01% of the supremum."""
-        return self._enclosed(self.curvature, self._crude_third)
+        return self.enclosed(self.curvature, self.crude_third)
 
     @property
-    def _crude_curvature(self) -> float:
+    def crude_curvature(self) -> float:
+        """A bound of |curvature|, by the chain rule."""
         (first, second, _), (slope, curvature, _) = self.crude, self.loss.crude
         return second * slope**2 + first * curvature
 
     @property
-    def _crude_third(self) -> float:
+    def crude_third(self) -> float:
+        """A bound of the third derivative, by the chain rule."""
         (first, second, third), (slope, curvature, loss_third) = self.crude, self.loss.crude
         return third * slope**3 + 3 * second * slope * curvature + first * loss_third
 
-    def _enclosed(self, function: Callable[[Tensor], Tensor], crude: float) -> float:
+    def enclosed(self, function: Callable[[Tensor], Tensor], crude: float) -> float:
         """Branch and bound: |function| on a cell of half-width h is at most its value at the middle plus crude * h.
 
         Cells that cannot exceed the best value by more than the tolerance are dropped, the others split.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from ..certificate import Certificate, as_point
+from ..certificate import Certificate, as_point, upper
 from ..kinds import AbstractProblem
 
 _ROUNDING = 1e-12
@@ -27,4 +27,4 @@ def cap_certificate(problem: AbstractProblem, cap: float, argument: str) -> Cert
 def gap_above(problem: AbstractProblem, infimum: float, argument: str) -> Certificate:
     """F(start) - `infimum`, where the argument says why F is never below `infimum`."""
     start = problem.objective(problem.initial_point.unsqueeze(0)).item()
-    return Certificate("objective_gap", start - infimum, "upper", argument)
+    return upper("objective_gap", start - infimum, argument)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from fedco.algorithms import FCSG, Draws, drive
 from fedco.algorithms.engine.method import blend, descend
-from fedco.synthetic.applications.invariant import InvariantLogistic, _folded
+from fedco.synthetic.applications.invariant import InvariantLogistic, folded
 from fedco.synthetic.kinds import InnerSample, OuterSample
 
 STEPS, SEEDS = 7, [4, 0, 9]
@@ -82,8 +82,8 @@ def _runs(sample, first, size):
 
 def test_the_grid_is_the_slow_index_of_what_is_folded():
     runs, outer = torch.arange(6), OuterSample(torch.zeros(3, 1, 1, dtype=torch.int64))
-    assert _folded(runs, outer).tolist() == [[0, 1, 2], [3, 4, 5]]
-    assert _folded(runs[:1], outer).tolist() == [[0]], "one row for all runs"
+    assert folded(runs, outer).tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert folded(runs[:1], outer).tolist() == [[0]], "one row for all runs"
 
 
 def test_draws_per_seed_are_those_of_the_first_grid_point():
@@ -100,7 +100,7 @@ def test_models_far_away_have_finite_oracles(m):
     problem, draws = InvariantLogistic(dim=5), Draws(0, 3, 4).at(0)
     outer = problem.sample_outer(draws, 2)
     inner, x = problem.sample_inner(draws, outer, m), 1e5 * torch.randn(3, 4, 5, dtype=torch.float64)
-    a, axes = problem._data[0], torch.eye(5, dtype=torch.float64) * problem._shake
+    a, axes = problem.data[0], torch.eye(5, dtype=torch.float64) * problem.shake
     eta = a[torch.arange(4)[:, None], outer.outcome].unsqueeze(-2) + torch.cat([axes, -axes])
     of_outcome = problem.saturation * torch.tanh((eta * x[:, :, None, None]).sum(-1) / problem.saturation)
     drawn = inner.share if hasattr(inner, "share") else torch.nn.functional.one_hot(inner.eta, 10).double().mean(-2)

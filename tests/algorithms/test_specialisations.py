@@ -38,6 +38,7 @@ from fedco.algorithms import (
     TwoSidedSGD,
     drive,
 )
+from fedco.algorithms.baselines.drfa import drawn, onto_simplex
 from fedco.algorithms.engine import metrics
 from tiny import TINY, TinyData, TinyFederated, TinyLocal, TinyMeta
 
@@ -276,3 +277,18 @@ def test_the_server_control_is_the_mean_of_the_clients_controls(m):
     mean = state.control.mean(1, keepdim=True).expand_as(state.control)
     assert state.control.abs().min() > 0 and not torch.allclose(state.control, mean)
     torch.testing.assert_close(state.shared_control, mean, rtol=1e-12, atol=1e-12)
+
+
+def test_the_projection_minimises_the_distance():
+    """p is the projection of v on a convex set iff (v - p).(w - p) <= 0 for every extreme point w of it."""
+    v = torch.randn(200, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(1)) * 2
+    p = onto_simplex(v)
+    assert (p >= 0).all() and ((p == 0).any(-1) & (p > 0).any(-1)).sum() > 50, "both kinds of entries must occur"
+    torch.testing.assert_close(p.sum(-1), torch.ones(200, dtype=torch.float64))
+    assert ((v - p).unsqueeze(1) * (torch.eye(5, dtype=torch.float64) - p.unsqueeze(1))).sum(-1).max() < 1e-12
+
+
+def test_clients_are_drawn_in_proportion_to_their_weights():
+    weights = torch.tensor([[0.5, 0.0, 0.25, 0.25]], dtype=torch.float64)
+    grid = (torch.arange(4000, dtype=torch.float64) + 0.5) / 4000  # the law of the map: a fine grid of uniforms
+    assert drawn(weights, grid[None]).tolist() == [[2000.0, 0.0, 1000.0, 1000.0]]

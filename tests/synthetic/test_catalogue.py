@@ -9,7 +9,8 @@ import torch
 from fedco.cli import app
 from fedco.synthetic import PRESETS, problem, problems
 from fedco.synthetic.conformance.oracle_checks import SeededDraws
-from fedco.synthetic.families.meta import Meta, MetaSample
+from fedco.synthetic.families.meta import Meta
+from fedco.synthetic.parts.noise import NoiseSample
 from typer.testing import CliRunner
 
 
@@ -88,11 +89,11 @@ def test_oracles_take_a_batch_of_another_size_at_every_step():
 def test_moments_of_a_batch_follow_from_those_of_one_sample(size):
     """E|mean|^2 = sigma^2/D and E|mean|^4 = sigma^4 (k + 3 (D - 1)) / D^3, exactly, over every tuple of atoms at 0."""
     instance = Meta(clients=1, dim=2, sigma_G=0.4, sigma_H=0.3, kurtosis=2)
-    values, weights = instance._law.support()
+    values, weights = instance.law.support()
     x, moments = torch.zeros(1, 1, 2, dtype=torch.float64), [0.0, 0.0]
     exact = instance.local_gradient(x)
     for chosen in product(range(len(values)), repeat=size):
-        error = instance.local_gradient(x, MetaSample(values[list(chosen)].view(1, 1, -1))) - exact
+        error = instance.local_gradient(x, NoiseSample(values[list(chosen)].view(1, 1, -1))) - exact
         square, probability = float((error**2).sum()), float(weights[list(chosen)].prod())
         moments[0] += probability * square
         moments[1] += probability * square**2

@@ -7,15 +7,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 from fedco.synthetic import Certificate, problem
-from fedco.synthetic.conformance import (
-    composite_inequalities,
-    conditional_inequalities,
-    inequalities,
-    meta_inequalities,
-    oracle_checks,
-    property_checks,
-    suite,
-)
+from fedco.synthetic.conformance import inequalities, oracle_checks, property_checks, suite
+from fedco.synthetic.conformance.kinds import get_kind
 from fedco.synthetic.conformance.suite import Budget, ConformanceError, check_problem
 from fedco.synthetic.families.shared_composite import SharedComposite, SharedSample
 from fedco.synthetic.kinds import InnerSample, OuterSample, Sample
@@ -277,15 +270,17 @@ def test_ratios_of_linear_maps_by_hand():
         "outer_sample_smoothness": most(length),
     }
     for name, value in wanted.items():
-        of = composite_inequalities.COMPOSITE[name]
+        of = get_kind("local_composite").inequalities[name]
         found = of.ratio(made, a, b) if of.pair else of.ratio(made, a)
         assert torch.allclose(found[0], value.double(), rtol=1e-12, atol=1e-14), name
     y = (made.A @ at).unsqueeze(-1)
     outer = noise(lambda m: (m @ y).squeeze(-1).norm(dim=-1))
-    found = composite_inequalities.COMPOSITE["composite_noise"].ratio(made, a)[0]
+    found = get_kind("local_composite").inequalities["composite_noise"].ratio(made, a)[0]
     assert torch.allclose(found, torch.maximum(outer, wanted["inner_noise"]))
-    assert {name for name, of in composite_inequalities.COMPOSITE.items() if of.space == "y"} == {
-        name for name in composite_inequalities.COMPOSITE if name.startswith("outer_")
+    offered = get_kind("local_composite").inequalities
+    assert wanted.keys() <= offered.keys()
+    assert {name for name, of in offered.items() if of.space == "y"} == {
+        name for name in offered if name.startswith("outer_")
     }
     of = inequalities.Inequality("y", False, None)
     assert (
@@ -337,14 +332,15 @@ def test_ratios_of_local_losses_by_hand():
         "local_gradient_fourth_moment": fourth * noise[0] ** 4,
         "local_hessian_fourth_moment": fourth * noise[1] ** 4,
         "local_gradient_heterogeneity": spread(made.A @ at),
-        "local_hessian_heterogeneity": spread(made.A),
+        "local_hessian_heterogeneity": spectral(made.A - made.A.mean(0)).square().mean().sqrt().view(1),
     }
     for name, value in wanted.items():
-        of = meta_inequalities.LOCAL_LOSS[name]
+        of = get_kind("meta").inequalities[name]
         found = of.ratio(made, a, b) if of.pair else of.ratio(made, a)
         assert torch.allclose(found[0], value.double(), rtol=1e-12, atol=1e-14), name
-    assert wanted.keys() == meta_inequalities.LOCAL_LOSS.keys()
-    assert meta_inequalities.FEDERATED.keys() == {n for n in meta_inequalities.META if "hessian" not in n}
+    of_meta, plain = (get_kind(kind).inequalities.keys() for kind in ("meta", "federated"))
+    assert wanted.keys() == {name for name in of_meta if name.startswith("local_")}
+    assert plain == {name for name in of_meta if "hessian" not in name}
 
 
 class Given(Matrices):
@@ -396,7 +392,7 @@ def test_ratios_given_an_outer_sample_by_hand():
         "outer_sample_smoothness": 2 * (made.A @ moved).norm(dim=-1) / moved.norm(),
     }
     for name, value in wanted.items():
-        of = conditional_inequalities.CONDITIONAL[name]
+        of = get_kind("conditional").inequalities[name]
         found = of.ratio(made, a, b) if of.pair else of.ratio(made, a)
         assert torch.allclose(found[0], value.double(), rtol=1e-12, atol=1e-14), name
 

@@ -8,6 +8,7 @@ from fedco.synthetic import problem
 from fedco.synthetic.applications.client_dro import ClientKL
 from fedco.synthetic.certificate import Certificate
 from fedco.synthetic.families.local_composite import LocalComposite
+from fedco.synthetic.parts.blocks import RadialPseudoHuber
 from fedco.synthetic.parts.composition import (
     composite_cap,
     composite_noise,
@@ -22,7 +23,7 @@ from flint import arb, ctx
 def one_datum(gamma=0.7, M=1.5):
     """One client, one datum, one coordinate: F(x) = exp(sigmoid loss(a x) / gamma), whose suprema are enclosed."""
     instance = ClientKL(clients=1, samples=1, dim=1, gamma=gamma, M=M, shift=0.0)
-    return instance, exponential_of(instance._inner.loss, gamma), float(instance._data.spectrum.longest)
+    return instance, exponential_of(instance.loss_function, gamma), float(instance.data.spectrum.longest)
 
 
 def test_smoothness_and_cap_of_a_composite_are_above_those_of_the_whole():
@@ -59,9 +60,9 @@ def test_with_an_affine_inner_map_the_rule_is_exact():
 def test_composite_smoothness_holds_on_every_ball_of_a_line():
     """Ball arithmetic: |F''| of one client in one dimension, enclosed on 20000 balls that cover [-40, 40]."""
     instance = LocalComposite(clients=1, dim=1, C_g=1.0, L_g=0.3, L_f=0.4, ripple=0.8, target=1.0)
-    map_, radial = instance._map, instance._outer.radial
+    map_, radial = instance.inner_map, RadialPseudoHuber(instance.C_f, instance.L_f)
     ctx.prec = 64
-    slope, q = arb(map_._slope), arb(map_.wavenumber)
+    slope, q = arb(map_.mean_lipschitz) / ((1 + arb(map_.ripple)) * arb(map_.group).sqrt()), arb(map_.wavenumber)
     wave, target = arb(map_.ripple) * slope, arb(instance.target)
     lipschitz, width = arb(radial.lipschitz), arb(radial.width)
     radius = arb(0, 0.002)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from fedco.synthetic import PRESETS, problem, problems
 from fedco.synthetic.conformance import inequalities, kinds
-from fedco.synthetic.conformance.inequalities import along_axes, atom_list, largest, mean_square, norm
+from fedco.synthetic.conformance.inequalities import along_axes, atom_list, each_atom, mean_square, norm
 from fedco.synthetic.conformance.kinds import KINDS
 from fedco.synthetic.conformance.suite import Budget, ConformanceError, check_problem, with_scaled_certificate
 from fedco.synthetic.kinds import PROPERTIES
@@ -53,8 +53,9 @@ def test_atoms_and_axes_beside_each_other_are_those_one_by_one(name, monkeypatch
     atoms = list(atom_list(instance))
 
     def in_calls():
-        root = mean_square(instance, lambda x, exact, atom: norm(map_(x, atom) - exact), x, map_(x))
-        found = [root, largest(instance, lambda x, atom: norm(map_(x, atom)), x)]
+        errors = each_atom(instance, lambda x, exact, atom: norm(map_(x, atom) - exact), x, map_(x))
+        sizes, _ = each_atom(instance, lambda x, atom: norm(map_(x, atom)), x)
+        found = [mean_square(*errors), sizes.amax(0)]
         samples = (None, atoms[0][0]) if product else ()
         return found + [torch.stack(along_axes(product, size, x, sample)) for sample in samples]
 

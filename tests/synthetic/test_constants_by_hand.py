@@ -65,7 +65,7 @@ def apart(bounds):
 
 def of_mean_map(u, instance):
     slope, curvature, low, high = suprema(u)
-    own, _, square, longest = sizes(instance._data.features)
+    own, _, square, longest = sizes(instance.data.features)
     return {
         "inner_lipschitz": slope * max(own),
         "inner_mean_square_lipschitz": slope * max(own),
@@ -82,7 +82,7 @@ def of_mean_map(u, instance):
 
 def of_extra(u, instance):
     slope, curvature, _, _ = suprema(u)
-    own, _, square, _ = sizes(instance._data.features)
+    own, _, square, _ = sizes(instance.data.features)
     return {
         "noncompositional_smoothness": curvature * max(own) ** 2,
         "noncompositional_gradient_noise": slope * square,
@@ -106,7 +106,7 @@ def kl_over_samples(p):
     return of_mean_map(lambda t: torch.exp(loss(t) / lam), p) | {
         "outer_lipschitz": lam / low,
         "outer_smoothness": lam / low**2,
-        "gradient_cap": slope * sizes(p._data.features)[3],
+        "gradient_cap": slope * sizes(p.data.features)[3],
         "objective_gap": start_value(p) - smallest,
     }
 
@@ -119,7 +119,7 @@ def chi2_over_samples(p):
         **of_extra(lambda t: loss(t) + loss(t) ** 2 / (2 * lam), p),
         "outer_lipschitz": largest / lam,
         "outer_smoothness": 1 / lam,
-        "gradient_cap": (1 + p.M / lam) * slope * sizes(p._data.features)[1],
+        "gradient_cap": (1 + p.M / lam) * slope * sizes(p.data.features)[1],
         "objective_gap": start_value(p) - smallest,
     }
 
@@ -135,7 +135,7 @@ def kl_over_clients(p):
         "outer_gradient_noise": 0.0,
         "composite_noise": max(maps["inner_jacobian_noise"], maps["inner_value_noise"]),
         "objective_smoothness": maps["inner_lipschitz"] ** 2 * steepest / gamma + steepest * maps["inner_smoothness"],
-        "gradient_cap": steepest * slope * sum(sizes(p._data.features)[0]) / p.clients,
+        "gradient_cap": steepest * slope * sum(sizes(p.data.features)[0]) / p.clients,
         "objective_gap": start_value(p) - math.exp(smallest / gamma),
     }
 
@@ -144,7 +144,7 @@ def chi2_over_clients(p):
     loss, gamma = loss_of(p), p.gamma
     maps = of_mean_map(loss, p)
     slope, curvature, smallest, largest = suprema(loss)
-    own, _, square, _ = sizes(p._data.features)
+    own, _, square, _ = sizes(p.data.features)
     top = 1 + p.M / gamma
     return maps | {
         "noncompositional_smoothness": max(own) ** 2 * (top * curvature + slope**2 / gamma),
@@ -159,9 +159,9 @@ def chi2_over_clients(p):
 
 def fair(p):
     slope, curvature, smallest, largest = suprema(loss_of(p))
-    features = p._data.features
+    features = p.data.features
     own, pooled, _, _ = sizes(features)
-    features, (_, labels, held_out) = features.numpy(), p._dealt
+    features, (_, labels, held_out) = features.numpy(), p.dealt
     positive, n = labels.numpy() > 0, p.samples
     edges = np.quantile(held_out.numpy(), np.arange(1, p.groups) / p.groups)
     group = np.searchsorted(edges, held_out.numpy(), side="left")
@@ -191,7 +191,7 @@ def fair(p):
 
 
 def average_precision(p):
-    rows, labels = (each.numpy() for each in p._data)
+    rows, labels = (each.numpy() for each in p.data)
     lengths = np.sqrt((rows**2).sum(-1))
     own, longest = lengths[labels > 0].max(), lengths.max()
     e, r = p.margin + 2 * p.saturation, p.saturation
@@ -219,7 +219,7 @@ def average_precision(p):
 
 
 def invariant(p):
-    a = p._data[0].numpy()
+    a = p.data[0].numpy()
     d, r = p.dim, p.saturation
     size, shake = np.sqrt((a**2).sum(-1)).max(), p.sigma_2 * math.sqrt(d)
     longest, square = size + shake, math.sqrt(size**2 + shake**2)
@@ -240,8 +240,8 @@ def invariant(p):
 
 
 def plain_logistic(p):
-    m = p._data.features.numpy()
-    own, pooled, _, longest = sizes(p._data.features)
+    m = p.data.features.numpy()
+    own, pooled, _, longest = sizes(p.data.features)
     means = m.mean(1)
     scatter = [math.sqrt(((rows - mean) ** 2).sum(-1).mean()) for rows, mean in zip(m, means, strict=True)]
     lengths = [math.sqrt((rows**2).sum(-1).mean()) for rows in m]
@@ -278,7 +278,7 @@ def least_loss(bowl, t):
 
 def losses(p, lipschitz, smoothness, sigma_G, sigma_H, k):
     """Of the local losses, whose gradient noise is sigma_G z cos, and Hessian noise sigma_H z sin, with |z| <= sqrt(k)."""
-    bowl, most = p._bowl, math.sqrt(k)
+    bowl, most = p.bowl, math.sqrt(k)
     wave = sigma_H / sigma_G if sigma_G > 0 else 1.0
     share = 1.0 if p.clients % 2 == 0 else math.sqrt((p.clients - 1) / p.clients)
     return {
@@ -298,13 +298,13 @@ def losses(p, lipschitz, smoothness, sigma_G, sigma_H, k):
 
 
 def gap_of_losses(p):
-    t = np.linspace(0, 400 * p._bowl.radial.width, 400_001)
+    t = np.linspace(0, 400 * p.bowl.radial.width, 400_001)
     share = (p.clients - p.clients % 2) / p.clients
-    return start_value(p) - share * least_loss(p._bowl, t)
+    return start_value(p) - share * least_loss(p.bowl, t)
 
 
 def meta(p):
-    L, B, alpha, nu, rho = p.L, p.B, p.alpha, p.nu, third(p._bowl)
+    L, B, alpha, nu, rho = p.L, p.B, p.alpha, p.nu, third(p.bowl)
     growth = 1 + alpha * L
     # the last gradient moves by L growth^nu; factor l by alpha rho growth^l, times the other nu - 1 factors and B
     moved = sum(alpha * rho * growth**step * growth ** (nu - 1) * B for step in range(nu))
@@ -316,7 +316,7 @@ def meta(p):
 
 
 def maml(p):
-    lam, s, most, rho = p.lam, 1 + p.lam * p.L_1, math.sqrt(p.kurtosis), third(p._bowl)
+    lam, s, most, rho = p.lam, 1 + p.lam * p.L_1, math.sqrt(p.kurtosis), third(p.bowl)
     d, wave = lam * p.sigma_2, p.sigma_2 / p.sigma_1
     return losses(p, p.G, p.L_1, p.sigma_1, p.sigma_2, p.kurtosis) | {
         "inner_lipschitz": s,
@@ -341,7 +341,7 @@ def maml(p):
 
 
 def agnostic(p):
-    lam, G, L, most, rho = p.lam, p.G, p.L_1, math.sqrt(p.kurtosis), third(p._bowl)
+    lam, G, L, most, rho = p.lam, p.G, p.L_1, math.sqrt(p.kurtosis), third(p.bowl)
     s, d, wave = 1 + lam * L, lam * p.sigma_2, p.sigma_2 / p.sigma_1
     values, weights = np.array([most, -most, 0.0]), np.array([0.5, 0.5, p.kurtosis - 1]) / p.kurtosis
     turn = s + d * np.abs(values)  # |J_z|
@@ -357,8 +357,8 @@ def agnostic(p):
         "inner_value_noise": G * lam * p.sigma_1,
         "inner_jacobian_noise": G * d + turn.max() * L * lam * p.sigma_1,
     }
-    t = np.linspace(0, 400 * p._bowl.radial.width, 400_001)
-    least = (p.clients - p.clients % 2) / p.clients * least_loss(p._bowl, t)
+    t = np.linspace(0, 400 * p.bowl.radial.width, 400_001)
+    least = (p.clients - p.clients % 2) / p.clients * least_loss(p.bowl, t)
     at_least = math.exp(least / p.gamma) if least > 0 else 1 + least / p.gamma  # linear below 0
     return maps | {
         **dict.fromkeys(("outer_lipschitz", "outer_mean_square_lipschitz", "outer_sample_lipschitz"), steepest),
@@ -446,9 +446,9 @@ def test_whole_constants_of_the_families():
     )  # fmt: skip
     c = {q: float(each.value) for q, each in shared.certificates.items()}
     inner = math.sqrt(1.7**2 - 0.5**2)
-    steepest, bowl = inner - 0.4, shared._bowl
+    steepest, bowl = inner - 0.4, shared.bowl
     mean_h = bowl.radial.smoothness + bowl.ripple.lipschitz * bowl.ripple.wavenumber
-    wanted = mean_h + 1.3 * wave_sum(shared._map) + steepest**2 * 0.4
+    wanted = mean_h + 1.3 * wave_sum(shared.inner_map) + steepest**2 * 0.4
     assert c["objective_smoothness"] == pytest.approx(wanted, rel=1e-12)
     assert c["gradient_cap"] == pytest.approx(0.7 + 1.3 * steepest, rel=1e-12)
     radius = np.linspace(0.0, 10.0, 200_001)
@@ -472,7 +472,7 @@ def test_whole_constants_of_the_families():
         jacobian_noise=0.4, Delta=0.3, spread=0.5, clients_differ=True, target=1.2, start=3.0,
     )  # fmt: skip
     c = {q: float(each.value) for q, each in given.certificates.items()}
-    steepest, curvature = given._map.lipschitz, 0.9 - 0.4 * 0.4 / 0.5
+    steepest, curvature = given.inner_map.lipschitz, 0.9 - 0.4 * 0.4 / 0.5
     assert c["objective_smoothness"] == pytest.approx(steepest**2 * 0.3 + 1.4 * curvature, rel=1e-12)
     assert c["gradient_cap"] == pytest.approx(1.4 * steepest, rel=1e-12)
     assert c["objective_gap"] == start_value(given)
@@ -480,7 +480,7 @@ def test_whole_constants_of_the_families():
     plain = FederatedBowl(clients=5, dim=4, G=1.3, L=0.8, sigma=0.4, kurtosis=3, noise_wavenumber=1.7, Delta=0.5)
     c = {q: float(each.value) for q, each in plain.certificates.items()}
     wanted = {q: v for q, v in losses(plain, 1.3, 0.8, 0.4, 0.4 * 1.7, 3).items() if "hessian" not in q}
-    bowl = plain._bowl
+    bowl = plain.bowl
     wanted["objective_smoothness"] = bowl.radial.smoothness + bowl.ripple.lipschitz * bowl.ripple.wavenumber
     wanted |= {"gradient_cap": 1.3 - 0.5, "objective_gap": start_value(plain)}
     assert c == pytest.approx(wanted, rel=1e-12)
@@ -495,9 +495,9 @@ def whole_of(p):
     start = start_value(p)
     if isinstance(p, SharedComposite):
         steepest = math.sqrt(p.B_g**2 - p.sigma_g**2) - p.Delta_g
-        mean_h = 0.0 if p.B_h == 0 else p._bowl.radial.smoothness + p._bowl.ripple.lipschitz * p._bowl.ripple.wavenumber
+        mean_h = 0.0 if p.B_h == 0 else p.bowl.radial.smoothness + p.bowl.ripple.lipschitz * p.bowl.ripple.wavenumber
         exact = p.target == 0 or p.B_h == 0
-        smooth, cap = mean_h + p.B_f * wave_sum(p._map) + steepest**2 * p.L_f, p.B_h + p.B_f * steepest
+        smooth, cap = mean_h + p.B_f * wave_sum(p.inner_map) + steepest**2 * p.L_f, p.B_h + p.B_f * steepest
         rest = {
             "outer_lipschitz": p.B_f, "outer_smoothness": p.L_f, "inner_smoothness": p.L_g, "inner_noise": p.sigma_g,
             "inner_mean_square_lipschitz": p.B_g, "inner_jacobian_heterogeneity": p.Delta_g, "noncompositional_smoothness": p.L_h,
@@ -505,11 +505,12 @@ def whole_of(p):
             "noncompositional_sample_smoothness": p.L_h + p.sigma_h,
         }  # fmt: skip
     elif isinstance(p, LocalComposite):
-        B, steepest = math.sqrt(p.C_f**2 - p.sigma_f**2), p._map.lipschitz
+        B, steepest = math.sqrt(p.C_f**2 - p.sigma_f**2), p.inner_map.lipschitz
         paired = (p.clients - p.clients % 2) / p.clients
         exact = p.Delta_g == p.spread == 0
         smooth, cap = steepest**2 * p.L_f + B * p.L_g, B * (steepest - p.Delta_g + p.Delta_g * paired)
         rest = {
+            "outer_smoothness": p.L_f, "inner_smoothness": p.L_g, "inner_jacobian_heterogeneity": p.Delta_g,
             "composite_noise": max(p.sigma_f, p.sigma_g, p.delta_g), "outer_lipschitz": B, "outer_mean_square_lipschitz": p.C_f,
             "outer_gradient_noise": p.sigma_f, "outer_sample_lipschitz": B + p.sigma_f, "inner_jacobian_mean_square": p.C_g,
             "inner_sample_lipschitz": steepest + p.sigma_g, "inner_value_noise": p.delta_g, "inner_jacobian_noise": p.sigma_g,
@@ -519,7 +520,7 @@ def whole_of(p):
     else:
         bent = p.S_g - (p.jacobian_noise**2 / p.sigma_g if p.sigma_g else 0.0)
         laws = p.outer_support * (p.clients if p.clients_differ else 1)
-        steepest, exact = p._map.lipschitz, p.Delta == p.spread == 0
+        steepest, exact = p.inner_map.lipschitz, p.Delta == p.spread == 0
         smooth, cap = steepest**2 * p.S_f + p.L_f * bent, p.L_f * (steepest - p.Delta + p.Delta * (laws > 1))
         rest = {
             "outer_sample_lipschitz": p.L_f, "outer_mean_square_lipschitz": p.L_f, "outer_sample_smoothness": p.S_f,

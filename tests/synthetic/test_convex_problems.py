@@ -21,6 +21,7 @@ from fedco.synthetic.families.federated import (
     FederatedSines,
     FederatedStronglyConvex,
 )
+from fedco.synthetic.parts.noise import NoiseSample
 from fedco.validation.runs.measures import metric_cap
 
 GROWING = {
@@ -85,10 +86,9 @@ def furthest(made, step: float, steps: int, period: int) -> float:
     """The largest distance of a client's model over all constant signs of the noise, in plain numbers."""
     signs = torch.tensor([[s] * made.clients for s in (-1.0, 1.0)], dtype=torch.float64)
     x = made.to_clients(made.initial_point.unsqueeze(0)).repeat(2, 1, 1).clone()
-    size, far = made.sigma * made._law.largest, 0.0
+    noise, far = NoiseSample(made.law.largest * signs.unsqueeze(-1)), 0.0
     for t in range(steps):
-        push = (made._tilts + size * signs).unsqueeze(-1) * made.directions
-        x = x - step * (made._slope(x) + push)
+        x = x - step * made.local_gradient(x, noise)
         far = max(far, float(x.norm(dim=-1).max()))
         if (t + 1) % period == 0:
             x = x.mean(1, keepdim=True).expand_as(x).clone()

@@ -118,6 +118,56 @@ def test_a_guard_lets_in_what_is_just_allowed(family, allowed, refused, said):
         family(**{**allowed, **refused})
 
 
+REFUSED = [
+    (SharedComposite, dict(B_h=1.0, L_h=0.0), "smoothness must be finite and positive"),
+    (SharedComposite, dict(B_f=0.0), "lipschitz must be finite and positive"),
+    (SharedComposite, dict(L_f=-1.0), "smoothness must be finite and positive"),
+    (SharedComposite, dict(sigma_g=math.nan), "B_g must exceed sigma_g"),
+    (SharedComposite, dict(target=math.inf), "target must be finite"),
+    (SharedComposite, dict(B_h=1.0, L_h=1.0, sigma_h=-1.0), "noise must be finite and at least 0"),
+    (LocalComposite, dict(C_g=0.1, sigma_g=0.2, delta_g=0.1), "C_g must exceed sigma_g"),
+    (LocalComposite, dict(sigma_g=0.2), "sigma_g and delta_g must be both zero or both positive"),
+    (LocalComposite, dict(spread=-1.0), "spread must be"),
+    (LocalComposite, dict(sigma_g=1e-3, delta_g=1e-9), "noise wavenumber"),
+    (LocalComposite, dict(start=math.nan), "start must be finite"),
+    (Conditional, dict(sigma_g=0.0), "sigma_g and jacobian_noise must be both zero or both positive"),
+    (Conditional, dict(Delta=5.0), "must exceed the heterogeneity"),
+    (Meta, dict(alpha=0.0), "alpha must be positive"),
+    (Meta, dict(sigma_G=0.1), "sigma_G and sigma_H must be both zero or both positive"),
+    (Meta, dict(kurtosis=0), "kurtosis must be a positive integer"),
+    (FederatedMAML, dict(lam=-0.1), "lam must be finite and positive"),
+    (FederatedMAML, dict(sigma_2=0.0), "sigma_1 and sigma_2 must be both zero or both positive"),
+    (FederatedQuadratic, dict(L=0.0), "L must be finite and positive"),
+    (FederatedQuadratic, dict(kurtosis=0), "kurtosis must be a positive integer"),
+    (FederatedHuber, dict(sigma=-1.0), "sigma must be finite and at least 0"),
+    (FederatedBowl, dict(start=math.nan), "start must be finite"),
+    (FederatedLogistic, dict(table="iris"), "table must be one of"),
+    (RobustLoss, dict(weight=0.0), "weight must be"),
+    (RobustLoss, dict(M=-1.0), "M must be"),
+    (RobustLoss, dict(shift=2.0), "0 <= shift <= 1"),
+    *((family, dict(inner_dim=2), "inner_dim is 1") for family in (RobustLoss, ClientKL, ClientChi2, AgnosticMAML)),
+    (InvariantLogistic, dict(gamma=math.nan), "gamma must be"),
+    (ClientKL, dict(gamma=0.0), "gamma must be"),
+    (ClientKL, dict(loss="hinge"), "loss must be one of"),
+    (AgnosticMAML, dict(gamma=-1.0), "gamma must be"),
+    (AgnosticMAML, dict(top=0.0), "top must be"),
+    (AgnosticMAML, dict(Delta=2.0), "G must exceed Delta"),
+    (AveragePrecision, dict(positives=0.0), "0 < positives < 1"),
+    (FairClassifier, dict(rho=0.0), "rho must be"),
+    (FairClassifier, dict(width=-1.0), "width must be"),
+    (FairClassifier, dict(groups=30), "each needs a positive row"),
+    (FairClassifier, dict(loss="hinge"), "loss must be one of"),
+    (FairClassifier, dict(M=0.5), "must exceed log 2"),
+    (FairClassifier, dict(table="adult"), "table must be one of"),
+]
+
+
+@pytest.mark.parametrize(("family", "parameters", "said"), REFUSED)
+def test_parameters_that_contradict_each_other_are_refused(family, parameters, said):
+    with pytest.raises(ValueError, match=said):
+        family(**parameters)
+
+
 # --- which constants are exact --------------------------------------------------------------------------------------------------
 
 SMALL = dict(clients=4, dim=4)
@@ -421,6 +471,7 @@ def test_tasks_of_sine_waves():
     assert not torch.equal(made.data, made.outer_data) and made.budget.farthest == 3.0
     pairs = [(A, b) for A in range(1, 6) for b in range(1, 6)]
     inputs, targets = made.data.unbind(-1)
+    assert 4.5 < float(inputs.max()) <= 5 and -5 <= float(inputs.min()) < -4.5
     for k, (A, b) in enumerate(pairs):
         assert torch.allclose(targets[k], A * torch.sin(inputs[k] + b * math.pi / 5)), (A, b)
     assert sinewave_maml(tasks=1, hidden=1, samples=1).clients == 1
@@ -510,7 +561,7 @@ def test_what_a_preset_says_of_its_parameters():
     ],
 )  # fmt: skip
 def test_outer_functions_are_continued_linearly(made, f, slope):
-    low, high = made._inner.range
+    low, high = made.inner_function.range
     line = np.linspace(low - 2.0, high + 2.0, 41)
     for y in line:
         inside = min(max(y, low), high)

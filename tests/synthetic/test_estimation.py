@@ -104,41 +104,6 @@ class Linear(nn.Module):
         return self.layer(a)
 
 
-def test_constants_that_are_the_same_everywhere_are_found():
-    """Least squares: the curvature is 2/outputs times the largest eigenvalue of mean t t^T, at every point."""
-    data = [(a, a[:, :2]) for a, _ in PARTS]
-    found = estimate_constants(from_model(Linear(2), functional.mse_loss, data), points=6)
-    rows = [torch.cat([a, torch.ones(len(a), 1)], dim=1).double() for a, _ in PARTS]
-    wanted = max(float(torch.linalg.matrix_norm(t, ord=2)) ** 2 / len(t) for t in rows)
-    longest = max(float(t.norm(dim=1).max()) ** 2 for t in rows)
-    assert found["local_smoothness"].value == pytest.approx(wanted, rel=1e-9)
-    assert found["local_sample_smoothness"].value == pytest.approx(longest, rel=1e-9)
-    assert found["objective_smoothness"].value <= wanted * (1 + 1e-9)
-
-
-def test_noise_and_heterogeneity_are_those_of_whole_data():
-    problem = from_model(Linear(3), functional.cross_entropy, PARTS)
-    origin = problem.initial_point
-    wanted = frozenset({"local_gradient_noise", "local_gradient_heterogeneity", "local_gradient_bound", "gradient_cap"})
-    found = estimate_constants(problem, along=origin[None], radius=0.0, points=2, only=wanted)
-    plain = Linear(3)
-    plain.load_state_dict(problem.parts.flat.model.state_dict())
-    gradients = []
-    for a, b in PARTS:
-        rows = []
-        for i in range(len(b)):
-            loss = functional.cross_entropy(plain(a[i : i + 1]), b[i : i + 1])
-            rows.append(torch.cat([g.flatten() for g in torch.autograd.grad(loss, list(plain.parameters()))]))
-        gradients.append(torch.stack(rows))
-    means = torch.stack([g.mean(0) for g in gradients])
-    noise = max(float((g - g.mean(0)).square().sum(-1).mean().sqrt()) for g in gradients)
-    apart = float((means - means.mean(0)).square().sum(-1).mean().sqrt())
-    assert found["local_gradient_noise"].value == pytest.approx(noise, rel=1e-9)
-    assert found["local_gradient_heterogeneity"].value == pytest.approx(apart, rel=1e-9)
-    assert found["local_gradient_bound"].value == pytest.approx(float(means.norm(dim=1).max()), rel=1e-9)
-    assert found["gradient_cap"].value == pytest.approx(float(means.mean(0).norm()), rel=1e-9)
-
-
 @pytest.mark.parametrize(
     ("model", "loss", "data"),
     [
@@ -159,31 +124,6 @@ def test_a_linear_model_is_certified_and_no_search_beats_it(model, loss, data):
         assert searched[name].value <= one.value * (1 + 1e-6), name
     assert searched["local_smoothness"].value > 0.3 * found["local_smoothness"].value
     assert {one.kind for name, one in searched.items() if name != "objective_gap"} == {"estimated"}
-
-
-def test_a_curvature_of_a_linear_model_is_attained():
-    """The logistic loss curves most at 0, so there the certificate is exact."""
-    model = nn.Linear(4, 1)
-    for parameter in model.parameters():
-        nn.init.zeros_(parameter)
-    problem = from_model(model, functional.binary_cross_entropy_with_logits, BINARY)
-    bound = estimate_constants(problem, points=2)["local_smoothness"].value
-    direction = torch.randn(200, problem.dim, generator=GENERATOR, dtype=torch.float64)
-    ratios = problem.parts.hvp(
-        problem.to_clients(torch.zeros(200, problem.dim).double()), problem.to_clients(direction)
-    )
-    for _ in range(30):
-        direction = ratios / ratios.norm(dim=-1, keepdim=True)
-        ratios = problem.parts.hvp(torch.zeros(200, 3, problem.dim).double(), direction)
-    assert float(ratios.norm(dim=-1).max()) == pytest.approx(bound, rel=1e-9)
-
-
-def test_weighted_losses_are_not_certified():
-    weighted = nn.CrossEntropyLoss(weight=torch.tensor([1.0, 2.0, 9.0]).double())
-    found = estimate_constants(
-        from_model(nn.Linear(4, 3), weighted, PARTS), points=2, only=frozenset({"local_smoothness", "objective_gap"})
-    )
-    assert found["local_smoothness"].kind == "estimated"
 
 
 def test_a_step_of_fine_tuning_has_the_derivatives_of_its_map():

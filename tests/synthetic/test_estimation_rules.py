@@ -238,7 +238,7 @@ FOUND = dict(outer_smoothness=0.3, inner_smoothness=0.7, objective_smoothness=1e
 def test_constants_of_a_composition_are_capped(kind, properties, slopes, caps):
     problem = SimpleNamespace(kind=kind, properties=frozenset(properties))
     found = estimates(**FOUND, **slopes)
-    made = functions._capped(problem, found)
+    made = functions.capped(problem, found)
     if caps is None:
         assert made == found and made is not found
         return
@@ -249,10 +249,10 @@ def test_constants_of_a_composition_are_capped(kind, properties, slopes, caps):
             assert one.value == pytest.approx(wanted[name]) and "which is below the 1000 of: found" in one.argument
         else:
             assert one is found[name]
-    low = functions._capped(problem, {**found, **estimates(objective_smoothness=1e-3, gradient_cap=J * slope)})
+    low = functions.capped(problem, {**found, **estimates(objective_smoothness=1e-3, gradient_cap=J * slope)})
     assert low["objective_smoothness"].value == 1e-3 and low["gradient_cap"].argument == "found"
     with pytest.raises(KeyError):
-        functions._capped(problem, {name: one for name, one in found.items() if name != "outer_smoothness"})
+        functions.capped(problem, {name: one for name, one in found.items() if name != "outer_smoothness"})
 
 
 def test_what_is_sought_is_the_largest_ratio_times_the_factor(monkeypatch):
@@ -271,12 +271,12 @@ def test_what_is_sought_is_the_largest_ratio_times_the_factor(monkeypatch):
     )
     for ratio, wanted in ((0.5, 0.75), (-1.0, 0.0), (-math.inf, 0.0)):
         attained.append(ratio)
-        one = functions._sought(instance, "inner_smoothness", run, budget, 1.5)
+        one = functions.sought(instance, "inner_smoothness", run, budget, 1.5)
         assert (one.quantity, one.value, one.kind) == ("inner_smoothness", wanted, "estimated")
     assert one.argument == "No proof: 1.5 times the largest of 12 ratios found by gradient ascent."
     assert one.domain == "points tried within about 3.0 of 0, and along a descent from the start"
-    functions._sought(instance, "outer_lipschitz", run, budget, 1.5)
-    functions._sought(instance, "inner_lipschitz", run[:2], budget, 1.5)
+    functions.sought(instance, "outer_lipschitz", run, budget, 1.5)
+    functions.sought(instance, "inner_lipschitz", run[:2], budget, 1.5)
     assert asked == [(4, True, budget, 4)] * 3 + [(2, False, budget, 0), (4, True, budget, 2)]
 
 

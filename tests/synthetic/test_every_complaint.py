@@ -5,13 +5,7 @@ import itertools
 
 import pytest
 import torch
-from fedco.synthetic.conformance import (
-    composite_checks,
-    conditional_checks,
-    federated_checks,
-    meta_checks,
-    property_checks,
-)
+from fedco.synthetic.conformance import property_checks
 from fedco.synthetic.conformance.kinds import oracle_checks
 from fedco.synthetic.families.conditional import Conditional
 from fedco.synthetic.families.federated import FederatedHuber
@@ -132,20 +126,17 @@ PARTS = {
         ["objective differs from mean_n E_xi f_xi(E_eta g_eta(x, xi))"],
     ),
 }
-CHECK = {
-    "shared_composite": composite_checks.check_parts,
-    "local_composite": composite_checks.check_parts,
-    "meta": meta_checks._check_parts,
-    "federated": federated_checks._check_parts,
-    "conditional": conditional_checks._check_parts,
-}
+
+
+def complaints(check, problem, **methods):
+    """What one check of the problem's kind says, where these methods are others."""
+    return list(dict(oracle_checks(broken(problem, **methods), 0))[check])
 
 
 @pytest.mark.parametrize("name", PARTS)
 def test_a_part_that_is_wrong_is_named_once(name):
     original, methods, wanted = PARTS[name]
-    check = CHECK[original.kind]
-    assert list(check(original, 0)) == [] and list(check(broken(original, **methods), 0)) == wanted
+    assert complaints("parts", original) == [] and complaints("parts", original, **methods) == wanted
 
 
 @pytest.mark.parametrize("original", [SHARED, LOCAL, META, PLAIN, GIVEN], ids=lambda p: p.kind)
@@ -184,7 +175,7 @@ def test_the_chain_rule_is_tried_without_with_one_and_with_several_inner_samples
             m = 0 if inner is None else inner.eta.shape[-1]
             return GIVEN.sample_gradient(x, outer, inner) * (OFF if m in sizes else 1)
 
-        return list(conditional_checks._check_sample_gradient(broken(GIVEN, sample_gradient=sample_gradient), 0))
+        return complaints("chain", GIVEN, sample_gradient=sample_gradient)
 
     for sizes in ((), (0,), (1,), (4,), (0, 1, 4)):
         assert wrong_for(sizes) == [said.format(m) for m in sizes]
@@ -194,7 +185,7 @@ def test_bits_of_a_conditional_oracle():
     calls = itertools.count()
 
     def bits(**methods):
-        return list(conditional_checks._check_bits(broken(GIVEN, **methods), 0))
+        return complaints("bits", GIVEN, **methods)
 
     assert bits() == []
     restless = bits(inner=lambda x, outer, inner=None: GIVEN.inner(x, outer, inner) + 1e-13 * next(calls))
@@ -213,7 +204,7 @@ def test_bits_of_a_conditional_oracle():
 
 def test_draws_of_a_conditional_problem_are_its_atoms_as_often_as_it_says():
     def sampling(**methods):
-        return list(conditional_checks._check_sampling(broken(GIVEN, **methods), 0))
+        return complaints("sampling", GIVEN, **methods)
 
     rare, foreign = (
         "sample: an atom's frequency is far from its probability",

@@ -83,10 +83,6 @@ def test_local_losses_with_and_without_a_sample(rows, sample):
         same(problem.local_gradient(X, sample), per_client(lambda k, x: grad(loss(k, rows), x)))
         wanted = per_client(lambda k, x: torch.autograd.functional.hessian(loss(k, rows), x) @ V[0, k])
         same(problem.local_hvp(X, V, sample), wanted)
-    parts = made().parts
-    value, slope = parts.flat.value_and_gradient(X, parts.train.rows(rows))
-    same(value, per_client(lambda k, x: loss(k, rows)(x)))
-    same(slope, per_client(lambda k, x: grad(loss(k, rows), x)))
 
 
 @pytest.mark.parametrize(("rows", "sample"), [(None, None), (FIRST, RowSample(FIRST))])
@@ -307,7 +303,7 @@ def test_losses_in_one_call_are_those_one_by_one():
     ]
     for loss_, targets, at_once in cases:
         model = FlatModel(nn.Linear(3, 3, bias=False).double(), loss_)
-        assert (model._at_once is not None) is at_once
+        assert (model.at_once is not None) is at_once
         eye = torch.eye(3, dtype=torch.float64).flatten()
         wanted = torch.stack([loss_(outputs[i : i + 1], targets[i : i + 1]) for i in range(4)])
         same(model.examples(eye, outputs, targets), wanted)
@@ -352,7 +348,7 @@ def precision():
 def test_average_precision_of_a_model_at_a_sample():
     problem = precision()
     positives = [[1, 2], [0, 4], [1, 3]]
-    assert problem._positives.tolist() == positives
+    assert problem.positives.tolist() == positives
     outer = OuterSample(torch.tensor([[[1], [0], [1]]]))
     inner = InnerSample(torch.tensor([[[[0, 2]], [[3, 4]], [[0, 1]]]]))
     v = torch.tensor([[[[2.0, -1.0]]] * 3], dtype=torch.float64)

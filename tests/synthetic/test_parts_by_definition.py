@@ -13,10 +13,9 @@ from fedco.synthetic.applications.client_dro import ClientChi2, ClientKL
 from fedco.synthetic.applications.counterexample import FedAvgCounterexample
 from fedco.synthetic.applications.dro import RobustLoss
 from fedco.synthetic.applications.fairness import FairClassifier
-from fedco.synthetic.applications.federated_logistic import FederatedLogistic, _dual_bound, _minimiser
+from fedco.synthetic.applications.federated_logistic import FederatedLogistic, dual_bound, minimiser_of
 from fedco.synthetic.applications.invariant import InvariantLogistic
 from fedco.synthetic.applications.maml import FederatedMAML
-from fedco.synthetic.applications.sinewave import _data
 from fedco.synthetic.certificate import by_quantity, rounded_up
 from fedco.synthetic.conformance import suite
 from fedco.synthetic.conformance.kinds import get_kind
@@ -41,7 +40,8 @@ from fedco.synthetic.parts.convex import convex_minimum
 from fedco.synthetic.parts.data import generated, margins_of
 from fedco.synthetic.parts.exponential import Exponential
 from fedco.synthetic.parts.inner_map import RippledMap, lipschitz_of_mean_square
-from fedco.synthetic.parts.loss import Kurtosis, infimum_of_losses
+from fedco.synthetic.parts.loss import infimum_of_losses
+from fedco.synthetic.parts.noise import Kurtosis
 from fedco.synthetic.parts.outer import CenteredOuter
 from fedco.synthetic.parts.parameters import require_nonnegative, require_paired, require_positive
 from fedco.synthetic.parts.patterns import (
@@ -190,10 +190,10 @@ def test_scores_of_linear_models_are_a_x(instance):
     """Features are kept times their labels: the score is that of the row itself, at each of two models."""
     x = torch.tensor([[0.3, -1.0, 0.2, 0.5], [-1.0, 0.4, 0.0, 2.0]], dtype=torch.float64)
     found = instance.predict(x)
-    rows = instance._data.features * instance._data.labels.unsqueeze(-1)
+    rows = instance.data.features * instance.data.labels.unsqueeze(-1)
     assert torch.allclose(found.scores[..., 0], torch.einsum("ksd,rd->rks", rows, x)) and found.weights is None
     assert (
-        torch.equal(found.labels, (instance._data.labels > 0).long())
+        torch.equal(found.labels, (instance.data.labels > 0).long())
         and 0 < int(found.labels.sum()) < found.labels.numel()
     )
     with pytest.raises(ValueError, match=instance.name):
@@ -203,25 +203,17 @@ def test_scores_of_linear_models_are_a_x(instance):
 def test_scores_of_the_conditional_problems():
     x = torch.tensor([[0.3, -1.0, 0.2], [-1.0, 0.4, 2.0]], dtype=torch.float64)
     p = AveragePrecision(clients=2, samples=6, dim=3, positives=0.34, saturation=0.3, margin=1.1)
-    rows, labels = p._data
+    rows, labels = p.data
     found = p.predict(x)
     assert torch.allclose(found.scores[..., 0], 0.3 * torch.tanh(torch.einsum("ksd,rd->rks", rows, x) / 0.3))
     assert found.labels.tolist() == labels.tolist() == [[1, 1, 0, 0, 0, 0]] * 2
     q = InvariantLogistic(clients=2, points=5, dim=3, shift=0.5)
-    found, (a, b) = q.predict(x), q._data
+    found, (a, b) = q.predict(x), q.data
     assert torch.allclose(found.scores[..., 0], torch.einsum("ksd,rd->rks", a, x))
     assert torch.equal(found.labels, (b > 0).long()) and p.inner_dim == q.inner_dim == 2
     for each in (p, q):
         with pytest.raises(ValueError, match=each.name):
             each.predict(x, "test")
-
-
-def test_sine_waves_of_the_tasks():
-    data = _data([(2.0, 3.0), (0.5, 1.0)], 400, torch.Generator().manual_seed(0))
-    inputs, targets = data.unbind(-1)
-    assert float(inputs.min()) < -4.9 and float(inputs.max()) > 4.9 and float(inputs.abs().max()) <= 5
-    wanted = torch.stack([2.0 * torch.sin(inputs[0] + 3 * math.pi / 5), 0.5 * torch.sin(inputs[1] + math.pi / 5)])
-    assert torch.allclose(targets, wanted, atol=1e-14)
 
 
 def test_pairs_of_data():
@@ -310,8 +302,8 @@ def test_crude_bounds_of_a_function_of_a_loss_by_the_chain_rule():
         crude = (2.0, 3.0, 5.0)
 
     made = scalar.OfLoss(Loss(), None, None, None, (7.0, 11.0, 13.0))
-    assert made._crude_curvature == 11 * 2**2 + 7 * 3
-    assert made._crude_third == 13 * 2**3 + 3 * 11 * 2 * 3 + 7 * 5
+    assert made.crude_curvature == 11 * 2**2 + 7 * 3
+    assert made.crude_third == 13 * 2**3 + 3 * 11 * 2 * 3 + 7 * 5
 
 
 @pytest.mark.parametrize(
@@ -345,9 +337,9 @@ def test_the_enclosure_is_above_the_supremum_of_a_spike():
     for place in (0.013, -17.77, 39.9, 39.9999, -39.9999, 40.0, -40.0):  # also in the last cells
         bump = lambda t, at=place: 3.0 / (1 + (500 * (t - at)) ** 2)  # noqa: E731
         crude = 3.0 * 500 * 3 * math.sqrt(3) / 8
-        assert 3.0 <= made._enclosed(bump, crude) <= 3.0 * (1 + 5e-5)
-    assert 0 < made._enclosed(lambda t: 0 * t, 1e-14) < 1e-14
-    flat = made._enclosed(torch.ones_like, 0.0)
+        assert 3.0 <= made.enclosed(bump, crude) <= 3.0 * (1 + 5e-5)
+    assert 0 < made.enclosed(lambda t: 0 * t, 1e-14) < 1e-14
+    flat = made.enclosed(torch.ones_like, 0.0)
     assert 1.0 < flat <= 1 + 5e-5
 
 
@@ -449,28 +441,6 @@ def test_what_is_promised_of_stated_points_is_what_they_attain(name):
         assert instance.certificates["local_gradient_bound"].witness > 0.99  # far, at a crest of the ripples
 
 
-GIVEN = dict(clients=2, dim=4, outer_support=2, S_g=0.9, jacobian_noise=0.2, sigma_g=0.3)
-
-
-@pytest.mark.parametrize(
-    ("instance", "kind"),
-    [
-        (Conditional(**GIVEN), "exact"),
-        (Conditional(**GIVEN, Delta=0.1), "upper"),
-        (Conditional(**GIVEN, spread=0.1), "upper"),
-        (LocalComposite(clients=2, dim=4), "exact"),
-        (LocalComposite(clients=2, dim=4, Delta_g=0.1), "upper"),
-        (LocalComposite(clients=2, dim=4, spread=0.1), "upper"),
-    ],
-)
-def test_a_gap_is_exact_where_all_minima_are_at_one_point(instance, kind):
-    """Clients or outcomes that differ in their maps or in their centres have no common zero."""
-    gap = instance.certificates["objective_gap"]
-    assert gap.kind == kind and bool(gap.points) == (kind == "exact")
-    start = float(instance.objective(instance.initial_point[None]))
-    assert float(gap.value) == pytest.approx(start) and (kind == "upper" or gap.witness > 1 - 1e-8)
-
-
 def test_hessians_that_do_not_differ_do_so_exactly():
     """Without heterogeneity the constant is 0, and exact; with it, it is attained where all clients have a crest."""
     for delta in (0.0, 0.3):
@@ -501,10 +471,10 @@ def test_where_runs_start():
     fair = FairClassifier(clients=2, samples=6, dim=4, start=1.7)
     ranked = AveragePrecision(clients=2, samples=6, dim=3, positives=0.34, start=1.7)
     turned = InvariantLogistic(clients=2, points=5, dim=3, shift=0.5, start=1.7)
-    rows, labels = (each.flatten(0, 1) for each in ranked._data)
-    a, b = turned._data
+    rows, labels = (each.flatten(0, 1) for each in ranked.data)
+    a, b = turned.data
     against = {
-        fair: -fair._data.features.mean((0, 1)),
+        fair: -fair.data.features.mean((0, 1)),
         ranked: rows[labels == 0].mean(0) - rows[labels == 1].mean(0),
         turned: -(a * b.unsqueeze(-1)).mean((0, 1)),
         RobustLoss(dim=3, start=1.7): torch.tensor([-1.0, 0.0, 0.0], dtype=torch.float64),
@@ -532,9 +502,9 @@ def test_constants_of_separable_losses():
     g = 1.6 / math.sqrt(3)
     heights = [0.85 * t * t if abs(t) <= g / 1.7 else g * abs(t) - g * g / 3.4 for t in x[0].tolist()]
     assert float(p.objective(x)) == pytest.approx(sum(heights))
-    assert AWAY["quadratic"]._curvatures.tolist() == pytest.approx([1.7, 1.05, 0.4])
-    assert FederatedQuadratic(clients=1, dim=1, L=2.0)._curvatures.tolist() == [2.0]
-    assert FederatedQuadratic(clients=1, dim=2, L=2.0, mu=0.5)._curvatures.tolist() == [2.0, 0.5]
+    assert AWAY["quadratic"].curvatures.tolist() == pytest.approx([1.7, 1.05, 0.4])
+    assert FederatedQuadratic(clients=1, dim=1, L=2.0).curvatures.tolist() == [2.0]
+    assert FederatedQuadratic(clients=1, dim=2, L=2.0, mu=0.5).curvatures.tolist() == [2.0, 0.5]
     assert FederatedQuadratic(L=1.0, mu=1.0).mu == FederatedQuadratic(L=1.0, mu=0.0).L  # both ends of mu
     for mu in (-0.1, 1.1):
         with pytest.raises(ValueError, match=r"mu must be in \[0, L\]"):
@@ -547,7 +517,7 @@ def test_constants_of_separable_losses():
         FederatedHuber(clients=2, Delta=0.1)
     with pytest.raises(ValueError, match=r"wavenumber .* exceeds 1000"):
         FederatedSines(dim=1, L=1001.0, G=1.0)
-    assert FederatedSines(dim=1, L=1000.0, G=1.0)._wave.wavenumber == 1000.0
+    assert FederatedSines(dim=1, L=1000.0, G=1.0).wave.wavenumber == 1000.0
 
 
 # --- lower bounds, with their margins ------------------------------------------------------------------------------------------
@@ -580,6 +550,8 @@ def test_a_convex_minimum_is_bounded_from_below_in_exact_arithmetic():
         end = min(square(low)[0], square(high)[0])
         assert end - 2e-12 * (1 + end) < convex_minimum(square, low, high) < end
     assert convex_minimum(square, 1.0, 1.0) == pytest.approx(4 / 9 + 1 / 7, abs=3e-12)
+    with pytest.raises(ValueError, match="low must not exceed high"):
+        convex_minimum(square, 1.0, 0.0)
     for size in (1e9, -1e9):  # the margin grows with the value, of which rounding errors are a share
         found = convex_minimum(lambda r, size=size: (r * r + size, 2 * r), -1.0, 1.0)
         assert size - 2e-3 < found < size - 0.5e-3
@@ -588,7 +560,7 @@ def test_a_convex_minimum_is_bounded_from_below_in_exact_arithmetic():
 def test_the_gap_of_logistic_losses_by_newton_in_numpy():
     """With a ridge F >= F(x) - |grad F(x)|^2 / (2 ridge); without, the mean entropy of p with sum p_i m_i = 0."""
     p = FederatedLogistic(clients=3, samples=7, dim=4, shift=0.7, seed=2, start=2.5, ridge=0.3)
-    rows = p._data.features.flatten(0, 1).numpy()
+    rows = p.data.features.flatten(0, 1).numpy()
 
     def value(x, ridge):
         return np.log1p(np.exp(-rows @ x)).mean() + ridge / 2 * x @ x
@@ -604,22 +576,22 @@ def test_the_gap_of_logistic_losses_by_newton_in_numpy():
 
     start = value(p.initial_point.numpy(), 0.3)
     assert float(p.certificates["objective_gap"].value) == pytest.approx(start - value(newton(0.3), 0.3), rel=1e-9)
-    np.testing.assert_allclose(_minimiser(p._data.features.flatten(0, 1), 0.3).numpy(), newton(0.3), rtol=1e-8)
+    np.testing.assert_allclose(minimiser_of(p.data.features.flatten(0, 1), 0.3).numpy(), newton(0.3), rtol=1e-8)
     away = torch.tensor([0.3, -0.2, 0.1, 0.4], dtype=torch.float64)
     plain = FederatedLogistic(clients=3, samples=7, dim=4, shift=0.7, seed=2, noise=1.5)
-    features = plain._data.features.flatten(0, 1)
-    best = _minimiser(features, 0.0)
+    features = plain.data.features.flatten(0, 1)
+    best = minimiser_of(features, 0.0)
     least = float(torch.log1p(torch.exp(-(features @ best))).mean())
-    assert _dual_bound(features, best) == pytest.approx(least, rel=1e-10) and _dual_bound(features, best) < least
-    assert _dual_bound(features, best + 0.1 * away) < least * (1 - 1e-6)
-    assert _dual_bound(features, 100 * away) == 0.0  # no weights in [0, 1]
+    assert dual_bound(features, best) == pytest.approx(least, rel=1e-10) and dual_bound(features, best) < least
+    assert dual_bound(features, best + 0.1 * away) < least * (1 - 1e-6)
+    assert dual_bound(features, 100 * away) == 0.0  # no weights in [0, 1]
 
 
 def test_weights_of_just_0_or_1_give_no_bound():
     """Margins so large that a sigmoid is exactly 0 or 1, while the weights are as they should be: 0 log 0 is not computed."""
     zero = torch.tensor([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
     at = torch.tensor([0.0, 2000.0], dtype=torch.float64)
-    assert scalar.sigmoid(-(zero @ at)).tolist() == [0.5, 0.5, 0.0] and _dual_bound(zero, at) == 0.0
+    assert scalar.sigmoid(-(zero @ at)).tolist() == [0.5, 0.5, 0.0] and dual_bound(zero, at) == 0.0
     low, high = 0.0, 1.2  # 256 rows u with u sigmoid(-u) = 40/256, to the last bit, outweigh one of -40
     for _ in range(100):
         u = (low + high) / 2
@@ -629,8 +601,8 @@ def test_weights_of_just_0_or_1_give_no_bound():
     one = torch.tensor([[-40.0], *[[high]] * 256], dtype=torch.float64)
     at = torch.ones(1, dtype=torch.float64)
     p = scalar.sigmoid(-(one @ at))
-    assert p[0] == 1.0 and float((one[:, 0] * p).sum()) == 0.0 == _dual_bound(one, at)
-    assert _dual_bound(one[1:], at) == 0.0 and _dual_bound(torch.cat([one[1:], -one[1:]]), 0 * at) == pytest.approx(
+    assert p[0] == 1.0 and float((one[:, 0] * p).sum()) == 0.0 == dual_bound(one, at)
+    assert dual_bound(one[1:], at) == 0.0 and dual_bound(torch.cat([one[1:], -one[1:]]), 0 * at) == pytest.approx(
         math.log(2)
     )
 
@@ -641,7 +613,7 @@ def test_a_gap_without_a_minimiser_uses_strong_convexity(monkeypatch):
 
     p = FederatedLogistic(clients=2, samples=5, dim=3, ridge=0.3)
     off = torch.tensor([2.5, -1.1, 0.2], dtype=torch.float64)
-    monkeypatch.setattr(federated_logistic, "_minimiser", lambda rows, ridge: off)
+    monkeypatch.setattr(federated_logistic, "minimiser_of", lambda rows, ridge: off)
     start, least = (float(p.objective(x[None])) for x in (p.initial_point, off))
     square = float(p.gradient(off[None]).square().sum())
     gap = p.certificates["objective_gap"]

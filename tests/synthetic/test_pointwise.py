@@ -432,12 +432,12 @@ def test_the_gap_of_functions_is_what_a_descent_finds_or_a_bound_proves():
     from fedco.synthetic.estimation import functions
 
     run = torch.stack([Bowl.initial_point, torch.zeros(2, dtype=torch.float64)])
-    one = functions._gap(Bowl(), run, 1.5, None)
+    one = functions.gap(Bowl(), run, 1.5, None)
     assert (one.value, one.kind) == (1.5 * 12.5, "estimated")
-    other = functions._gap(Bowl(), run, 1.5, -0.5)
+    other = functions.gap(Bowl(), run, 1.5, -0.5)
     assert (other.value, other.kind) == (13.0, "upper")
-    assert functions._gap(Bowl(), run, 1.5, 0.0).value == 12.5
+    assert functions.gap(Bowl(), run, 1.5, 0.0).value == 12.5
     with pytest.raises(ValueError, match=r"the objective is 0 on the descent, below 0\.1"):
-        functions._gap(Bowl(), run, 1.5, 0.1)
+        functions.gap(Bowl(), run, 1.5, 0.1)
     with pytest.raises(ValueError, match=r"the safety factor must be at least 1, got 0\.99"):
         estimated_certificates(Quadratic(), None, 0.99)

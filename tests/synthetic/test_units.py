@@ -82,39 +82,3 @@ def test_certificates_follow_a_change_of_units(name):
         if not math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-12):
             wrong[quantity] = found / expected if expected else found
     assert not wrong
-
-
-def values_of(instance):
-    return {name: float(certificate.value) for name, certificate in instance.certificates.items()}
-
-
-@pytest.mark.parametrize("gamma", [2.0, 5.0])
-def test_constants_of_a_chi_square_penalty_over_clients(gamma):
-    """h = u(loss) with u(s) = s + s^2/(2 gamma) and f = -y^2/(2 gamma) on [0, M], by hand: gamma is 1 in every preset."""
-    instance = dataclasses.replace(problem("chi2_dro_clients"), gamma=gamma)
-    c, M = values_of(instance), instance.M
-    assert c["outer_lipschitz"] == pytest.approx(M / gamma, rel=1e-12)
-    assert c["outer_smoothness"] == pytest.approx(1 / gamma, rel=1e-12)
-    by_hand = (1 + M / gamma) * c["inner_smoothness"] + c["inner_lipschitz"] ** 2 / gamma
-    assert c["noncompositional_smoothness"] == pytest.approx(by_hand, rel=1e-9)
-
-
-@pytest.mark.parametrize("gamma", [0.5, 3.0])
-def test_constants_of_a_kl_penalty_over_clients(gamma):
-    """f = exp(y/gamma) on [0, M]."""
-    instance = dataclasses.replace(problem("kl_dro_clients"), gamma=gamma)
-    c, M = values_of(instance), instance.M
-    assert c["outer_lipschitz"] == pytest.approx(math.exp(M / gamma) / gamma, rel=1e-9)
-    assert c["outer_smoothness"] == pytest.approx(math.exp(M / gamma) / gamma**2, rel=1e-9)
-
-
-def test_sample_smoothness_of_a_fine_tuned_loss():
-    """L_k(x - lam grad L_k(x; z)): |J_z|^2 L_1 + G Lip(J_z), with |J_z| <= the Lipschitz constant of a sample over G. J has no unit."""
-    instance = dataclasses.replace(problem("agnostic_maml"), lam=0.7, L_1=0.6, sigma_2=0.4, G=1.7)
-    c, largest = values_of(instance), instance._law.largest
-    turn = 1 + instance.lam * (instance.L_1 + instance.sigma_2 * largest)
-    assert c["inner_sample_lipschitz"] == pytest.approx(instance.G * turn, rel=1e-12)
-    wave = instance.lam * (
-        instance._bowl.hessian_lipschitz + instance.sigma_2 * instance._bowl.noise_wavenumber * largest
-    )
-    assert c["inner_sample_smoothness"] == pytest.approx(turn**2 * instance.L_1 + instance.G * wave, rel=1e-12)

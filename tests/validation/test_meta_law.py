@@ -12,7 +12,7 @@ import torch
 from fedco import theorem
 from fedco.algorithms import MetaFL
 from fedco.synthetic import problem
-from fedco.synthetic.families.meta import MetaSample
+from fedco.synthetic.parts.noise import NoiseSample
 from fedco.validation.lemmas.link import trace_run
 from fedco.validation.lemmas.measure import measure_chain, measure_lemmas
 from fedco.validation.lemmas.sides import compare_sides
@@ -53,7 +53,7 @@ class Fixed:
         return getattr(self.inner, name)
 
     def sample(self, draws, batch, purpose="sample"):
-        return MetaSample(torch.tensor(self.noise[purpose], dtype=torch.float64).expand(2, self.inner.clients, batch))
+        return NoiseSample(torch.tensor(self.noise[purpose], dtype=torch.float64).expand(2, self.inner.clients, batch))
 
 
 def _enumerated(made, variant, D, w):
@@ -132,7 +132,7 @@ def test_path_errors_are_the_moments_over_every_outcome():
     for (z0, p0), (z1, p1) in product(zip(values, chances, strict=True), repeat=2):
         x = w
         for z in (z0, z1):
-            x = x - made.alpha * made.local_gradient(x, MetaSample(z.expand(2, 2, 1)))
+            x = x - made.alpha * made.local_gradient(x, NoiseSample(z.expand(2, 2, 1)))
         for power, total in found.items():
             total += p0 * p1 * torch.linalg.vector_norm(x - made.fine_tuned(w)[-1], dim=-1) ** power
     for power, wanted in found.items():
@@ -145,7 +145,7 @@ def test_lemma_12_is_attained_so_a_constant_one_percent_smaller_is_caught():
     sigma_G, sigma_H = SMALL["sigma_G"], SMALL["sigma_H"]
     kbar = {sigma: (2 * sigma**4 + 3 * (D - 1) * sigma**4) / D**3 for sigma in (sigma_G, sigma_H)}
     law, zero = batch_mean(made, D), torch.zeros(1, 2, 3, dtype=torch.float64)
-    crest = made._bowl.directions.unsqueeze(0) * (math.pi / 2 * sigma_G / sigma_H)
+    crest = made.bowl.directions.unsqueeze(0) * (math.pi / 2 * sigma_G / sigma_H)
     gradient = noise_moment(law, zero, gradient_error_sq(made))
     hessian = noise_moment(law, crest, hessian_error_sq(made))
     assert gradient.flatten().tolist() == pytest.approx([kbar[sigma_G]] * 2, rel=1e-12)
@@ -157,7 +157,7 @@ def test_clients_with_different_noise_are_refused():
     made = _noisy()
     sample, weights = made.atoms()
     different = Fixed(made, {})
-    different.atoms = lambda: (MetaSample(sample.noise * torch.tensor([[[1.0], [2.0]]], dtype=torch.float64)), weights)
+    different.atoms = lambda: (NoiseSample(sample.noise * torch.tensor([[[1.0], [2.0]]], dtype=torch.float64)), weights)
     with pytest.raises(ValueError, match="one law"):
         batch_mean(different, 1)
 

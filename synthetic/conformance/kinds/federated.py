@@ -2,9 +2,40 @@
 
 from __future__ import annotations
 
-from ..federated_checks import federated_checks
+from collections.abc import Iterable, Iterator
+
+import torch
+
+from ...kinds import client_mean
+from .. import oracle_checks as common
+from ..inequalities import Inequalities, Problem
 from ..kind import Kind
-from ..meta_inequalities import FEDERATED
+from ..local_losses import GRADIENTS, with_fourth_moments
+from ..oracle_checks import AUTOGRAD, RUNS, disagree, random_points
+
+
+def checks(problem: Problem, seed: int) -> Iterator[tuple[str, Iterable[str]]]:
+    """(name, failures) of each check."""
+    oracles = {"local_gradient": (random_points(problem, RUNS, problem.dim, seed), problem.local_gradient)}
+    yield "parts", _check_parts(problem, seed)
+    yield "unbiased", common.check_unbiased(problem, oracles)
+    yield "bits", common.check_bits(problem, oracles)
+    yield "sampling", common.check_sampling(problem, seed)
+
+
+def _check_parts(problem: Problem, seed: int) -> Iterator[str]:
+    """The clients' gradients against autograd; objective and gradient as means over the clients."""
+    x = random_points(problem, RUNS, problem.dim, seed).requires_grad_()
+    (expected,) = torch.autograd.grad(problem.local_value(x).sum(), x)
+    if disagree(problem.local_gradient(x).detach(), expected, AUTOGRAD):
+        yield "local_gradient differs from autograd of local_value"
+    point = x.detach()[:, 0].contiguous()
+    everywhere = problem.to_clients(point)
+    if disagree(problem.objective(point), client_mean(problem.local_value(everywhere)), AUTOGRAD):
+        yield "objective differs from mean_i F_i(x)"
+    if disagree(problem.gradient(point), client_mean(problem.local_gradient(everywhere)), AUTOGRAD):
+        yield "gradient differs from mean_i grad F_i(x)"
+
 
 KIND = Kind(
     (
@@ -14,6 +45,6 @@ KIND = Kind(
         "objective_smoothness",
         "objective_gap",
     ),
-    FEDERATED,
-    federated_checks,
+    Inequalities(GRADIENTS, with_fourth_moments(GRADIENTS)),
+    checks,
 )

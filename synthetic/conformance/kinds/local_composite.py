@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..composite_checks import composite_checks
-from ..composite_inequalities import COMPOSITE
+from ..composite import COMPOSITE, composite_checks
+from ..inequalities import Inequalities
 from ..kind import Kind
-from ..meta_inequalities import LOCAL_LOSS
+from ..local_losses import GRADIENTS, HESSIANS, with_fourth_moments
 
 KIND = Kind(
     (
@@ -25,6 +25,6 @@ KIND = Kind(
         "objective_gap",
         "gradient_cap",
     ),
-    COMPOSITE | LOCAL_LOSS,
+    Inequalities(COMPOSITE | GRADIENTS | HESSIANS, with_fourth_moments(GRADIENTS | HESSIANS)),
     composite_checks,
 )

@@ -2,10 +2,60 @@
 
 from __future__ import annotations
 
-from ..kind import Kind
-from ..meta_checks import meta_checks
-from ..meta_inequalities import META
+from collections.abc import Iterable, Iterator
 
+import torch
+from torch import Tensor
+
+from ...kinds import Sample, client_mean
+from .. import oracle_checks as common
+from ..inequalities import Inequalities, Problem, atom_list
+from ..kind import Kind
+from ..local_losses import GRADIENTS, HESSIANS, with_fourth_moments
+from ..oracle_checks import AUTOGRAD, RUNS, Oracle, disagree, random_points
+
+
+def checks(problem: Problem, seed: int) -> Iterator[tuple[str, Iterable[str]]]:
+    """(name, failures) of each check."""
+    oracles = loss_oracles(problem, seed)
+    yield "parts", _check_parts(problem, seed)
+    yield "unbiased", common.check_unbiased(problem, oracles)
+    yield "bits", common.check_bits(problem, oracles)
+    yield "sampling", common.check_sampling(problem, seed)
+
+
+def loss_oracles(problem: Problem, seed: int) -> dict[str, tuple[Tensor, Oracle]]:
+    """local_gradient and local_hvp as functions of (point, sample), with a point to try them at."""
+    x = random_points(problem, RUNS, problem.dim, seed)
+    x_and_v = torch.cat([x, random_points(problem, RUNS, problem.dim, seed + 1)], dim=-1)
+
+    def local_hvp(point: Tensor, sample: Sample | None = None) -> Tensor:
+        return problem.local_hvp(point[..., : problem.dim].contiguous(), point[..., problem.dim :].contiguous(), sample)
+
+    return {"local_gradient": (x, problem.local_gradient), "local_hvp": (x_and_v, local_hvp)}
+
+
+def _check_parts(problem: Problem, seed: int) -> Iterator[str]:
+    """Derivatives against autograd, sampled and exact; the objective by its nu steps."""
+    x = random_points(problem, RUNS, problem.dim, seed).requires_grad_()
+    v = random_points(problem, RUNS, problem.dim, seed + 1)
+    (expected,) = torch.autograd.grad(problem.local_value(x).sum(), x)
+    if disagree(problem.local_gradient(x).detach(), expected, AUTOGRAD):
+        yield "local_gradient differs from autograd of local_value"
+    for sample in (None, *(atom for atom, _ in atom_list(problem))):
+        (expected,) = torch.autograd.grad((problem.local_gradient(x, sample) * v).sum(), x)
+        if disagree(problem.local_hvp(x, v, sample).detach(), expected, AUTOGRAD):
+            yield f"local_hvp differs from autograd of local_gradient (sample {sample is not None})"
+            break
+    point = x.detach()[:, 0]
+    w = problem.to_clients(point)
+    for _ in range(problem.nu):
+        w = w - problem.alpha * problem.local_gradient(w)
+    if disagree(problem.objective(point), client_mean(problem.local_value(w)), AUTOGRAD):
+        yield "objective differs from mean_i f_i(w_nu^i)"
+
+
+_ROLES = GRADIENTS | HESSIANS
 KIND = Kind(
     (
         "local_gradient_bound",
@@ -20,6 +70,6 @@ KIND = Kind(
         "objective_gap",
         "gradient_cap",
     ),
-    META,
-    meta_checks,
+    Inequalities(_ROLES, with_fourth_moments(_ROLES)),
+    checks,
 )

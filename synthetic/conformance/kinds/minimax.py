@@ -1,9 +1,139 @@
-"""The minimax kind: the certificates that it must have, what they claim, and the checks of its oracles."""
+"""The minimax kind: the certificates that it must have, what they claim, and the checks of its oracles.
+
+A point of a client is the pair (x, y), and smoothness in x is that at every y, so that the rows of other kinds do not serve.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from ...kinds import Sample, client_mean
+from .. import oracle_checks as common
+from ..inequalities import WHOLE, Inequalities, Inequality, Problem, Role, difference_quotient, norm
 from ..kind import Kind
-from ..minimax_checks import MINIMAX, minimax_checks
+from ..oracle_checks import AUTOGRAD, RUNS, Oracle, disagree, random_points
+
+_TRIED = 64  # points of Y at which nothing may exceed the maximum
+
+
+def _parts(problem: Problem, point: Tensor) -> tuple[Tensor, Tensor]:
+    """x and y of a point; y is projected on Y, so that every pair is one of the domain."""
+    return point[..., : problem.dim].contiguous(), problem.projected(point[..., problem.dim :].contiguous())
+
+
+def _descent(problem: Problem, point: Tensor, sample: Sample | None = None) -> Tensor:
+    return problem.descent_gradient(*_parts(problem, point), sample)
+
+
+def _ascent(problem: Problem, point: Tensor, sample: Sample | None = None) -> Tensor:
+    return problem.ascent_gradient(*_parts(problem, point), sample)
+
+
+def _turned(problem: Problem, a: Tensor, b: Tensor, *, of: str, along: str) -> Tensor:
+    """How much a gradient turns along x at the first point's y, or along y at the first point's x, per distance."""
+    (x, y), (x_b, y_b) = _parts(problem, problem.to_clients(a)), _parts(problem, problem.to_clients(b))
+    gradient = problem.descent_gradient if of == "x" else problem.ascent_gradient
+    if along == "x":
+        return difference_quotient(lambda at: gradient(at, y), norm, x, x_b)
+    return difference_quotient(lambda at: gradient(x, at), norm, y, y_b).nan_to_num(0.0)  # 0/0: both on one face of Y
+
+
+def _coupling(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
+    return torch.maximum(_turned(problem, a, b, of="x", along="y"), _turned(problem, a, b, of="y", along="x"))
+
+
+def _strong_concavity(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
+    """|y - y'|^2 over the fall of the slope along it: at most 1 / mu, and infinite where the slope does not fall."""
+    (x, y), (_, other) = _parts(problem, problem.to_clients(a)), _parts(problem, problem.to_clients(b))
+    way = other - y
+    fall = -((problem.ascent_gradient(x, other) - problem.ascent_gradient(x, y)) * way).sum(-1)
+    length = (way * way).sum(-1)
+    return torch.where(length > 0, length / fall.clamp(min=0.0), 0.0)
+
+
+def _initial_dual_error(problem: Problem, x: Tensor) -> Tensor:
+    """The same at every point."""
+    start = problem.maximiser(problem.initial_point.unsqueeze(0)) - problem.initial_dual
+    return norm(start).unsqueeze(-1).expand(len(x), 1)
+
+
+_ROWS = Inequalities({"local_gradient": Role(_descent, "xy"), "ascent_gradient": Role(_ascent, "xy")})
+_OF_ROWS = ("local_gradient_noise", "dual_gradient_noise", "local_gradient_heterogeneity", "dual_heterogeneity")
+MINIMAX: dict[str, Inequality] = {
+    **WHOLE,
+    **{name: _ROWS[name] for name in _OF_ROWS},
+    "local_smoothness": Inequality("xy", True, lambda p, a, b: _turned(p, a, b, of="x", along="x")),
+    "dual_smoothness": Inequality("xy", True, lambda p, a, b: _turned(p, a, b, of="y", along="y")),
+    "coupling": Inequality("xy", True, _coupling),
+    "strong_concavity": Inequality("xy", True, _strong_concavity, inverse=True),
+    "initial_dual_error": Inequality("x", False, _initial_dual_error),
+}
+
+
+def checks(problem: Problem, seed: int) -> Iterator[tuple[str, Iterable[str]]]:
+    """(name, failures) of each check."""
+    point = random_points(problem, RUNS, problem.dim + problem.inner_dim, seed)
+    oracles: dict[str, tuple[Tensor, Oracle]] = {
+        "descent_gradient": (point, partial(_descent, problem)),
+        "ascent_gradient": (point, partial(_ascent, problem)),
+    }
+    yield "parts", _check_parts(problem, point)
+    yield "maximiser", _check_maximiser(problem, seed)
+    yield "unbiased", common.check_unbiased(problem, oracles)
+    yield "bits", common.check_bits(problem, oracles)
+    yield "sampling", common.check_sampling(problem, seed)
+
+
+def _check_parts(problem: Problem, point: Tensor) -> Iterator[str]:
+    """Both gradients against autograd of the value."""
+    x, y = (part.requires_grad_() for part in _parts(problem, point))
+    expected = torch.autograd.grad(problem.local_value(x, y).sum(), (x, y))
+    for name, found, wanted in zip(
+        ("descent_gradient", "ascent_gradient"),
+        (problem.descent_gradient(x, y), problem.ascent_gradient(x, y)),
+        expected,
+        strict=True,
+    ):
+        if disagree(found.detach(), wanted, AUTOGRAD):
+            yield f"{name} differs from autograd of local_value"
+
+
+def _check_maximiser(problem: Problem, seed: int) -> Iterator[str]:
+    """It is in Y, where nothing is larger; Y is a set onto which a projection twice is one; the start of y is in it."""
+    x = random_points(problem, RUNS, problem.dim, seed)[:, 0].contiguous()
+    best = problem.maximiser(x)
+    if disagree(problem.projected(best), best, 0.0):
+        yield "maximiser: not in the set Y"
+    if disagree(problem.projected(problem.initial_dual), problem.initial_dual, 0.0):
+        yield "initial_dual: not in the set Y"
+    far = random_points(problem, _TRIED * RUNS, problem.inner_dim, seed + 1)[:, 0]
+    tried = problem.projected(far)
+    if disagree(problem.projected(tried), tried, 0.0):
+        yield "projected: a projection twice is not one"
+    if bool(
+        (
+            ((far - tried) * (tried - tried.roll(1, 0))).sum(-1)
+            < -AUTOGRAD * (1 + (far - tried).norm(dim=-1) * tried.norm(dim=-1).max())
+        ).any()
+    ):
+        yield "projected: another point of the set is nearer"
+
+    def value(x: Tensor, y: Tensor) -> Tensor:
+        return client_mean(problem.local_value(problem.to_clients(x), problem.to_clients(y)))
+
+    largest = value(x, best)
+    if disagree(problem.objective(x), largest, AUTOGRAD):
+        yield "objective differs from the mean of the f_i at the maximiser"
+    near = problem.projected(best.repeat(_TRIED, 1) + 1e-3 * far / far.norm(dim=-1, keepdim=True))
+    for y in (tried, near):
+        if bool((value(x.repeat(_TRIED, 1), y) > largest.repeat(_TRIED) * (1 + AUTOGRAD) + AUTOGRAD).any()):
+            yield "maximiser: the mean of the f_i is larger at another y of the set"
+            break
+
 
 KIND = Kind(
     (
@@ -17,5 +147,5 @@ KIND = Kind(
         "objective_gap",
     ),
     MINIMAX,
-    minimax_checks,
+    checks,
 )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..composite_checks import composite_checks
-from ..composite_inequalities import SHARED
+from ..composite import SHARED, composite_checks
+from ..inequalities import Inequalities
 from ..kind import Kind
 
 KIND = Kind(
@@ -20,6 +20,6 @@ KIND = Kind(
         "objective_gap",
         "gradient_cap",
     ),
-    SHARED,
+    Inequalities(SHARED),
     composite_checks,
 )

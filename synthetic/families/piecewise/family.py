@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ....bounds.language.quantities import QUANTITIES
-from ...certificate import Certificate
+from ...certificate import Certificate, upper
 from ...kinds import AbstractProblem
 
 _OF_A_RUN = ("initial_inner_error",)
@@ -82,7 +82,7 @@ class Family(AbstractProblem):
         if self.runs != 1:
             raise ValueError(f"{self.name}: certificates are those of one instance, got {self.runs}; use pick(run)")
         return {
-            quantity: Certificate(quantity, float(value), "upper", "A closed formula in the knots of the instance.")
+            quantity: upper(quantity, float(value), "A closed formula in the knots of the instance.")
             for quantity, value in self.constants().items()
             if quantity in QUANTITIES and quantity not in _OF_A_RUN
         }

@@ -1,4 +1,4 @@
-"""Checks of the oracles of the two composite kinds."""
+"""What the two composite kinds have: the functions that certificates bound, and checks of the oracles."""
 
 from __future__ import annotations
 
@@ -9,8 +9,26 @@ from torch import Tensor
 
 from ..kinds import Sample, client_mean
 from . import oracle_checks as common
-from .inequalities import Problem, atom_list
+from .inequalities import Problem, Role, along_axes, atom_list
 from .oracle_checks import AUTOGRAD, RUNS, Oracle, disagree, random_points
+
+
+def _jacobian(problem: Problem, x: Tensor, sample: Sample | None) -> Tensor:
+    """Of g_k, `(lanes, clients, inner_dim, dim)`, row by row from the oracle."""
+    return torch.stack(along_axes(problem.inner_vjp, problem.inner_dim, x, sample), dim=-2)
+
+
+def _extra_gradient(problem: Problem, x: Tensor, sample: Sample | None) -> Tensor:
+    gradient = problem.extra_gradient(x, sample)
+    return 0.0 * x if gradient is None else gradient
+
+
+COMPOSITE = {
+    "inner_value": Role(lambda problem, x, atom: problem.inner(x, atom)),
+    "inner_jacobian": Role(_jacobian, is_matrix=True),
+    "outer_gradient": Role(lambda problem, y, atom: problem.outer_gradient(y, atom), space="y"),
+}
+SHARED = COMPOSITE | {"extra_gradient": Role(_extra_gradient)}
 
 
 def composite_checks(problem: Problem, seed: int) -> Iterator[tuple[str, Iterable[str]]]:

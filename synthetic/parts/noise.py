@@ -1,0 +1,125 @@
+"""Three-valued noise with a given fourth moment, and problems each of whose samples is one number of this law."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from ..kinds import AbstractSampled, Draws, Sample
+from .bowl import RippledBowl
+from .patterns import uneven_direction
+
+
+@dataclass(frozen=True)
+class Kurtosis:
+    """A symmetric law with E z = 0, E z^2 = 1 and E z^4 = k: z = +-sqrt(k) with probability 1/(2k) each, else 0.
+
+    Raises:
+        ValueError: unless k is a positive integer.
+    """
+
+    k: int
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.k, int) and self.k >= 1):
+            raise ValueError(f"kurtosis must be a positive integer, got {self.k}")
+
+    @cached_property
+    def _values(self) -> Tensor:
+        outer = math.sqrt(self.k)
+        return torch.tensor([outer, -outer] + [0.0] * (2 * self.k - 2), dtype=torch.float64, device=self.device)
+
+    def draw(self, draws: Draws, batch: int, purpose: str) -> Tensor:
+        """Independent z, `(runs, clients, batch)`."""
+        return self._values[draws.integers(purpose, 2 * self.k, batch)]
+
+    def support(self) -> tuple[Tensor, Tensor]:
+        """The values and their probabilities, `(2,)` for k = 1 and `(3,)` otherwise."""
+        outside, inside = 0.5 / self.k, 1.0 - 1.0 / self.k
+        weights = [outside, outside] + ([inside] if self.k > 1 else [])
+        return self._values[: len(weights)], torch.tensor(weights, dtype=torch.float64, device=self.device)
+
+    @property
+    def largest(self) -> float:
+        """The almost sure bound of |z|."""
+        return math.sqrt(self.k)
+
+    def support_of_two(self) -> tuple[Tensor, Tensor, Tensor]:
+        """The values of two independent z, and the probabilities of the pairs, `(9,)` each where k > 1."""
+        values, weights = self.support()
+        pairs = torch.cartesian_prod(values, values)
+        return pairs[:, 0], pairs[:, 1], torch.cartesian_prod(weights, weights).prod(-1)
+
+
+@dataclass(frozen=True)
+class NoiseSample(Sample):
+    """The standardised noise z of each sampled function, `(runs, clients, batch)`."""
+
+    noise: Tensor
+
+
+def mean_noise(sample: Sample | None) -> Tensor | None:
+    """The mean over the batch of z, `(runs, clients)`; None for the exact oracle."""
+    return sample.noise.mean(-1) if isinstance(sample, NoiseSample) else None
+
+
+class AbstractNoisy(AbstractSampled):
+    """A problem with the fields `kurtosis`, `start` and `device`: noise of a law, and a start that no symmetry keeps."""
+
+    kurtosis: int
+    start: float
+    device: str
+
+    @cached_property
+    def law(self) -> Kurtosis:
+        """That of the noise of one sample."""
+        return Kurtosis(self.kurtosis, self.device)
+
+    @cached_property
+    def initial_point(self) -> Tensor:
+        return self.start * uneven_direction(self.dim, self.device)
+
+    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> Sample:
+        return NoiseSample(self.law.draw(draws, batch, purpose))
+
+    def atoms(self) -> tuple[Sample, Tensor]:
+        values, weights = self.law.support()
+        return NoiseSample(values.expand(1, self.clients, -1)), weights
+
+
+class AbstractBowls(AbstractNoisy):
+    """One whose clients' losses are those of a tilted `RippledBowl`."""
+
+    Delta: float
+
+    @property
+    @abstractmethod
+    def _losses(self) -> tuple[float, float, float, float]:
+        """Bounds of ||grad f_i|| and of its smoothness; the noise of a gradient, and how fast that turns with x."""
+
+    @cached_property
+    def bowl(self) -> RippledBowl:
+        """The losses."""
+        G, L, sigma, wavenumber = self._losses
+        slope = G - self.Delta
+        return RippledBowl(
+            self.clients, self.dim, slope, L, sigma, self.Delta, wavenumber, tilt=True, device=self.device
+        )
+
+    def local_value(self, x: Tensor) -> Tensor:
+        """f_i(x_i), `(runs, clients, dim) -> (runs, clients)`."""
+        return self.bowl.value(x)
+
+    def local_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
+        """Gradient of f_i at x_i, `(runs, clients, dim)`."""
+        return self.bowl.gradient(x, mean_noise(sample))
+
+    def local_hvp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
+        """Hessian of f_i at x_i times v_i, `(runs, clients, dim)`."""
+        return self.bowl.hvp(x, v, mean_noise(sample))
