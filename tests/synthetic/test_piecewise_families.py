@@ -134,8 +134,9 @@ ONE_SIDED = {
 """Quantities that are upper bounds; all others of a family are suprema."""
 
 
-@pytest.mark.parametrize("kind", FAMILIES)
-@pytest.mark.parametrize(("noisy", "run"), [(False, 7), (True, 7), (True, 15)])
+@pytest.mark.parametrize(
+    ("kind", "noisy", "run"), [*((kind, noisy, 7) for kind in FAMILIES for noisy in (False, True)), ("federated", True, 15)]
+)
 def test_a_constant_is_what_a_grid_attains(kind: str, noisy: bool, run: int) -> None:
     """All pairs of neighbours on a fine line through every kink: a constant that is too large or too small shows."""
     instance = drawn(kind, noisy=noisy).pick(run)
