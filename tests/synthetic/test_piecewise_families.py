@@ -135,7 +135,8 @@ ONE_SIDED = {
 
 
 @pytest.mark.parametrize(
-    ("kind", "noisy", "run"), [*((kind, noisy, 7) for kind in FAMILIES for noisy in (False, True)), ("federated", True, 15)]
+    ("kind", "noisy", "run"),
+    [*((kind, noisy, 7) for kind in FAMILIES for noisy in (False, True)), ("federated", True, 15)],
 )
 def test_a_constant_is_what_a_grid_attains(kind: str, noisy: bool, run: int) -> None:
     """All pairs of neighbours on a fine line through every kink: a constant that is too large or too small shows."""

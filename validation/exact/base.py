@@ -114,6 +114,21 @@ class ExactProblem(ABC):
         raise ValueError(f"{self.kind}: no minimiser is known")
 
     @property
+    def is_convex(self) -> bool:
+        """Whether the objective is known to be convex."""
+        return False
+
+    @property
+    def rate_at_minimiser(self) -> Fraction:
+        """The derivative of F' there.
+
+        Raises:
+            ValueError: it is not known, or there is none.
+            Bends: the minimiser is a kink, or F is flat there.
+        """
+        raise ValueError(f"{self.kind}: no minimiser is known")
+
+    @property
     def least_gap(self) -> Fraction:
         """The least distance between two knots of one function: what counts as near."""
         rows = [row for name, listed in self.parameters.items() if name.endswith("knots") for row in listed]

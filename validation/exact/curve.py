@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 
 Q = Fraction
+_CONSTANT = Q(0)
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Curve:
     """
 
     knots: tuple[tuple[Fraction, Fraction], ...]
-    beyond: Fraction = Q(0)
+    beyond: Fraction = _CONSTANT
 
     def __post_init__(self) -> None:
         if not self.knots or any(a >= b for (a, _), (b, _) in pairwise(self.knots)):
@@ -93,7 +94,9 @@ class Curve:
     def zeros(self) -> list[Fraction]:
         """Where it changes sign, but for the knots."""
         (first, low), (last, high) = self.knots[0], self.knots[-1]
-        outside = [t - v / self.beyond for t, v, side in ((first, low, 1), (last, high, -1)) if v * side * self.beyond > 0]
+        outside = [
+            t - v / self.beyond for t, v, side in ((first, low, 1), (last, high, -1)) if v * side * self.beyond > 0
+        ]
         return [a - u * (b - a) / (v - u) for (a, u), (b, v) in pairwise(self.knots) if u * v < 0] + outside
 
     def range(self, low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
@@ -164,8 +167,6 @@ def polyak_lojasiewicz(derivative: Curve) -> Fraction:
     above = {point: derivative.integral(point) - least for point in points}
     found = [derivative(point) ** 2 / (2 * gap) for point, gap in above.items() if gap]
     beside = [
-        (derivative(b) - derivative(a)) / (b - a)
-        for a, b in pairwise(points)
-        if (above[a] == 0) != (above[b] == 0)
+        (derivative(b) - derivative(a)) / (b - a) for a, b in pairwise(points) if (above[a] == 0) != (above[b] == 0)
     ]
     return max(Q(0), min([derivative.beyond, *found, *beside]))

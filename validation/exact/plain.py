@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from ...synthetic.families.piecewise import FederatedFamily
 from .base import ExactProblem, Instance, Signs, at, curves, integral_at, per_client, per_lane, root_above
 from .curve import Curve, infimum_gap, mean, minimiser, polyak_lojasiewicz
+from .interval import Bends
 from .noise import Noisy
 from .tensor import ExactTensor, raw
 
@@ -44,6 +45,17 @@ class ExactFederated(ExactProblem):
     @cached_property
     def minimiser(self) -> Fraction:
         return minimiser(self.derivative)
+
+    @property
+    def is_convex(self) -> bool:
+        return self.derivative.flattest() >= 0
+
+    @property
+    def rate_at_minimiser(self) -> Fraction:
+        low, high = self.derivative.rates(self.minimiser, self.minimiser)
+        if low != high or not low:
+            raise Bends("the minimiser is a kink")
+        return low
 
     @property
     def steepest(self) -> Fraction:

@@ -35,7 +35,7 @@ from .instance_space import UncertifiedError
 from .noise import OtherDrawsError
 from .search import Claim, Found, Progress, search, search_together
 from .shrink import shrunk
-from .spaces import SPACES
+from .spaces import CURVED, SPACES
 
 _MOST_SEARCHES = 10_000
 """On a scheduler, whose workers nobody has counted; each search is a call that is sent to it."""
@@ -182,7 +182,7 @@ def falsify(
         definition_of(target)  # what could not be kept is not searched
     except InputError as error:
         return Falsified(declared.id, statement, "NOT_APPLICABLE", 0.0, (str(error),))
-    if target.kind not in SPACES:
+    if target.kind not in (CURVED if target.needs_curvature else SPACES):
         return Falsified(declared.id, statement, "NOT_APPLICABLE", 0.0, (f"no family of the kind {target.kind!r}",))
     formula, threads = Formula(target.theorem, statement), torch.get_num_threads()
     torch.set_num_threads(1)

@@ -11,6 +11,7 @@ from ...algorithms import Method
 from ..exact.interval import Ends
 from ..exact.problem import ExactProblem
 from ..exact.run import CannotReplay, constant, scalar
+from ..exact.statistic import Statistic
 from .declared import Target
 
 
@@ -78,13 +79,10 @@ class ExactRun:
         return self.target.round_length(self.whole)
 
     @property
-    def every(self) -> int:
-        return self.target.every(self.whole) if self.target.every else 1
-
-    @property
-    def after(self) -> bool:
-        """Whether the left side counts t = every, ..., steps and not t = 0, every, ... < steps."""
-        return self.target.average == "after"
+    def statistic(self) -> Statistic:
+        """What the left side takes of the run."""
+        failure = self.target.theorem.metric.failure
+        return replace(self.target.statistic(self.whole), failure=self.point[failure][0] if failure else None)
 
     @property
     def taking_part(self) -> int:
@@ -98,11 +96,11 @@ class ExactRun:
         Raises:
             CannotReplay: it is not.
         """
-        if self.steps % self.every:
+        if self.steps % self.statistic.every:
             raise CannotReplay("the statistic is one of whole rounds")
         if self.interval is None:
             return
-        if self.steps % self.period or self.after:
+        if self.steps % self.period or self.statistic.after:
             raise CannotReplay("an endless run averages over whole rounds, their first steps included")
         if not self.interval[0] <= self.problem.start <= self.interval[1]:
             raise CannotReplay("the start is not in the interval")

@@ -93,7 +93,7 @@ class Landscape:
 
     `infimum` is minus infinity where the objective is unbounded below, and is attained at `minimiser` elsewhere; `smoothness` is the
     Lipschitz constant of the derivative, `flattest` its least rate, `polyak_lojasiewicz` the largest constant of that inequality (0 where
-    it holds with none). Values are off by `rounding` at most.
+    it holds with none), `bottom` its rate beside the minimiser. Values are off by `rounding` at most.
     """
 
     infimum: Tensor
@@ -102,6 +102,7 @@ class Landscape:
     minimiser: Tensor
     flattest: Tensor
     polyak_lojasiewicz: Tensor
+    bottom: Tensor
     rounding: Tensor
 
 
@@ -135,14 +136,16 @@ def landscape(points: Tensor, values: Tensor, slopes: Tensor, beyond: Tensor | N
     bottom = crosses & (between <= (lowest + rounding).unsqueeze(-1))
     beside = bottom | (is_least[:, :-1] != is_least[:, 1:])
     elsewhere = (slopes[:, :-1] * slopes[:, 1:] < 0) & ~bottom  # stationary, and not least
-    curved = torch.where(elsewhere, 0.0, torch.where(beside & (widths > 0), rates, far)).amin(-1)
+    lowest_rate = torch.where(beside & (widths > 0), rates, torch.inf).amin(-1)
+    curved = torch.where(elsewhere.any(-1), 0.0, torch.minimum(lowest_rate, far[:, 0]))
     return Landscape(
         torch.where(unbounded, -torch.inf, lowest),
         rates.abs().amax(-1),
         steepest,
         torch.cat([points, inside], dim=-1).gather(-1, where),
         torch.minimum(rates.amin(-1), far[:, 0]),
-        torch.minimum(torch.minimum(steep, curved), far[:, 0]).clamp_min(0.0),
+        torch.minimum(steep, curved).clamp_min(0.0),
+        lowest_rate,
         rounding,
     )
 
@@ -157,6 +160,8 @@ def _with_vertices(points: Tensor, values: Tensor, slopes: Tensor, beyond: Tenso
     made = []
     for end, slope in ((0, slopes[:, :1].clamp_min(0.0)), (-1, slopes[:, -1:].clamp_max(0.0))):
         at, value, steep = (part[:, end].unsqueeze(-1) for part in (points, values, slopes))
-        made.append((at - slope / rate, value - slope.square() / (2 * rate), torch.where(beyond > 0, steep - slope, steep)))
+        made.append(
+            (at - slope / rate, value - slope.square() / (2 * rate), torch.where(beyond > 0, steep - slope, steep))
+        )
     left, right = made
     return tuple(torch.cat(parts, dim=-1) for parts in zip(left, (points, values, slopes), right, strict=True))  # type: ignore[return-value]
