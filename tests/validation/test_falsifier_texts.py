@@ -351,7 +351,7 @@ def test_numbers_of_symbols_that_an_island_sets():
     assert {q: made.whole(q) for q in ("communication_period", "clients", "iterations", "rounds", "batch_size")} == {
         "communication_period": 4, "clients": 2, "iterations": 16, "rounds": 16, "batch_size": 1,
     }  # fmt: skip
-    assert made.every == 1 and made.horizon_decides is False and made.schedules is False
+    assert made.statistic.every == 1 and made.horizon_decides is False and made.schedules is False
     assert least_counts(made.target, made.formula, 2) == {"p": 1.0, "b": 1.0, "N": 2.0}
     assert made.with_horizon({"eta": 1.0}, FOREVER)["T"] == FOREVER
     crowd = replace(

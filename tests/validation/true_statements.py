@@ -25,6 +25,7 @@ from fedco.bounds.language.theorem import Term, Theorem
 from fedco.bounds.proof.derivations import derived_ids
 from fedco.bounds.registry import get_theorem
 from fedco.validation.falsifier.attack import Falsified, falsify
+from fedco.validation.falsifier.bundle import definition_of
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.runs.registry import recipes
 
@@ -165,7 +166,16 @@ def all_made() -> list[Made]:
             rows.append(list(variants(theorem, theorem.default)))
         if theorem.method is not None or theorem.id in METHODS:
             rows.append(list(rewritten(theorem)))
-    return [made for turn in itertools.zip_longest(*rows) for made in turn if made is not None]
+    return [made for turn in itertools.zip_longest(*rows) for made in turn if made is not None and _is_written(made)]
+
+
+def _is_written(made: Made) -> bool:
+    """Whether it can be kept in a bundle: what cannot is not searched."""
+    try:
+        definition_of(target_of(made.theorem, made.label))
+    except InputError:
+        return False
+    return True
 
 
 def searched(made: Made, seconds: float, clock: Callable[[], float] | None = None, seed: int = 0) -> Falsified:

@@ -91,13 +91,14 @@ class Target:
 
     @property
     def _needed(self) -> list[str]:
-        """The symbols that the method is built from, and those that say how long a run is, found by asking once."""
+        """The symbols that the method, the length of a run and the left side are made of, found by asking once."""
         probe = _Probe()
         self.method(probe)
         if self.chain is None:
             self.steps(probe)
         else:
             probe.asked.append(self.chain.period)
+        probe.asked.append(self.theorem.metric.failure)
         return [name for name in probe.asked if name in self.theorem.notation.bindings]
 
     @property

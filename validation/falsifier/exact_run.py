@@ -80,9 +80,16 @@ class ExactRun:
 
     @property
     def statistic(self) -> Statistic:
-        """What the left side takes of the run."""
-        failure = self.target.theorem.metric.failure
-        return replace(self.target.statistic(self.whole), failure=self.point[failure][0] if failure else None)
+        """What the left side takes of the run.
+
+        Raises:
+            CannotReplay: a probability that is none.
+        """
+        name = self.target.theorem.metric.failure
+        failure = self.point[name][0] if name else None
+        if failure is not None and not 0 < failure < 1:
+            raise CannotReplay(f"{name}: wanted a probability between 0 and 1, got {failure}")
+        return replace(self.target.statistic(self.whole), failure=failure)
 
     @property
     def taking_part(self) -> int:
