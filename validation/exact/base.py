@@ -120,11 +120,11 @@ class ExactProblem(ABC):
 
     @property
     def rate_at_minimiser(self) -> Fraction:
-        """The derivative of F' there.
+        """The derivative of F' there, to its right where it is a kink.
 
         Raises:
             ValueError: it is not known, or there is none.
-            Bends: the minimiser is a kink, or F is flat there.
+            Bends: F is flat there.
         """
         raise ValueError(f"{self.kind}: no minimiser is known")
 

@@ -52,10 +52,10 @@ class ExactFederated(ExactProblem):
 
     @property
     def rate_at_minimiser(self) -> Fraction:
-        low, high = self.derivative.rates(self.minimiser, self.minimiser)
-        if low != high or not low:
-            raise Bends("the minimiser is a kink")
-        return low
+        rate, _ = self.derivative.rates(self.minimiser, self.minimiser)
+        if not rate:
+            raise Bends("the objective is flat at its minimiser")
+        return rate
 
     @property
     def steepest(self) -> Fraction:
