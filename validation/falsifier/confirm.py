@@ -34,6 +34,8 @@ from .properties import PROPERTIES
 Q = Fraction
 _BITS = 384
 _LONGEST_LEMMA = 256
+_NO_RUN = (ValueError, InputError, InexactError, EnclosureError, ArithmeticError, KeyError, TypeError)
+"""What says that an instance is not what it says, or has no exact run."""
 
 
 class NotConfirmed(ValueError):
@@ -114,7 +116,7 @@ def sides(target: Target, claimed: Claimed) -> Confirmed:
         point = _completed(target, claimed.stated(target), claimed)
         left = _left(target, claimed, problem, point)
         right = _right(target, claimed)
-    except (ValueError, InputError, InexactError, EnclosureError, ArithmeticError, KeyError, TypeError) as error:
+    except _NO_RUN as error:
         raise NotConfirmed(f"{target.theorem.id} ({target.label}): {error}") from error
     return Confirmed(claimed, left, right, tuple(checked))
 
@@ -132,7 +134,7 @@ def left_side(target: Target, claimed: Claimed) -> tuple[Ends, dict[str, Fractio
             number, seen = _lemma_left(target, claimed, problem)
             return (number, number), _of(target, seen), tuple(checked)
         return _left(target, claimed, problem, _completed(target, claimed.stated(target), claimed)), {}, tuple(checked)
-    except (ValueError, InputError, InexactError, EnclosureError, ArithmeticError, KeyError, TypeError) as error:
+    except _NO_RUN as error:
         raise NotConfirmed(f"{target.theorem.id} ({target.label}): {error}") from error
 
 
@@ -340,7 +342,7 @@ def exact_run(target: Target, claimed: Claimed) -> ExactRun:
     try:
         problem = exact_problem(claimed.instance)
         return ExactRun(target, problem, _completed(target, claimed.stated(target), claimed), claimed.interval)
-    except (ValueError, InexactError, InputError, ArithmeticError) as error:
+    except _NO_RUN as error:
         raise NotConfirmed(str(error)) from error
 
 
@@ -353,5 +355,5 @@ def interval_of(target: Target, claimed: Claimed) -> Ends:
     run = replace(exact_run(target, claimed), interval=(claimed.instance.parameters["start"],) * 2)
     try:
         return law_of(run).interval(run)
-    except (ValueError, InexactError, InputError, ArithmeticError) as error:
+    except _NO_RUN as error:
         raise NotConfirmed(str(error)) from error

@@ -9,6 +9,7 @@ from itertools import product
 
 import numpy as np
 
+from ...bounds.language.reading import InputError
 from .declared import Target
 from .formula import Formula
 from .instance_space import least_counts, whole_choices
@@ -23,6 +24,18 @@ ENDLESS_HORIZON = 16
 ROUNDS = (2, 4)
 """Of the runs along which a lemma is compared."""
 _LONGEST, MOST_HORIZONS = 1024, 4
+
+
+def spaces_of(target: Target) -> KindSpaces:
+    """The spaces of instances that a statement may be about.
+
+    Raises:
+        InputError: there are none.
+    """
+    found, more = (CURVED, " that grows as a square does") if target.needs_curvature else (SPACES, "")
+    if target.kind not in found:
+        raise InputError(f"no family of the kind {target.kind!r}{more}; wanted one of {' '.join(found)}")
+    return found[target.kind]
 
 
 @dataclass(frozen=True)
@@ -40,7 +53,7 @@ class Asked:
     @cached_property
     def spaces(self) -> KindSpaces:
         """Of the statement's kind of problem."""
-        return (CURVED if self.target.needs_curvature else SPACES).get(self.target.kind, KindSpaces())
+        return spaces_of(self.target)
 
     @cached_property
     def settings(self) -> list[dict[str, int]]:
