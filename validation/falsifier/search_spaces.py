@@ -186,7 +186,7 @@ def search_spaces(target: Target, formula: Formula, hidden: float = 1.0) -> list
 def _applies(law: Law, target: Target, silent: Sequence[SearchSpace]) -> bool:
     """Whether a law takes what the statement is about, on runs that the statement is about."""
     metric, is_noisy = target.theorem.metric, law.has_noise and "deterministic" not in target.assumed
-    takes = metric.of in law.takes and (law.follows_paths or not metric.failure)
+    takes = metric.of in law.takes and metric.over in law.over and (law.follows_paths or not metric.failure)
     repeats = not law.repeats_rounds or all(space.repeats_rounds for space in silent[:1])
     return takes and repeats and (is_noisy or not law.has_noise)
 

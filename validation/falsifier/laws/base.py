@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ....bounds.language.metrics import OVER
 from ...exact.interval import Ends
 from ...exact.run import CannotReplay, stepped
 from ...exact.statistic import MEASURED
@@ -69,6 +70,8 @@ class Law(ABC):
     """What is known of one round is known of all, so that no hyperparameter may depend on the step."""
     takes: ClassVar[frozenset[str]] = frozenset(MEASURED)
     """The measures that it can take."""
+    over: ClassVar[frozenset[str]] = frozenset(OVER)
+    """The iterates that it can speak of."""
     follows_paths: ClassVar[bool] = False
     """Every path is a run of its own, so that the law of a run is known and not its expectation alone."""
     any_round: ClassVar[bool] = False

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....algorithms import Start
-from ....bounds.language.metrics import GRADIENT_SQ
+from ....bounds.language.metrics import GRADIENT_SQ, MEAN
 from ....synthetic.families.piecewise import FAMILIES
 from ...exact.every_path import EveryPath, laid_out
 from ...exact.infinite_clients import MOST_BITS, InfiniteClients, bits_of
@@ -37,6 +37,7 @@ class InfinitelyMany(Law):
     infinite = True
     repeats_rounds = True
     takes = frozenset((GRADIENT_SQ,))
+    over = frozenset((MEAN,))
 
     def search_spaces(self, asked: Asked, silent: list[SearchSpace]) -> Iterator[SearchSpace]:
         """Endless runs of one or two kinds of clients, where only models are kept from round to round."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from ....bounds.language.metrics import MINIMUM
 from ...exact.interval import Ends
 from ...exact.run import endless, invariant_interval, refined_start
 from .base import FOREVER, Array, Law, Left, Values
@@ -33,7 +36,8 @@ class NoNoise(Law):
         if space.stays:
             seen, _ = space.run(family, values, space.period, every)
             times = [t // every for t in range(space.period + 1) if space.statistic.counts(t, space.period)]
-            return Left([seen[times].mean(0)], [FOREVER])
+            joined = np.min if space.statistic.over == MINIMUM else np.mean
+            return Left([joined(seen[times], axis=0)], [FOREVER])
         seen, _ = space.run(family, values, space.steps_of(space.horizon), every)
         return Left(*space.over_times(seen))
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from ....algorithms import Start
-from ....bounds.language.metrics import GRADIENT_SQ
+from ....bounds.language.metrics import GRADIENT_SQ, MEAN
 from ...exact.interval import Ends
 from ...exact.participation import Chosen, RandomRound, choices, masks
 from ...exact.rounds import kept_interval, random_round
@@ -38,6 +38,7 @@ class PartialParticipation(Law):
     solves_rest = False
     repeats_rounds = True
     takes = frozenset((GRADIENT_SQ,))
+    over = frozenset((MEAN,))
 
     def search_spaces(self, asked: Asked, silent: list[SearchSpace]) -> Iterator[SearchSpace]:
         target, formula = asked.target, asked.formula

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ....bounds.language.metrics import DISTANCE_SQ
+from ....bounds.language.metrics import DISTANCE_SQ, LAST, MEAN
 from ...exact.at_rest import at_rest
 from ...exact.infinite_clients import laid_out
 from ...exact.interval import Bends, Ends
@@ -43,6 +43,7 @@ class Powers(Law):
     has_groups = True
     any_round = True
     repeats_rounds = True
+    over = frozenset((MEAN, LAST))
 
     def search_spaces(self, asked: Asked, silent: list[SearchSpace]) -> Iterator[SearchSpace]:
         if asked.has_batches or asked.target.link is not None or not asked.is_length_free:
