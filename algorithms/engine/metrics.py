@@ -36,8 +36,8 @@ def consensus_error(problem: Any, state: State, t: int) -> Tensor:
 
 
 def gap(problem: Any, state: State, t: int) -> Tensor:
-    """F(xbar^t) - F(x*), x* the problem's ``minimiser``, in [f]."""
-    return problem.objective(state.average) - problem.objective(problem.minimiser.unsqueeze(0))
+    """F(xbar^t) - F(x*), x* the problem's ``minimiser``, or that of each run, in [f]."""
+    return problem.objective(state.average) - problem.objective(torch.atleast_2d(problem.minimiser))
 
 
 def distance_squared(problem: Any, state: State, t: int) -> Tensor:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
-from .bounding import Form
+from .bounding import MORE_IS_STRONGER, Form
 from .dimension import Dimension
 
 POSITIVE = "positive real"
@@ -114,6 +114,11 @@ class Quantity:
     def numbers(self) -> Domain:
         """The numbers that it may be."""
         return DOMAINS[self.domain]
+
+    @property
+    def more_is_stronger(self) -> bool:
+        """Whether it says more the larger its number is: every smaller positive number holds too."""
+        return any(form.kind in MORE_IS_STRONGER for form in self.bounds)
 
     @property
     def dimensions(self) -> tuple[Dimension, ...]:

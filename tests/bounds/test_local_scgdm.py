@@ -24,7 +24,7 @@ from fedco.bounds.papers.local_scgdm.findings import FINDINGS
 from fedco.bounds.proof.certificates import prove_nonnegative
 from fedco.bounds.proof.derivations import prove
 from fedco.validation.exact.problem import Instance, exact_problem
-from fedco.validation.exact.run import average_square, scalar
+from fedco.validation.exact.run import scalar, stepped
 
 THEOREMS = paper_theorems("local_scgdm")
 s = local_scgdm_proof.s
@@ -380,7 +380,7 @@ def test_corrected_holds_for_equal_inner_functions(seed):
     problem = exact_problem(Instance("local_composite", parameters))
     eta, p = Q(1, rng.randint(2, 9)), rng.randint(1, 4)
     method = LocalSCGDM(eta=scalar(eta), p=p, **{name: scalar(value) for name, value in HYPER.items()})
-    _, left = average_square(method, problem, 60)
+    _, left = stepped(method, problem, 60)
     values = {**SMALL, **HYPER, "eta": eta, "p": p, "T": 60, "F_gap": problem.constants()["objective_gap"]}
     assert float(left) <= THEOREM.bound("corrected", **values).total
 

@@ -12,7 +12,7 @@ from fedco.bounds.audit.bundled import clients_of, function_of
 from fedco.bounds.audit.refutation import RefutationError
 from fedco.bounds.audit.refuted import refutations
 from fedco.validation.exact import function
-from fedco.validation.exact.at_rest import square_at_rest
+from fedco.validation.exact.at_rest import at_rest
 from fedco.validation.exact.interval import Bends
 from fedco.validation.exact.noise import Noisy
 from fedco.validation.exact.problem import Instance, exact_problem
@@ -94,7 +94,7 @@ def test_the_estimate_with_noise_of_the_point_by_all_signs():
         ((entry,),) = run.state.y.numbers[:, 0]
         return (entry * entry).value
 
-    assert expected(problem, 3, take) == wanted > 0
+    assert expected(problem, take) == wanted > 0
     with pytest.raises(ValueError, match="depends on the point are not computed"):
         problem.constants()
 
@@ -108,7 +108,7 @@ def resting(method=None, **changed):
         instance.kind, {**instance.parameters, **changed.pop("parameters", {})}, instance.settings | changed
     )
     steps = {name: scalar(Q(1, 3)) for name in ("eta", "alpha", "beta", "gamma")}
-    return square_at_rest(method or LocalSCGDM(p=2, **steps), exact_problem(moved), 2)
+    return at_rest(method or LocalSCGDM(p=2, **steps), exact_problem(moved), 2)
 
 
 def test_a_client_whose_every_stochastic_gradient_is_0_stays_for_ever():
@@ -126,7 +126,7 @@ def test_what_moves_is_not_at_rest(change):
 def test_more_signs_than_can_be_followed_are_refused():
     steps = {name: scalar(Q(1, 3)) for name in ("eta", "alpha", "beta", "gamma")}
     with pytest.raises(CannotReplay, match="too many paths"):
-        square_at_rest(
+        at_rest(
             LocalSCGDM(p=12, **steps),
             exact_problem(Instance.from_dict(ONE_SAMPLE["problem"]["parameters"]["instance"])),
             12,

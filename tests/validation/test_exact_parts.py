@@ -21,11 +21,12 @@ from fedco.validation.exact.problem import exact_problem
 from fedco.validation.exact.run import (
     CannotReplay,
     NoNoise,
-    average_square,
-    endless_square,
+    endless,
     refined_start,
     scalar,
+    stepped,
 )
+from fedco.validation.exact.statistic import Statistic
 from fedco.validation.exact.tensor import ExactTensor, InexactError
 from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, _check_shape, sides
 from fedco.validation.falsifier.declared import target_of
@@ -379,18 +380,18 @@ def halving(period: int = 2) -> LocalSGD:
 
 def test_squares_along_a_run_by_hand():
     """2, 1, 1/2, 1/4, 1/8."""
-    assert average_square(halving(), well(), 4) == ((4 + 1 + Q(1, 4) + Q(1, 16)) / 4,) * 2
-    assert average_square(halving(), well(), 4, after=True) == ((1 + Q(1, 4) + Q(1, 16) + Q(1, 64)) / 4,) * 2
-    assert average_square(halving(), well(), 4, every=2) == ((4 + Q(1, 4)) / 2,) * 2
-    assert average_square(halving(), well(), 4, every=2, after=True) == ((Q(1, 4) + Q(1, 64)) / 2,) * 2
+    assert stepped(halving(), well(), 4) == ((4 + 1 + Q(1, 4) + Q(1, 16)) / 4,) * 2
+    assert stepped(halving(), well(), 4, Statistic(after=True)) == ((1 + Q(1, 4) + Q(1, 16) + Q(1, 64)) / 4,) * 2
+    assert stepped(halving(), well(), 4, Statistic(every=2)) == ((4 + Q(1, 4)) / 2,) * 2
+    assert stepped(halving(), well(), 4, Statistic(every=2, after=True)) == ((Q(1, 4) + Q(1, 64)) / 2,) * 2
     with pytest.raises(CannotReplay, match="wanted at most 4096"):
-        average_square(halving(), well(), 4097)
+        stepped(halving(), well(), 4097)
 
 
 def test_a_run_with_noise_is_its_expectation():
     """One step of 1/2 from 2 with noise 3: 4, then E(1 - 3 s / 2)^2 = 1 + 9/4."""
     noisy = well(gradient_noise=[Q(3)])
-    assert average_square(halving(), noisy, 2) == ((4 + 1 + Q(9, 4)) / 2,) * 2
+    assert stepped(halving(), noisy, 2) == ((4 + 1 + Q(9, 4)) / 2,) * 2
 
 
 def test_an_endless_run_from_a_fixed_point_and_from_an_interval():
@@ -399,11 +400,11 @@ def test_an_endless_run_from_a_fixed_point_and_from_an_interval():
         == (0, 0)
         == run.invariant_interval(halving(), well(Q(1, 3)), 2)
     )
-    assert endless_square(halving(), well(Q(0)), 2, (Q(0), Q(0))) == (0, 0)
-    low, high = endless_square(halving(), well(Q(1)), 2, (Q(1, 2) - 1, Q(1)))
+    assert endless(halving(), well(Q(0)), 2, (Q(0), Q(0))) == (0, 0)
+    low, high = endless(halving(), well(Q(1)), 2, (Q(1, 2) - 1, Q(1)))
     assert low == 0 and high == (1 + Q(1, 4)) / 2
     with pytest.raises(CannotReplay, match="leaves the interval"):
-        endless_square(halving(), well(Q(1)), 2, (Q(1, 2), Q(1)))
+        endless(halving(), well(Q(1)), 2, (Q(1, 2), Q(1)))
     assert abs(refined_start(halving(), well(Q(1, 7)), 2, Q(1))) < Q(1, 2**200)
     with pytest.raises(CannotReplay, match="inwards"):
         refined_start(halving(), well(Q(3)), 2, Q(1))
@@ -438,7 +439,7 @@ PULLED = {
 def test_a_round_that_leaves_the_models_apart_is_not_repeated():
     """From 0 everywhere the mean stays at 0 for one exchange on a ring, and the models are apart after it."""
     gossip, both = GossipSGD(eta=scalar(Q(1, 2)), tau=2), exact_problem(Instance("federated", PULLED))
-    for ask in (lambda m: run.invariant_interval(m, both, 2), lambda m: endless_square(m, both, 2, (Q(0), Q(0)))):
+    for ask in (lambda m: run.invariant_interval(m, both, 2), lambda m: endless(m, both, 2, (Q(0), Q(0)))):
         with pytest.raises(CannotReplay, match="gossip_sgd does not average the models at the end of a round"):
             ask(gossip)
         ask(halving())
@@ -452,15 +453,15 @@ def test_rounds_with_steps_of_their_own_are_not_repeated(every):
     noisy = well(gradient_noise=[Q(1)])
     for ask in (
         lambda: run.invariant_interval(method, well(), 2),
-        lambda: endless_square(method, well(), 2, (Q(0), Q(0))),
-        lambda: long_run.long_average_square(method, noisy, 20, 2),
+        lambda: endless(method, well(), 2, (Q(0), Q(0))),
+        lambda: long_run.in_powers(method, noisy, 20, 2),
         lambda: infinite_clients.InfiniteClients(method, noisy, 2, 2),
     ):
         with pytest.raises(CannotReplay, match="local_sgd has a schedule in t: no round is like another"):
             ask()
     first, second = (Q(1, 2), Q(1, 4)) if every == 1 else (Q(1, 2), Q(1, 2))
     end = 2 * (1 - first)
-    assert average_square(method, well(), 3)[0] == (4 + end**2 + (end * (1 - second)) ** 2) / 3
+    assert stepped(method, well(), 3)[0] == (4 + end**2 + (end * (1 - second)) ** 2) / 3
 
 
 def test_a_fixed_point_at_which_clients_pull_has_one_square():
@@ -474,8 +475,8 @@ def test_a_fixed_point_at_which_clients_pull_has_one_square():
     both = exact_problem(Instance("federated", parameters))
     assert run.invariant_interval(halving(), both, 2) == (Q(5, 19), Q(5, 19))
     first, second = Q(1, 19) ** 2, Q(5, 152) ** 2
-    assert endless_square(halving(), both, 2, (Q(5, 19),) * 2) == ((first + second) / 2,) * 2
-    assert endless_square(halving(), both, 2, (Q(5, 19),) * 2, every=2) == (first, first)
+    assert endless(halving(), both, 2, (Q(5, 19),) * 2) == ((first + second) / 2,) * 2
+    assert endless(halving(), both, 2, (Q(5, 19),) * 2, Statistic(every=2)) == (first, first)
 
 
 def test_a_fixed_point_is_found_however_near_a_kink_is():
@@ -488,24 +489,24 @@ def test_a_fixed_point_is_found_however_near_a_kink_is():
 def test_a_long_run_is_the_run_step_by_step():
     noisy = well(gradient_noise=[Q(1)], knots=[[Q(-64), Q(64)]], slopes=[[Q(-64), Q(64)]])
     for every, after in product((1, 2), (False, True)):
-        low, high = long_run.long_average_square(halving(), noisy, 8, 2, every=every, after=after)
-        exact, _ = average_square(halving(), noisy, 8, every=every, after=after)
+        low, high = long_run.in_powers(halving(), noisy, 8, 2, Statistic(every=every, after=after))
+        exact, _ = stepped(halving(), noisy, 8, Statistic(every=every, after=after))
         assert low <= exact <= high and high - low < Q(1, 2**900)
     for steps, period, every in ((7, 2, 1), (8, 4, 3), (2, 2, 1)):
         with pytest.raises(CannotReplay, match="whole rounds"):
-            long_run.long_average_square(halving(), noisy, steps, period, every=every)
+            long_run.in_powers(halving(), noisy, steps, period, Statistic(every=every))
 
 
 def test_a_long_run_has_two_rounds_and_up_to_two_to_the_sixtieth_after_the_first():
     """From 2 without noise the squares add up to (4 + 1) (1 + 1/16 + ...) = 16/3, over 2 gradients of each round."""
-    short, _ = long_run.long_average_square(halving(), well(), 4, 2), None
+    short, _ = long_run.in_powers(halving(), well(), 4, 2), None
     assert short[0] <= (4 + 1 + Q(1, 4) + Q(1, 16)) / 4 <= short[1]
     rounds = 2**60 + 1
-    low, high = long_run.long_average_square(halving(), well(), 2 * rounds, 2)
+    low, high = long_run.in_powers(halving(), well(), 2 * rounds, 2)
     assert low <= Q(16, 3) / (2 * rounds) * (1 + Q(1, 2**100)) and Q(16, 3) / (2 * rounds) * (1 - Q(1, 2**100)) <= high
     assert high - low < Q(1, 2**300)
     with pytest.raises(CannotReplay, match="at least two"):
-        long_run.long_average_square(halving(), well(), 2 * (rounds + 1), 2)
+        long_run.in_powers(halving(), well(), 2 * (rounds + 1), 2)
 
 
 def test_a_long_run_is_refused_where_it_reaches_a_kink_only_in_the_end():
@@ -514,10 +515,10 @@ def test_a_long_run_is_refused_where_it_reaches_a_kink_only_in_the_end():
         made = well(Q(0), gradient_noise=[Q(2)], knots=[[-edge, edge]], slopes=[[-edge, edge]])
         if is_met:
             with pytest.raises(noise.Bends):
-                long_run.long_average_square(halving(1), made, 40, 1)
+                long_run.in_powers(halving(1), made, 40, 1)
         else:
-            low, high = long_run.long_average_square(halving(1), made, 40, 1)
-            assert low <= average_square(halving(1), made, 40)[0] <= high
+            low, high = long_run.in_powers(halving(1), made, 40, 1)
+            assert low <= stepped(halving(1), made, 40)[0] <= high
 
 
 @pytest.mark.parametrize("when", [1, 2, 5])
@@ -530,15 +531,15 @@ def test_a_method_that_does_something_else_in_a_round_is_not_run_by_powers(when)
             return super().local_step(problem, moved, draws, t) if t == when else moved
 
     with pytest.raises(CannotReplay, match="not do the same in every round"):
-        long_run.long_average_square(Twice(eta=scalar(Q(1, 2)), tau=1), well(), 40, 1)
+        long_run.in_powers(Twice(eta=scalar(Q(1, 2)), tau=1), well(), 40, 1)
 
 
 def test_a_run_over_all_paths_is_the_mean_over_them():
     """A kink at 0, noise 2, steps of 1/2: from 0 to -+1, then to -1/4, 7/4, 1/2 and -3/2, where slopes are 1/2 and 1."""
     bent = well(Q(0), gradient_noise=[Q(2)], knots=[[Q(-8), Q(0), Q(8)]], slopes=[[Q(-8), Q(0), Q(4)]])
     first, second = (Q(1, 4) + 1) / 2, (Q(1, 16) + Q(49, 64) + Q(1, 16) + Q(9, 4)) / 4
-    assert average_square(halving(1), bent, 3) == ((first + second) / 3,) * 2
-    assert average_square(halving(1), bent, 2, after=True) == ((first + second) / 2,) * 2
+    assert stepped(halving(1), bent, 3) == ((first + second) / 3,) * 2
+    assert stepped(halving(1), bent, 2, Statistic(after=True)) == ((first + second) / 2,) * 2
 
 
 def test_a_crowd_of_quadratics_by_hand(monkeypatch):
@@ -550,19 +551,19 @@ def test_a_crowd_of_quadratics_by_hand(monkeypatch):
     assert [sorted(set(models)) for models in passed] == [[1], [0, 1], [Q(-1, 2), 0, Q(1, 2), 1], [Q(1, 4)]]
     asked = []
     monkeypatch.setattr(infinite_clients, "_tail", lambda *given: asked.append(given) or Q(1, 100))
-    low, high = made.square((Q(-1), Q(1)), 50, 3, 1)
+    low, high = made.average((Q(-1), Q(1)), 50, 3)
     assert asked == [(50, Q(3, 4), Q(2))]
     missed = 3 * 3 * Q(1, 100)
     # at t = 0 the average is within 3/4 of [-1, 1], at t = 1 within 3/4 of [-1/2, 1/2]
     assert low == 0 and high == ((1 + Q(3, 4)) ** 2 + (Q(1, 2) + Q(3, 4)) ** 2) / 2 + missed * 64
-    only, _ = made.square((Q(-1), Q(1)), 50, 3, 2), None
+    only, _ = made.average((Q(-1), Q(1)), 50, 3, Statistic(every=2)), None
     assert only[1] == (1 + Q(3, 4)) ** 2 + missed * 64
     with pytest.raises(CannotReplay, match="too few clients"):
-        made.square((Q(-1), Q(1)), 50, 34, 1)
+        made.average((Q(-1), Q(1)), 50, 34)
     asked.clear()
     loud = well(Q(0), gradient_noise=[Q(2)])  # the second step leads to x / 4 -+ 1/2 -+ 1, within 7/4 of 0
-    infinite_clients.InfiniteClients(halving(), loud, infinite_clients.bits_of(halving(), loud, 2), 2).square(
-        (Q(-1), Q(1)), 50, 3, 1
+    infinite_clients.InfiniteClients(halving(), loud, infinite_clients.bits_of(halving(), loud, 2), 2).average(
+        (Q(-1), Q(1)), 50, 3
     )
     assert asked == [(50, Q(3, 4), Q(7, 2))]
 
@@ -593,9 +594,8 @@ def test_too_many_signs_of_a_client_are_refused():
         infinite_clients.bits_of(halving(7), noisy, 7)
 
 
-def test_whole_numbers_and_squares():
+def test_whole_numbers_and_models():
     assert run.whole_numbers({"a": Q(3), "b": Q(1, 2), "c": 4, "d": "x"}) == {"a": 3, "c": 4}
-    assert run._square(Q(-3)) == (9, 9) and run._square(Noisy(Q(1), {0: Q(2)})) == (5, 5)
     assert run.keeps_models_only(SimpleNamespace(x=1, active=2)) and not run.keeps_models_only(
         SimpleNamespace(x=1, u=2)
     )

@@ -21,7 +21,8 @@ from fedco.synthetic.families.piecewise import FAMILIES, MetaFamily
 from fedco.validation.exact.curve import Curve, infimum_gap
 from fedco.validation.exact.interval import Interval
 from fedco.validation.exact.problem import Instance, exact_problem
-from fedco.validation.exact.run import CannotReplay, average_square, endless_square, scalar
+from fedco.validation.exact.run import CannotReplay, endless, scalar, stepped
+from fedco.validation.exact.statistic import Statistic
 from fedco.validation.exact.tensor import ExactTensor, InexactError
 from fedco.validation.falsifier import assert_not_falsified, falsify, shrink
 from fedco.validation.falsifier.bundle import bundle_of, recompute
@@ -201,10 +202,10 @@ def test_exact_and_double_runs_agree(instance: Instance) -> None:
     steps = 3 if instance.kind == "meta" else 12
     start = Start(x=family.start, y=family.parameters.get("estimate"))
     values = drive(method(float), family, steps=steps, start=start, record=record, average=False).values["g"][:, 0]
-    low, high = average_square(method(scalar), problem, steps)
+    low, high = stepped(method(scalar), problem, steps)
     assert low == high
     assert float(low) == pytest.approx(float(values[:steps].mean()), rel=1e-12)
-    after, _ = average_square(method(scalar), problem, steps, after=True)
+    after, _ = stepped(method(scalar), problem, steps, Statistic(after=True))
     assert float(after) == pytest.approx(float(values[1:].mean()), rel=1e-12)
     certified, exact = family.constants(), problem.constants()
     assert {n: float(v) for n, v in exact.items() if n in certified} == pytest.approx(
@@ -219,9 +220,9 @@ def test_an_exact_run_never_rounds() -> None:
         ExactTensor.of([Q(1, 3)]).exp()
     problem = exact_problem(OPPOSITE)
     with pytest.raises(InexactError):
-        average_square(LocalSCGDM(eta=0.1, alpha=1.0, beta=0.5, gamma=1.0, p=2), problem, 4)
+        stepped(LocalSCGDM(eta=0.1, alpha=1.0, beta=0.5, gamma=1.0, p=2), problem, 4)
     with pytest.raises(CannotReplay, match="random"):
-        average_square(MetaFL(beta=scalar(Q(1, 8)), tau=1, m=1), exact_problem(META), 2)
+        stepped(MetaFL(beta=scalar(Q(1, 8)), tau=1, m=1), exact_problem(META), 2)
 
 
 def test_intervals_contain_every_value() -> None:
@@ -243,7 +244,7 @@ def test_intervals_contain_every_value() -> None:
 def test_an_interval_that_a_round_leaves_is_refused() -> None:
     method, problem = MetaFL(beta=scalar(Q(1, 16)), tau=2, m=2), exact_problem(META)
     with pytest.raises(CannotReplay, match="leaves"):
-        endless_square(method, problem, 2, (Q(1, 7), Q(1, 6)))
+        endless(method, problem, 2, (Q(1, 7), Q(1, 6)))
 
 
 def test_the_exact_infimum_of_an_objective() -> None:

@@ -187,14 +187,14 @@ def test_clients_that_do_not_run_their_rounds_by_themselves_are_refused() -> Non
 def test_an_interval_that_a_crowd_leaves_is_refused() -> None:
     crowd = InfiniteClients(steps_of(2), clients(1), 2, 2)
     with pytest.raises(CannotReplay, match="leaves the interval"):
-        crowd.square((Q(1, 16), Q(3, 16)), 10**60, 10**60, 1)
+        crowd.average((Q(1, 16), Q(3, 16)), 10**60, 10**60)
     rest = crowd.refined_start(Q(1))
     kept = (rest - Q(1, 1000), rest + Q(1, 1000))
-    low, high = crowd.square(kept, 10**60, 10**60, 1)
+    low, high = crowd.average(kept, 10**60, 10**60)
     mean = crowd.problem.gradient_at(rest) ** 2
     assert 0 < low <= mean * Q(3, 2) and high < 10 * mean + 1
     with pytest.raises(CannotReplay, match="too few clients"):
-        crowd.square(kept, 100, 10**60, 1)
+        crowd.average(kept, 100, 10**60)
 
 
 @pytest.mark.parametrize(

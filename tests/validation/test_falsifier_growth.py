@@ -16,10 +16,10 @@ from fedco.bounds.language.theorem import Theorem
 from fedco.bounds.registry import get_theorem
 from fedco.validation.exact.infinite_clients import laid_out
 from fedco.validation.exact.interval import Bends
-from fedco.validation.exact.long_run import long_average_square
+from fedco.validation.exact.long_run import in_powers
 from fedco.validation.exact.noise import GroupSigns, expectation
 from fedco.validation.exact.problem import ExactProblem, Instance, exact_problem
-from fedco.validation.exact.run import average_square, scalar
+from fedco.validation.exact.run import scalar, stepped
 from fedco.validation.falsifier.attack import falsify
 from fedco.validation.falsifier.bundle import bundle_of, recompute
 from fedco.validation.falsifier.confirm import NotConfirmed, confirm
@@ -111,17 +111,17 @@ def method() -> LocalSGD:
 @pytest.mark.parametrize("members", [2, 3])
 def test_a_group_has_the_second_moments_of_its_members(members: int) -> None:
     """Against all members, each with signs of its own, stepped through in fractions."""
-    low, high = long_average_square(method(), laid_out(bowls(1), 1), 8, 2, members=members)
-    wanted = average_square(method(), bowls(members), 8)[0]
+    low, high = in_powers(method(), laid_out(bowls(1), 1), 8, 2, members=members)
+    wanted = stepped(method(), bowls(members), 8)[0]
     assert low <= wanted <= high and high - low < Q(1, 10**50)
 
 
 def test_a_member_of_a_group_may_go_further_than_its_mean() -> None:
     """A client alone stays within a bowl that a member of a group may leave: what it is off its group is up to 2 of its signs."""
     narrow = bowls(1, Q(6, 5), Q(1, 2))
-    assert long_average_square(method(), narrow, 8, 2)
+    assert in_powers(method(), narrow, 8, 2)
     with pytest.raises(Bends):
-        long_average_square(method(), laid_out(narrow, 1), 8, 2, members=2)
+        in_powers(method(), laid_out(narrow, 1), 8, 2, members=2)
 
 
 def test_the_signs_of_two_members_are_their_mean_and_opposite_offsets() -> None:
@@ -172,8 +172,8 @@ def test_a_run_with_noise_is_stepped_through_while_its_numbers_are_short() -> No
     assert law(8, 2, copies=3) is POWERS
     problem = bowls(1)
     once = LocalSGD(eta=scalar(Q(1, 10)), tau=1)
-    low, high = long_average_square(once, problem, 64, 1)
-    assert low <= average_square(once, problem, 64)[0] <= high
+    low, high = in_powers(once, problem, 64, 1)
+    assert low <= stepped(once, problem, 64)[0] <= high
 
 
 def test_after_its_time_a_search_begins_one_more_exact_check(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -166,7 +166,7 @@ def test_an_endless_run_starts_within_its_interval_ends_included():
         problem = exact_problem(replace(WELL, parameters={**WELL.parameters, "start": start}))
         run = ExactRun(target, problem, {**point, **more}, interval)
         run.check()
-        return law_of(run).square(run)
+        return law_of(run).left_side(run)
 
     for start in (Q(-1), Q(0), Q(1)):
         assert left(start, (Q(-1), Q(1)))[1] == Q(5, 8)  # 1 and 1/4 at most

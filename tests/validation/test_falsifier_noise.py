@@ -15,10 +15,11 @@ from fedco.bounds.registry import get_theorem
 from fedco.synthetic.families.piecewise import FAMILIES
 from fedco.validation.exact.curve import Curve
 from fedco.validation.exact.infinite_clients import laid_out
-from fedco.validation.exact.long_run import long_average_square
+from fedco.validation.exact.long_run import in_powers
 from fedco.validation.exact.noise import AllPaths, Bends, Mean, Noisy
 from fedco.validation.exact.problem import Instance, exact_problem
-from fedco.validation.exact.run import CannotReplay, Walk, _mean_square, average_square, constant, scalar
+from fedco.validation.exact.run import CannotReplay, Walk, constant, scalar, stepped
+from fedco.validation.exact.statistic import Statistic
 from fedco.validation.exact.tensor import InexactError
 from fedco.validation.falsifier import falsify
 from fedco.validation.falsifier.attack import falsify_changes
@@ -27,8 +28,8 @@ from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.each_term import NECESSARY, as_table, each_term
 from fedco.validation.falsifier.formula import Formula, Panel
 from fedco.validation.falsifier.hidden import any_value
-from fedco.validation.falsifier.long_run import Counted, long_squares
-from fedco.validation.falsifier.noise import Run, expected_squares, moments, paths, signs_of
+from fedco.validation.falsifier.long_run import Counted, long_runs
+from fedco.validation.falsifier.noise import Run, measured, moments, paths, signs_of
 from fedco.validation.falsifier.rounding import confirmed, drafts
 from fedco.validation.falsifier.search_space import REJECTED, _guided
 from fedco.validation.falsifier.search_spaces import search_spaces
@@ -136,15 +137,15 @@ def test_closed_moments_are_the_mean_over_all_paths(kind: str) -> None:
     """Exact numbers and doubles, by both laws: four computations of one expectation."""
     instance, steps = INSTANCES[kind], 2
     problem, method, run = exact_problem(instance), METHODS[kind], run_in_doubles(instance, steps)
-    exact, _ = average_square(method(scalar), problem, steps, after=True)
+    exact, _ = stepped(method(scalar), problem, steps, Statistic(after=True))
     count = signs_of(run, 2)
     lanes = Walk(method(scalar), problem, problem.start, AllPaths(count, 2))
     total = Q(0)
     for _ in range(steps):
         lanes.step()
-        total += _mean_square(problem, lanes.averages)[0]
+        total += sum((problem.gradient_at(x) ** 2 for x in lanes.averages), Q(0)) / len(lanes.averages)
     assert exact == total / steps
-    silent, _ = average_square(
+    silent, _ = stepped(
         method(scalar),
         exact_problem(
             replace(
@@ -153,12 +154,12 @@ def test_closed_moments_are_the_mean_over_all_paths(kind: str) -> None:
             )
         ),
         steps,
-        after=True,
+        Statistic(after=True),
     )
     assert exact > silent
     for law in (moments(count), paths(count)):
-        squares, astray = expected_squares(run, 2, law)
-        assert squares[1:].mean() == pytest.approx(float(exact), rel=1e-10)
+        squares, astray = measured(run, 2, law)
+        assert law.expectation(squares)[1:].mean() == pytest.approx(float(exact), rel=1e-10)
         assert astray[0] == 0
 
 
@@ -178,13 +179,13 @@ def test_noise_that_reaches_over_a_kink_is_seen() -> None:
         "gradient_noise": [Q(2), Q(1)],
     }
     bent = Instance("federated", {**INSTANCES["federated"].parameters, **narrow})
-    _, astray = expected_squares(run_in_doubles(bent, 6), 2, moments(12))
+    _, astray = measured(run_in_doubles(bent, 6), 2, moments(12))
     assert astray[0] > 0
     problem = exact_problem(bent)
     with pytest.raises(CannotReplay, match="12 signs"):
-        average_square(METHODS["federated"](scalar), problem, 6, after=True)
-    exact, _ = average_square(METHODS["federated"](scalar), problem, 3, after=True)
-    squares, astray = expected_squares(run_in_doubles(bent, 3), 2, paths(6))
+        stepped(METHODS["federated"](scalar), problem, 6, Statistic(after=True))
+    exact, _ = stepped(METHODS["federated"](scalar), problem, 3, Statistic(after=True))
+    squares, astray = measured(run_in_doubles(bent, 3), 2, paths(6))
     assert squares[1:].mean() == pytest.approx(float(exact), rel=1e-12)
     assert astray[0] == 0
     curve = Curve(((Q(-1), Q(-1)), (Q(1), Q(1))))
@@ -210,11 +211,11 @@ def test_an_irrational_step_size_with_noise() -> None:
     problem = exact_problem(INSTANCES["federated"])
     low, high = Q(249, 1000), Q(251, 1000)
     method = LocalSGD(eta=scalar(constant((low, high))), tau=3)
-    below, above = average_square(method, problem, 2, after=True)
-    exact, _ = average_square(METHODS["federated"](scalar), problem, 2, after=True)
+    below, above = stepped(method, problem, 2, Statistic(after=True))
+    exact, _ = stepped(METHODS["federated"](scalar), problem, 2, Statistic(after=True))
     assert below < exact < above
     with pytest.raises(CannotReplay, match="enclosure"):
-        average_square(method, problem, 8, after=True)
+        stepped(method, problem, 8, Statistic(after=True))
 
 
 # --- changed statements -----------------------------------------------------------------------------------------------
@@ -395,11 +396,13 @@ def test_a_long_run_in_powers_is_the_run_step_by_step(kind: str, every: int, aft
     instance, period = INSTANCES[kind], 2
     problem, method, run = exact_problem(instance), METHODS[kind](scalar), run_in_doubles(instance, 8)
     for rounds in (2, 4):
-        stepped, _ = average_square(method, problem, rounds * period, every=every, after=after)
-        low, high = long_average_square(method, problem, rounds * period, period, every=every, after=after)
-        assert low <= stepped <= high and high - low < Q(1, 10**100)
-        squares, astray = long_squares(run, run, 2, Counted(period, every, after), [rounds], np.ones(run.instances))
-        assert squares[0, 0] == pytest.approx(float(stepped), rel=1e-10)
+        walked, _ = stepped(method, problem, rounds * period, Statistic(every=every, after=after))
+        low, high = in_powers(method, problem, rounds * period, period, Statistic(every=every, after=after))
+        assert low <= walked <= high and high - low < Q(1, 10**100)
+        squares, astray = long_runs(
+            run, run, 2, Counted(period, Statistic(every=every, after=after)), [rounds], np.ones(run.instances)
+        )
+        assert squares[0, 0] == pytest.approx(float(walked), rel=1e-10)
         assert astray[0] == 0
 
 
@@ -409,11 +412,11 @@ def test_a_group_of_clients_that_remember_is_its_members(kind: str) -> None:
     instance, method, run = INSTANCES[kind], METHODS[kind](scalar), run_in_doubles(INSTANCES[kind], 8)
     members = laid_out(exact_problem(instance), 1)
     for rounds in (2, 3):
-        stepped, _ = average_square(method, members, 2 * rounds)
-        low, high = long_average_square(method, members, 2 * rounds, 2, members=2)
-        assert low <= stepped <= high and high - low < Q(1, 10**100)
-        squares, astray = long_squares(run, run, 2, Counted(2, 1, False), [rounds], np.full(1, 0.5))
-        assert squares[0, 0] == pytest.approx(float(stepped), rel=1e-10) and astray[0] == 0
+        walked, _ = stepped(method, members, 2 * rounds)
+        low, high = in_powers(method, members, 2 * rounds, 2, members=2)
+        assert low <= walked <= high and high - low < Q(1, 10**100)
+        squares, astray = long_runs(run, run, 2, Counted(2, Statistic(every=1, after=False)), [rounds], np.full(1, 0.5))
+        assert squares[0, 0] == pytest.approx(float(walked), rel=1e-10) and astray[0] == 0
 
 
 def test_a_long_run_in_powers_communicates_at_the_end_of_a_round(monkeypatch) -> None:
@@ -421,17 +424,19 @@ def test_a_long_run_in_powers_communicates_at_the_end_of_a_round(monkeypatch) ->
     of_two = METHODS["local_composite"]
     monkeypatch.setitem(METHODS, "local_composite", lambda f: replace(of_two(f), p=4))
     instance, period, rounds = INSTANCES["local_composite"], 4, 3
-    stepped, _ = average_square(METHODS["local_composite"](scalar), exact_problem(instance), rounds * period)
+    walked, _ = stepped(METHODS["local_composite"](scalar), exact_problem(instance), rounds * period)
     run = run_in_doubles(instance, rounds * period)
-    squares, _ = long_squares(run, run, 2, Counted(period, 1, False), [rounds], np.ones(run.instances))
-    assert squares[0, 0] == pytest.approx(float(stepped), rel=1e-10)
+    squares, _ = long_runs(
+        run, run, 2, Counted(period, Statistic(every=1, after=False)), [rounds], np.ones(run.instances)
+    )
+    assert squares[0, 0] == pytest.approx(float(walked), rel=1e-10)
 
 
 def test_sums_over_many_rounds_are_the_limit_of_a_linear_recursion() -> None:
-    """x -> (1 - eta a) x - eta s: E F'^2 tends to a eta s^2 / (2 - eta a), here far beyond what can be stepped through."""
+    """x -> (1 - eta a) x - eta s: E F'^2 tends to a eta s^2 / (2 - eta a), here far beyond what can be walked through."""
     parameters = {"gradient_noise": [Q(1)], "knots": [[Q(-9), Q(9)]], "slopes": [[Q(-9), Q(9)]], "start": Q(0)}
     problem = exact_problem(Instance("federated", parameters))
-    low, high = long_average_square(LocalSGD(eta=scalar(Q(1, 4)), tau=1), problem, 2**40, 1)
+    low, high = in_powers(LocalSGD(eta=scalar(Q(1, 4)), tau=1), problem, 2**40, 1)
     assert float(low) == pytest.approx(float(high)) == pytest.approx(float(Q(1, 4) / (2 - Q(1, 4))))
 
 
@@ -453,16 +458,21 @@ def test_a_long_run_that_leaves_the_bowl_in_the_end_is_refused() -> None:
             family = type(linear)(tall)
             return LocalSGD(eta=0.25, tau=1), family, Start(x=family.start)
 
-        _, astray = long_squares(
-            Run(build, 1, 1), Run(unbent, 1, 1), 1, Counted(1, 1, False), [2, 2**20 + 1], np.ones(1)
+        _, astray = long_runs(
+            Run(build, 1, 1),
+            Run(unbent, 1, 1),
+            1,
+            Counted(1, Statistic(every=1, after=False)),
+            [2, 2**20 + 1],
+            np.ones(1),
         )
         assert (astray[0] > 0) == is_left
-        long_average_square(method, problem, 2, 1)
+        in_powers(method, problem, 2, 1)
         if is_left:
             with pytest.raises(Bends, match="kink"):
-                long_average_square(method, problem, 2**20, 1)
+                in_powers(method, problem, 2**20, 1)
         else:
-            assert long_average_square(method, problem, 2**20, 1)[0] > 0
+            assert in_powers(method, problem, 2**20, 1)[0] > 0
 
 
 def test_rounds_that_differ_are_not_run_in_powers() -> None:
@@ -475,8 +485,8 @@ def test_rounds_that_differ_are_not_run_in_powers() -> None:
 
     problem = exact_problem(INSTANCES["federated"])
     with pytest.raises(CannotReplay, match="does not do the same in every round"):
-        long_average_square(Decaying(eta=scalar(Q(1, 4)), tau=3), problem, 3 * 2**20, 3)
-    assert long_average_square(LocalSGD(eta=scalar(Q(1, 400)), tau=3), problem, 3 * 2**20, 3)[0] > 0
+        in_powers(Decaying(eta=scalar(Q(1, 4)), tau=3), problem, 3 * 2**20, 3)
+    assert in_powers(LocalSGD(eta=scalar(Q(1, 400)), tau=3), problem, 3 * 2**20, 3)[0] > 0
 
 
 def test_what_depends_on_one_sign_is_affine_in_it_whatever_bends() -> None:

@@ -142,7 +142,7 @@ def test_doubles_and_fractions_agree() -> None:
     points = np.random.default_rng(0).random((6, search_space.size))
     parameters, values = search_space.numbers(points)
     found = search_space.law.left(search_space, parameters, values, 6)
-    (squares,), off = found.squares, found.astray
+    (squares,), off = found.sides, found.astray
     settled = np.flatnonzero(off == 0)
     assert len(settled) >= 3
     for run in settled:

@@ -226,14 +226,14 @@ def test_a_step_is_a_part_of_its_limit_or_anything_where_there_is_none():
     target = target_of(get_theorem("baselines.local_sgd"), "printed")
     made = SearchSpace(target, Formula(target.theorem, "printed"), SPACES["federated"].silent[0], 2, 1, 16)
     points = np.random.default_rng(0).random((400, made.size))
-    parameters, values, step = made.decode(UnitCube(points))
+    parameters, values, (step,) = made.decode(UnitCube(points))
     assert ((step.fraction > 0) & (step.fraction <= 1)).all() and 150 < (step.fraction == 1).sum() < 250
     assert step.fraction.min() < 0.1 and step.without_limit.min() < 0.1 and step.without_limit.max() > 10
-    known = made.with_step({**made.constants(made.family(parameters, 400)), **values}, step)
+    known = made.with_steps({**made.constants(made.family(parameters, 400)), **values}, [step])
     np.testing.assert_allclose(known["eta"], step.fraction / known["L"], rtol=1e-8)  # eta <= 1/L
     free: Any = SimpleNamespace(determined={}, admits=lambda tried: True, complete=dict)
-    assert (replace(made, formula=free).with_step(values, step)["eta"] == step.without_limit).all()
-    assert replace(made, formula=SimpleNamespace(determined={"eta": 1})).with_step(values, step) == values  # type: ignore[arg-type]
+    assert (replace(made, formula=free).with_steps(values, [step])["eta"] == step.without_limit).all()
+    assert replace(made, formula=SimpleNamespace(determined={"eta": 1})).with_steps(values, [step]) == values  # type: ignore[arg-type]
 
 
 def test_an_endless_run_of_random_rounds_is_affine_as_far_as_the_rests_of_its_choices():
@@ -252,10 +252,10 @@ def test_an_endless_run_of_random_rounds_is_affine_as_far_as_the_rests_of_its_ch
         "alpha": 0.5 * one,
         "start": zero,
     }
-    _, values, step = made.decode(UnitCube(np.full((5, made.size), 0.65)))
-    values = made.with_step({**made.constants(made.family(parameters, 5)), **values}, step)
+    _, values, steps = made.decode(UnitCube(np.full((5, made.size), 0.65)))
+    values = made.with_steps({**made.constants(made.family(parameters, 5)), **values}, steps)
     found = made.law.left(made, parameters, {**values, "alpha": parameters["alpha"], "beta": 0.5 * one}, 5)
-    (squares,), off = found.squares, found.astray
+    (squares,), off = found.sides, found.astray
     assert (off > 0).tolist() == [True, True, False, False, False]
     assert not squares[:2].any() and squares[2] > 0 and squares[3:] == pytest.approx(squares[2])
 

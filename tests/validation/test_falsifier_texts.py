@@ -323,7 +323,7 @@ def test_an_island_says_what_is_run():
 def test_where_a_run_is_compared():
     assert search_space().ends() == [4, 8, 16] and search_space(period=1, horizon=6).ends() == [1, 2, 4, 6]
     assert search_space().steps_of(16) == 16 and search_space().stepped == 16 and search_space(POWERS).stepped == 8
-    sums = search_space().averaged(np.arange(17.0)[:, None])
+    sums = search_space().over_times(np.arange(17.0)[:, None])
     assert [float(v[0]) for v in sums[0]] == [1.5, 3.5, 7.5] and sums[1] == [4.0, 8.0, 16.0]
     assert search_space().share == 1.0 and search_space(PARTIAL, True).share == 0.5
     assert len(MOMENTS.lanes(search_space(MOMENTS))) == 1 + 2 * search_space(MOMENTS).signs
@@ -390,7 +390,7 @@ def test_numbers_of_symbols_that_an_island_sets():
     assert {q: made.whole(q) for q in ("communication_period", "clients", "iterations", "rounds", "batch_size")} == {
         "communication_period": 4, "clients": 2, "iterations": 16, "rounds": 16, "batch_size": 1,
     }  # fmt: skip
-    assert made.every == 1 and made.horizon_decides is False and made.schedules is False
+    assert made.statistic.every == 1 and made.horizon_decides is False and made.schedules is False
     assert least_counts(made.target, made.formula, 2) == {"p": 1.0, "b": 1.0, "N": 2.0}
     assert made.with_horizon({"eta": 1.0}, FOREVER)["T"] == FOREVER
     crowd = replace(
@@ -468,7 +468,7 @@ def test_an_endless_run_of_random_rounds_is_one_that_contracts():
     rate = (1 - (ends[1] - ends[0])[0] / 1e-3) / values["beta"]
     for share, contracts in ((0.5, True), (1.5, False)):
         found = made.law.left(made, parameters, {**values, "beta": share / rate}, 24)
-        assert (found.astray == 0).any() == contracts and (contracts or not found.squares[0].any())
+        assert (found.astray == 0).any() == contracts and (contracts or not found.sides[0].any())
 
 
 def test_the_effort_of_an_island_counts_its_lanes_and_its_rounds():

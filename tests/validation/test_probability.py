@@ -126,9 +126,14 @@ def test_a_run_is_judged_by_its_own_number():
         assert verdict.bound == 0.25 and "how often it fails" in verdict.claim
 
 
-def test_the_search_says_that_it_enumerates_expectations_only():
-    found = falsify(SGD, seconds=1)
-    assert found.outcome == "NOT_APPLICABLE" and "exact check evaluates" in " ".join(found.why)
+def test_the_search_asks_how_often_a_run_exceeds_the_bound():
+    """What holds in expectation is exceeded with a probability above delta, and the true bound is not."""
+    assert falsify(SGD, seconds=1).outcome == "SURVIVED"
+    statement = SGD.statement("printed")
+    delta = SGD.notation[SGD.metric.failure].symbol
+    terms = tuple(replace(term, expr=term.expr * delta / 4) for term in statement.terms)
+    found = falsify(with_statement(SGD, replace(statement, terms=terms)), seconds=5)
+    assert found.refuted and found.ratio > 1
 
 
 # --- Markov's inequality -----------------------------------------------------------------------------------------------
@@ -139,7 +144,7 @@ def test_a_proof_of_the_mean_is_one_of_a_probability_by_the_factor_delta():
     verdict = check(found, SGD, "printed")
     assert verdict.accepted and "Markov's inequality" in verdict.rests_on["metric"]
     assert instances_of(found, SGD).hold
-    delta = SGD.notation["delta"].symbol
+    delta = SGD.notation[SGD.metric.failure].symbol
     of_the_mean = changed(delta)  # the terms of the bound of the expectation
     assert not check(found, of_the_mean, "printed").accepted
     assert not check(found, changed(sp.Rational(99, 100)), "printed").accepted
@@ -151,7 +156,7 @@ def test_a_sharper_statement_fails_on_an_instance():
 
 
 def test_of_expectations_the_same_derivation_proves_delta_times_the_terms_and_no_less():
-    delta = SGD.notation["delta"].symbol
+    delta = SGD.notation[SGD.metric.failure].symbol
     theorem = changed(delta, failure="")
     found = derivation(theorem)
     assert check(found, theorem, "printed").accepted

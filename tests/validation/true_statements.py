@@ -19,12 +19,13 @@ import fedco
 from fedco.algorithms.declared import declared
 from fedco.bounds.language.change import Change, with_statement
 from fedco.bounds.language.definition import define, keys_of
-from fedco.bounds.language.metrics import METRICS
+from fedco.bounds.language.metrics import MEAN, METRICS
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Term, Theorem
 from fedco.bounds.proof.derivations import derived_ids
 from fedco.bounds.registry import get_theorem
 from fedco.validation.falsifier.attack import Falsified, falsify
+from fedco.validation.falsifier.bundle import definition_of
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.runs.registry import recipes
 
@@ -112,7 +113,9 @@ def rewritten(theorem: Theorem) -> Iterator[Made]:
 
         method = {k: spelled(v) if isinstance(v, str) and k != "name" else v for k, v in keys["method"].items()}
         symbols = {table[name]: meaning for name, meaning in keys["symbols"].items()}
-        yield Made(f"{theorem.id} {how}", put(spelled, symbols=symbols, method=method), "printed")
+        probability = {part: spelled(text) for part, text in keys.get("probability", {}).items()}
+        more = {"probability": probability} if probability else {}
+        yield Made(f"{theorem.id} {how}", put(spelled, symbols=symbols, method=method, **more), "printed")
     weaker = {**keys["terms"], "more": _symbol(keys, "objective_gap") or f"{_symbol(keys, 'initial_distance')}**2"}
     other_units = define(**{**keys, "terms": weaker, "units": ["step_size"]})
     yield Made(f"{theorem.id} where a unit is set to 1", other_units, "printed")
@@ -121,7 +124,8 @@ def rewritten(theorem: Theorem) -> Iterator[Made]:
         by_rounds = put(replaced(length, f"({period}*{length})"), symbols={**keys["symbols"], length: "rounds"})
         yield Made(f"{theorem.id} in rounds", by_rounds, "printed")
     asked = " ".join(text for part in ("derived", "conditions", "schedule") for text in keys[part].values())
-    if length and keys["average"] == "before" and not theorem.multiples and not re.search(rf"\b{length}\b", asked):
+    is_mean = theorem.metric.over == MEAN and keys["average"] == "before"
+    if length and is_mean and not theorem.multiples and not re.search(rf"\b{length}\b", asked):
         longer = replaced(length, f"({length} + 1)")
         later = {name: f"({length} + 1)/{length}*({longer(text)})" for name, text in keys["terms"].items()}
         over_later = define(**{**keys, "terms": later, "average": "after"})
@@ -162,7 +166,16 @@ def all_made() -> list[Made]:
             rows.append(list(variants(theorem, theorem.default)))
         if theorem.method is not None or theorem.id in METHODS:
             rows.append(list(rewritten(theorem)))
-    return [made for turn in itertools.zip_longest(*rows) for made in turn if made is not None]
+    return [made for turn in itertools.zip_longest(*rows) for made in turn if made is not None and _is_written(made)]
+
+
+def _is_written(made: Made) -> bool:
+    """Whether it can be kept in a bundle: what cannot is not searched."""
+    try:
+        definition_of(target_of(made.theorem, made.label))
+    except InputError:
+        return False
+    return True
 
 
 def searched(made: Made, seconds: float, clock: Callable[[], float] | None = None, seed: int = 0) -> Falsified:

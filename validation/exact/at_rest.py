@@ -11,15 +11,16 @@ from ...algorithms import Method
 from .interval import Ends
 from .noise import AllPaths
 from .problem import ExactProblem
-from .run import MOST_SIGNS, CannotReplay, Walk, require_equal_rounds
+from .run import MOST_SIGNS, SQUARES, CannotReplay, Walk, require_equal_rounds
+from .statistic import Statistic
 from .tensor import ExactTensor
 
 _LATER = (1, 2, 5)
 """Rounds that are compared: a method that does something else from round to round is not run this way."""
 
 
-def square_at_rest(method: Method, problem: ExactProblem, period: int) -> Ends:
-    """|F'|^2 at the start, where every path of a run of whole rounds stays.
+def at_rest(method: Method, problem: ExactProblem, period: int, statistic: Statistic = SQUARES) -> Ends:
+    """A statistic at the start, where every path of a run of whole rounds stays.
 
     Raises:
         CannotReplay: a path leaves the start, a round has too many paths, or the method has a schedule in t.
@@ -29,8 +30,7 @@ def square_at_rest(method: Method, problem: ExactProblem, period: int) -> Ends:
     for later in _LATER:
         if _first(_round(method, problem, period, later * period, first)) != _first(first):
             raise CannotReplay("a round changes what the method keeps")
-    square = problem.gradient_at(problem.start) ** 2
-    return square, square
+    return statistic.measure.at(problem, problem.start)
 
 
 def _round(method: Method, problem: ExactProblem, period: int, t: int = 0, state: Any = None) -> Any:

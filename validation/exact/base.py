@@ -70,12 +70,13 @@ class ExactProblem(ABC):
 
     kind: ClassVar[str]
     NAMES: ClassVar[frozenset[str]]
+    ABSENT: ClassVar[frozenset[str]] = frozenset()
+    """Parameters that may be left out: numbers that are 0 then."""
 
     def __init__(self, instance: Instance) -> None:
-        if set(instance.parameters) != self.NAMES:
-            raise ValueError(
-                f"{self.kind}: wanted the parameters {sorted(self.NAMES)}, got {sorted(instance.parameters)}"
-            )
+        given = set(instance.parameters)
+        if given - self.NAMES or self.NAMES - given - self.ABSENT:
+            raise ValueError(f"{self.kind}: wanted the parameters {sorted(self.NAMES)}, got {sorted(given)}")
         self.parameters, self.settings = instance.parameters, instance.settings
         self.noises = {name: _noises(name, instance.parameters.get(name, ())) for name in _NOISES}
         self.clients, self.dim, self.inner_dim = len(self._per_client()), 1, 1
@@ -102,6 +103,30 @@ class ExactProblem(ABC):
     @abstractmethod
     def steepest(self) -> Fraction:
         """At least |F'| everywhere."""
+
+    @property
+    def minimiser(self) -> Fraction:
+        """Where the objective is least.
+
+        Raises:
+            ValueError: it is not known, or there is none.
+        """
+        raise ValueError(f"{self.kind}: no minimiser is known")
+
+    @property
+    def is_convex(self) -> bool:
+        """Whether the objective is known to be convex."""
+        return False
+
+    @property
+    def rate_at_minimiser(self) -> Fraction:
+        """The derivative of F' there, to its right where it is a kink.
+
+        Raises:
+            ValueError: it is not known, or there is none.
+            Bends: F is flat there.
+        """
+        raise ValueError(f"{self.kind}: no minimiser is known")
 
     @property
     def least_gap(self) -> Fraction:

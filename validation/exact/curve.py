@@ -9,17 +9,19 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 
 Q = Fraction
+_CONSTANT = Q(0)
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Linear through the knots (position, value), constant outside.
+    """Linear through the knots (position, value), and outside with the rate `beyond`.
 
     Raises:
         ValueError: no knots, or positions that do not increase.
     """
 
     knots: tuple[tuple[Fraction, Fraction], ...]
+    beyond: Fraction = _CONSTANT
 
     def __post_init__(self) -> None:
         if not self.knots or any(a >= b for (a, _), (b, _) in pairwise(self.knots)):
@@ -46,13 +48,13 @@ class Curve:
     @cached_property
     def _rates(self) -> tuple[Fraction, ...]:
         """The rate to the right of each knot."""
-        return (*((v - u) / (b - a) for (a, u), (b, v) in pairwise(self.knots)), Q(0))
+        return (*((v - u) / (b - a) for (a, u), (b, v) in pairwise(self.knots)), self.beyond)
 
     def _piece(self, t: Fraction) -> tuple[int, Fraction, Fraction, Fraction]:
         """(index of the knot to the left, its position, value there, rate to its right); index 0 left of all knots."""
         passed = bisect_right(self.positions, t)
         index = max(0, passed - 1)
-        return index, *self.knots[index], self._rates[index] if passed else Q(0)
+        return index, *self.knots[index], self._rates[index] if passed else self.beyond
 
     def __call__(self, t: Fraction) -> Fraction:
         _, position, value, rate = self._piece(t)
@@ -72,16 +74,30 @@ class Curve:
         return self._second_areas[index] + self._areas[index] * step + value * step**2 / 2 + rate * step**3 / 6
 
     def bound(self) -> Fraction:
-        """sup of the absolute value."""
+        """sup of the absolute value.
+
+        Raises:
+            ValueError: it has none.
+        """
+        if self.beyond:
+            raise ValueError("a gradient without a bound")
         return max(abs(value) for _, value in self.knots)
 
     def lipschitz(self) -> Fraction:
         """The Lipschitz constant."""
-        return max((abs((v - u) / (b - a)) for (a, u), (b, v) in pairwise(self.knots)), default=Q(0))
+        return max(map(abs, self._rates))
+
+    def flattest(self) -> Fraction:
+        """The least rate."""
+        return min(self._rates)
 
     def zeros(self) -> list[Fraction]:
-        """Where it changes sign between two knots."""
-        return [a - u * (b - a) / (v - u) for (a, u), (b, v) in pairwise(self.knots) if u * v < 0]
+        """Where it changes sign, but for the knots."""
+        (first, low), (last, high) = self.knots[0], self.knots[-1]
+        outside = [
+            t - v / self.beyond for t, v, side in ((first, low, 1), (last, high, -1)) if v * side * self.beyond > 0
+        ]
+        return [a - u * (b - a) / (v - u) for (a, u), (b, v) in pairwise(self.knots) if u * v < 0] + outside
 
     def range(self, low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
         """Its least and largest value on an interval."""
@@ -95,7 +111,7 @@ class Curve:
         met += [self._piece(position)[3] for position in self.positions if low <= position <= high]
         met += [self._piece((a + b) / 2)[3] for a, b in pairwise(self.positions) if a < high and b > low]
         if low <= self.positions[0] or high >= self.positions[-1]:
-            met.append(Q(0))
+            met.append(self.beyond)
         return min(met), max(met)
 
     def rates_inside(self, low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
@@ -108,7 +124,8 @@ class Curve:
 def mean(curves: list[Curve]) -> Curve:
     """The mean of several curves, with the knots of all."""
     positions = sorted({position for curve in curves for position in curve.positions})
-    return Curve(tuple((t, sum((curve(t) for curve in curves), Q(0)) / len(curves)) for t in positions))
+    beyond = sum((curve.beyond for curve in curves), Q(0)) / len(curves)
+    return Curve(tuple((t, sum((curve(t) for curve in curves), Q(0)) / len(curves)) for t in positions), beyond)
 
 
 def composed(curve: Curve, slope: Fraction, offset: Fraction) -> Curve:
@@ -116,7 +133,21 @@ def composed(curve: Curve, slope: Fraction, offset: Fraction) -> Curve:
     if slope == 0:
         return Curve(((Q(0), Q(0)),))
     moved = [((position - offset) / slope, slope * value) for position, value in curve.knots]
-    return Curve(tuple(sorted(moved)))
+    return Curve(tuple(sorted(moved)), slope**2 * curve.beyond)
+
+
+def minimiser(derivative: Curve) -> Fraction:
+    """The first point at which the function with this derivative is least.
+
+    Raises:
+        ValueError: the function is unbounded below.
+    """
+    if derivative.beyond < 0 or (
+        derivative.beyond == 0 and (derivative.knots[0][1] > 0 or derivative.knots[-1][1] < 0)
+    ):
+        raise ValueError("the objective is unbounded below")
+    stationary = [*derivative.positions, *derivative.zeros()]
+    return min(stationary, key=lambda point: (derivative.integral(point), point))
 
 
 def infimum_gap(derivative: Curve, start: Fraction) -> Fraction:
@@ -125,7 +156,23 @@ def infimum_gap(derivative: Curve, start: Fraction) -> Fraction:
     Raises:
         ValueError: the function is unbounded below.
     """
-    if derivative.knots[0][1] > 0 or derivative.knots[-1][1] < 0:
-        raise ValueError("the objective is unbounded below")
-    stationary = [*derivative.positions, *derivative.zeros()]
-    return derivative.integral(start) - min(derivative.integral(point) for point in stationary)
+    return derivative.integral(start) - derivative.integral(minimiser(derivative))
+
+
+def polyak_lojasiewicz(derivative: Curve) -> Fraction:
+    """The largest c with F'(x)^2 >= 2 c (F(x) - inf F) everywhere, F being the function with this derivative; 0 where there is none.
+
+    On a piece F'^2 / (F - inf F) is monotone, so that it is least at a knot, far away, or beside a minimiser, where it goes to
+    twice the rate.
+
+    Raises:
+        ValueError: the function is unbounded below.
+    """
+    least = derivative.integral(minimiser(derivative))
+    points = sorted({*derivative.positions, *derivative.zeros()})
+    above = {point: derivative.integral(point) - least for point in points}
+    found = [derivative(point) ** 2 / (2 * gap) for point, gap in above.items() if gap]
+    beside = [
+        (derivative(b) - derivative(a)) / (b - a) for a, b in pairwise(points) if (above[a] == 0) != (above[b] == 0)
+    ]
+    return max(Q(0), min([derivative.beyond, *found, *beside]))

@@ -17,7 +17,8 @@ from .every_path import EveryPath
 from .interval import Ends, Interval
 from .noise import AllPaths
 from .problem import ExactProblem, Instance, exact_problem
-from .run import CannotReplay, Walk, _short, _square, keeps_models_only, require_equal_rounds
+from .run import SQUARES, CannotReplay, Walk, _short, keeps_models_only, require_equal_rounds
+from .statistic import Statistic
 from .tensor import ExactTensor
 
 Q = Fraction
@@ -113,13 +114,15 @@ class InfiniteClients:
             low, high = (middle, high) if self.end(middle) > middle else (low, middle)
         return low
 
-    def square(self, interval: Ends, clients: int, rounds: int, every: int) -> Ends:
-        """An enclosure of the mean of E|F'(xbar_t)|^2 over t = 0, every, ... of so many rounds of so many clients.
+    def average(self, interval: Ends, clients: int, rounds: int, statistic: Statistic = SQUARES) -> Ends:
+        """An enclosure of a mean of squared gradients over so many rounds of so many clients.
 
         Raises:
             CannotReplay: a round does not keep the interval, or there are too few clients to say so.
         """
         low, high = interval
+        if statistic != Statistic(every=statistic.every):
+            raise CannotReplay("of very many clients only the mean of squared gradients is evaluated")
         margin = self._margin(low, high)
         if margin <= 0:
             raise CannotReplay("a round leaves the interval")
@@ -128,15 +131,14 @@ class InfiniteClients:
         missed = rounds * (self.period + 1) * _tail(clients, margin, width)
         if missed >= 1:
             raise CannotReplay("too few clients: their average is not known well enough")
-        least, most, counted = Q(0), Q(0), range(0, self.period, every)
-        for t in counted:
+        rows = []
+        for t in (t for t in range(self.period) if statistic.counts(t, self.period)):
             ends = _all_values(steps[t])
             a, b = (sum((pair[i] for pair in ends), Q(0)) / len(ends) for i in (0, 1))
             near = Interval.variable(a - margin, b + margin)
-            lower, upper = _square(self.problem.gradient_at(near))
-            least, most = least + lower, most + upper
-        count = len(counted)
-        return (1 - missed) * least / count, most / count + missed * self.problem.steepest**2
+            rows.append([statistic.measure.at(self.problem, near)])
+        least, most = statistic.of_run(rows)
+        return (1 - missed) * least, most + missed * self.problem.steepest**2
 
 
 def bits_of(method: Method, problem: ExactProblem, period: int) -> int:

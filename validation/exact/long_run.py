@@ -15,10 +15,12 @@ from typing import Any
 
 from ...algorithms import Method
 from ...bounds.evaluation.enclosure import ends
+from ...bounds.language.metrics import MINIMUM
 from .interval import Ends
 from .noise import AffineSigns, GroupSigns, Noisy, expectation
 from .problem import ExactProblem
-from .run import CannotReplay, Walk, require_equal_rounds
+from .run import SQUARES, CannotReplay, Walk, require_equal_rounds
+from .statistic import Statistic
 from .tensor import ExactTensor
 
 Q = Fraction
@@ -30,17 +32,16 @@ _LATER = (1, 2, 5)
 _MOST_ROUNDS = 2**60
 
 
-def long_average_square(
+def in_powers(
     method: Method,
     problem: ExactProblem,
     steps: int,
     period: int,
+    statistic: Statistic = SQUARES,
     *,
-    every: int = 1,
-    after: bool = False,
     members: int = 1,
 ) -> Ends:
-    """An enclosure of the mean of E|F'(xbar_t)|^2 over t = 0, every, ... < steps, or over t = every, ..., steps.
+    """An enclosure of a statistic of a run of whole rounds, a mean or the last one.
 
     Args:
         members: of each group of equal clients; where it is not 1, the problem has two clients of each group beside each other.
@@ -52,25 +53,32 @@ def long_average_square(
         InexactError: the method calls what has no exact counterpart.
     """
     rounds = steps // period - 1
-    if steps % period or period % every or not 1 <= rounds <= _MOST_ROUNDS:
+    if steps % period or period % statistic.every or not 1 <= rounds <= _MOST_ROUNDS:
         raise CannotReplay(f"{steps} steps: wanted whole rounds of {period}, at least two")
+    if statistic.over == MINIMUM or statistic.failure is not None:
+        raise CannotReplay("in powers of a round only a mean of expectations is evaluated, or the last one")
     require_equal_rounds(method)
-    times = [t for t in range(period + 1) if t % every == 0 and (t > 0 if after else t < period)]
+    times = [t for t in range(period + 1) if statistic.counts(t, period)]
     share = Q(1) if members == 1 else GroupSigns.mean_share(members)
     run = Walk(method, problem, problem.start, _draws(problem, members))
-    gradients = _round(run, period, times)
-    _check_groups(gradients, members)
-    first = sum((g.centre**2 + share * (expectation(g * g) - g.centre**2) for g in gradients), Q(0))
-    state = run.state
-    rounds_of = partial(_affine, method, problem, state, period=period, times=times, members=members)
+    roots = _round(run, period, times, statistic)
+    _check_groups(roots, members)
+    first = sum((g.centre**2 + share * (expectation(g * g) - g.centre**2) for g in roots), Q(0))
+    state, scale = run.state, statistic.measure.scale(problem)
+    rounds_of = partial(
+        _affine, method, problem, state, period=period, times=times, statistic=statistic, members=members
+    )
     moved = _moved(rounds_of, state, period)
     made = [rounds_of(moved, period * later) for later in _LATER]
     if any(other != made[0] for other in made[1:]):
         raise CannotReplay(f"{method.name} does not do the same in every round")
-    total, reach = _powers(made[0], [_noise_of(entry) for entry in _flat(state)], rounds, share)
+    spread = [_noise_of(entry) for entry in _flat(state)]
+    total, reach = _powers(made[0], spread, rounds, share, only_last=statistic.is_last)
     rounds_of(reach, period)  # Bends if a state within reach meets a kink
+    if statistic.is_last:
+        return scale * total[0], scale * total[1]
     count = (rounds + 1) * len(times)
-    return (first + total[0]) / count, (first + total[1]) / count
+    return scale * (first + total[0]) / count, scale * (first + total[1]) / count
 
 
 def _draws(problem: ExactProblem, members: int) -> AffineSigns | GroupSigns:
@@ -91,7 +99,7 @@ def _check_groups(gradients: Sequence[Noisy], members: int) -> None:
 
 @dataclass(frozen=True)
 class _Affine:
-    """A round: state -> step state + shift + noise signs, gradients = seen state + level + seen_noise signs."""
+    """A round: state -> step state + shift + noise signs, roots of what counts = seen state + level + seen_noise signs."""
 
     step: list[list[Fraction]]
     shift: list[Fraction]
@@ -101,12 +109,12 @@ class _Affine:
     seen_noise: list[list[Fraction]]
 
 
-def _round(run: Walk, period: int, times: Sequence[int]) -> list[Noisy]:
-    """One round on; the gradients at the averaged model that count."""
+def _round(run: Walk, period: int, times: Sequence[int], statistic: Statistic) -> list[Noisy]:
+    """One round on; the roots of what counts, at the averaged model."""
     found = []
     for t in range(period + 1):
         if t in times:
-            found.append(_noisy(run.problem.gradient_at(run.average)))
+            found.append(_noisy(statistic.measure.root(run.problem, run.average)))
         if t < period:
             run.step()
     return found
@@ -148,6 +156,7 @@ def _affine(
     first: int,
     period: int,
     times: Sequence[int],
+    statistic: Statistic,
     members: int,
 ) -> _Affine:
     """What the round from time `first` does to states that are at most `reach` from the given one, its noise left out.
@@ -159,7 +168,7 @@ def _affine(
     moved = [Noisy.around(c, r, -1 - j) for j, (c, r) in enumerate(zip(centres, reach, strict=True))]
     run = Walk(method, problem, problem.start, _draws(problem, members))
     run.state, run.t, run.draws = _with(state, moved), first, _draws(problem, members)
-    seen = _round(run, period, times)
+    seen = _round(run, period, times, statistic)
     _check_groups(seen, members)
     later, count = _flat(run.state), run.draws.columns.count
 
@@ -193,9 +202,9 @@ def _moved(rounds_of: Callable[..., _Affine], state: Any, period: int) -> list[F
 
 
 def _powers(
-    affine: _Affine, spread: Sequence[dict[int, Fraction]], rounds: int, share: Fraction
+    affine: _Affine, spread: Sequence[dict[int, Fraction]], rounds: int, share: Fraction, *, only_last: bool
 ) -> tuple[Ends, list[Fraction]]:
-    """The summed squares over so many rounds, and how far each part of the state can be from where it begins.
+    """The summed squares over so many rounds, or those of the last one, and how far each part of the state can be from where it begins.
 
     `share` is the variance of what stands for a sign.
     """
@@ -215,19 +224,21 @@ def _powers(
         weight, later = arb_mat(size + 1, size + 1), arb_mat(size + 1, size + 1)
         power = arb_mat(size + 1, size + 1, [int(i == j) for i in range(size + 1) for j in range(size + 1)])
         done = 0
-        for bit in bin(rounds)[2:]:  # n -> 2 n, and one more where the bit is set
+        for bit in bin(rounds - only_last)[2:]:  # n -> 2 n, and one more where the bit is set
             back = power.transpose()
             later, weight = later + weight * arb(done) + back * later * power, weight + back * weight * power
             power, done = power * power, 2 * done
             if bit == "1":
                 later, weight = later + weight, weight + power.transpose() * base * power
                 power, done = step * power, done + 1
+        if only_last:
+            weight, later = power.transpose() * base * power, weight
         each = sum((number**2 for row in affine.seen_noise for number in row), Q(0))
         random = _trace(begin.transpose() * weight * begin) + _trace(noise.transpose() * later * noise)
         total = weight[size, size] + random * arb(fmpq(share.numerator, share.denominator))
         low, high = ends(total).pair
-        each *= share
-        return (low + rounds * each, high + rounds * each), _reach(affine, alone, rounds)
+        each *= share * (1 if only_last else rounds)
+        return (low + each, high + each), _reach(affine, alone, rounds)
     finally:
         ctx.prec = before
 

@@ -7,8 +7,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
+from ...synthetic.families.piecewise import FederatedFamily
 from .base import ExactProblem, Instance, Signs, at, curves, integral_at, per_client, per_lane, root_above
-from .curve import Curve, infimum_gap, mean
+from .curve import Curve, infimum_gap, mean, minimiser, polyak_lojasiewicz
+from .interval import Bends
 from .noise import Noisy
 from .tensor import ExactTensor, raw
 
@@ -16,10 +18,11 @@ Q = Fraction
 
 
 class ExactFederated(ExactProblem):
-    """F(x) = (1/N) sum_i F_i(x) with piecewise linear F_i'."""
+    """F(x) = (1/N) sum_i F_i(x), F_i'(x) = p_i(x) + curvature x with piecewise linear p_i."""
 
-    kind: ClassVar[str] = "federated"
-    NAMES: ClassVar[frozenset[str]] = frozenset(("gradient_noise", "knots", "slopes", "start"))
+    kind: ClassVar[str] = FederatedFamily.kind
+    NAMES: ClassVar[frozenset[str]] = frozenset(FederatedFamily.SHAPES)
+    ABSENT: ClassVar[frozenset[str]] = FederatedFamily.ABSENT
 
     def _per_client(self) -> list[Any]:
         listed: list[Any] = self.parameters["gradient_noise"]
@@ -28,12 +31,31 @@ class ExactFederated(ExactProblem):
     @cached_property
     def client_slopes(self) -> list[Curve]:
         """F_i'."""
-        return curves(self.parameters["knots"], self.parameters["slopes"])
+        rate = self.parameters.get("curvature", Q(0))
+        return [
+            Curve(tuple((t, v + rate * t) for t, v in p.knots), rate)
+            for p in curves(self.parameters["knots"], self.parameters["slopes"])
+        ]
 
     @cached_property
     def derivative(self) -> Curve:
         """F'."""
         return mean(self.client_slopes)
+
+    @cached_property
+    def minimiser(self) -> Fraction:
+        return minimiser(self.derivative)
+
+    @property
+    def is_convex(self) -> bool:
+        return self.derivative.flattest() >= 0
+
+    @property
+    def rate_at_minimiser(self) -> Fraction:
+        rate, _ = self.derivative.rates(self.minimiser, self.minimiser)
+        if not rate:
+            raise Bends("the objective is flat at its minimiser")
+        return rate
 
     @property
     def steepest(self) -> Fraction:
@@ -55,10 +77,8 @@ class ExactFederated(ExactProblem):
             for t in self.derivative.positions
         )
         noise = self.noise_sizes("gradient_noise")
-        bounds = [curve.bound() for curve in self.client_slopes]
         return {
-            "local_gradient_bound": max(curve.bound() for curve in self.client_slopes),
-            "local_sample_gradient_bound": max(a + b for a, b in zip(bounds, noise, strict=True)),
+            **({} if self.derivative.beyond else self._bounds(noise)),
             "local_smoothness": max(curve.lipschitz() for curve in self.client_slopes),
             "local_sample_smoothness": max(curve.lipschitz() for curve in self.client_slopes),
             "local_gradient_noise": max(noise),
@@ -66,6 +86,17 @@ class ExactFederated(ExactProblem):
             "local_gradient_heterogeneity": root_above(spread),
             "objective_smoothness": self.derivative.lipschitz(),
             "objective_gap": infimum_gap(self.derivative, self.start),
+            "strong_convexity": max(Q(0), self.derivative.flattest()),
+            "polyak_lojasiewicz": polyak_lojasiewicz(self.derivative),
+            "initial_distance": abs(self.start - self.minimiser),
+        }
+
+    def _bounds(self, noise: list[Fraction]) -> dict[str, Fraction]:
+        """Those of the gradients, which have none where the objective has a curvature."""
+        bounds = [curve.bound() for curve in self.client_slopes]
+        return {
+            "local_gradient_bound": max(bounds),
+            "local_sample_gradient_bound": max(a + b for a, b in zip(bounds, noise, strict=True)),
         }
 
 

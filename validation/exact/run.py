@@ -12,8 +12,9 @@ from torch import Tensor
 from ...algorithms import Method
 from ...algorithms.engine.method import Start
 from .interval import Ends, Interval
-from .noise import AffineSigns, AllPaths, Bends, Noisy, expectation
+from .noise import AffineSigns, AllPaths, Bends
 from .problem import ExactProblem
+from .statistic import Statistic
 from .tensor import ExactTensor
 
 Q = Fraction
@@ -92,31 +93,29 @@ def constant(ends: Ends) -> Any:
     return low if low == high else Interval((low, high), (Q(0), Q(0)), (low, high), Q(0))
 
 
-def _square(number: Any) -> Ends:
-    if isinstance(number, Noisy):
-        return expectation(number * number), expectation(number * number)
-    return number.squared() if isinstance(number, Interval) else (number**2, number**2)
+def expected(problem: ExactProblem, take: Callable[[Any], T], *, by_path: bool = False) -> T:
+    """What `take(draws)` gives for a run: with signs in closed form, else over all paths of a short run.
 
-
-def expected(problem: ExactProblem, steps: int, take: Callable[[Any], T]) -> T:
-    """What `take(draws)` gives for a run of so many steps: with signs in closed form, else over all paths of a short run.
+    Args:
+        by_path: over all paths anyway: what is taken is no expectation.
 
     Raises:
         CannotReplay: the noise bends the run, and there are too many paths.
     """
     if not problem.is_noisy:
         return take(NoNoise(problem.clients))
-    affine = AffineSigns(problem.clients)
     try:
-        return take(affine)
+        if by_path:
+            raise Bends("the law of a run is wanted")
+        return take(AffineSigns(problem.clients))
     except Bends as error:
-        count = _signs_of(problem, steps, take)
+        count = _signs_of(problem, take)
         if count > MOST_SIGNS:
             raise CannotReplay(f"{error}, and {count} signs have too many paths") from error
         return take(AllPaths(count, problem.clients))
 
 
-def _signs_of(problem: ExactProblem, steps: int, take: Callable[[Any], T]) -> int:
+def _signs_of(problem: ExactProblem, take: Callable[[Any], T]) -> int:
     """How many signs a run asks for."""
     counting = AllPaths(0, problem.clients)
     counting.is_counting = True
@@ -124,8 +123,12 @@ def _signs_of(problem: ExactProblem, steps: int, take: Callable[[Any], T]) -> in
     return counting.columns.count
 
 
-def average_square(method: Method, problem: ExactProblem, steps: int, *, every: int = 1, after: bool = False) -> Ends:
-    """An enclosure of the mean of |F'(xbar_t)|^2 over t = 0, every, ... < steps, or over t = every, ..., steps.
+SQUARES = Statistic()
+"""The mean of |F'(xbar_t)|^2 over t < steps."""
+
+
+def stepped(method: Method, problem: ExactProblem, steps: int, statistic: Statistic = SQUARES) -> Ends:
+    """An enclosure of a statistic of a run that is stepped through.
 
     Raises:
         CannotReplay: too many steps.
@@ -138,23 +141,15 @@ def average_square(method: Method, problem: ExactProblem, steps: int, *, every: 
         start = Interval((start, start), (Q(0), Q(0)), (start, start), Q(0))
 
     def take(draws: Any) -> Ends:
-        run = Walk(method, problem, start, draws)
-        low, high, count = Q(0), Q(0), 0
+        run, rows = Walk(method, problem, start, draws), []
         for t in range(steps + 1):
-            is_counted = t % every == 0 and (t > 0 if after else t < steps)
-            if is_counted:
-                a, b = _mean_square(problem, run.averages)
-                low, high, count = low + a, high + b, count + 1
+            if statistic.counts(t, steps):
+                rows.append([statistic.measure.at(problem, x) for x in run.averages])
             if t < steps:
                 run.step()
-        return low / count, high / count
+        return statistic.of_run(rows)
 
-    return expected(problem, steps, take)
-
-
-def _mean_square(problem: ExactProblem, points: list[Any]) -> Ends:
-    squares = [_square(problem.gradient_at(x)) for x in points]
-    return sum((a for a, _ in squares), Q(0)) / len(squares), sum((b for _, b in squares), Q(0)) / len(squares)
+    return expected(problem, take, by_path=statistic.failure is not None)
 
 
 def keeps_models_only(state: Any) -> bool:
@@ -173,19 +168,19 @@ def require_equal_rounds(method: Method) -> None:
 
 
 def _round(method: Method, problem: ExactProblem, start: Any, period: int) -> tuple[Any, list[Any]]:
-    """Where a round from `start` ends, and the averaged models at its steps."""
+    """Where a round from `start` ends, and the averaged models at t = 0, ..., period."""
     require_equal_rounds(method)
     run = Walk(method, problem, start)
     if not keeps_models_only(run.state):
         raise CannotReplay(f"{method.name} keeps more than models: a round is no map of the start alone")
-    path = []
+    path = [run.average]
     for _ in range(period):
-        path.append(run.average)
         run.step()
+        path.append(run.average)
     first, *others = run.state.x.numbers[0, :, 0]
     if not all(model is first or (model == first and not isinstance(model, Interval)) for model in others):
         raise CannotReplay(f"{method.name} does not average the models at the end of a round")
-    return run.average, path
+    return path[-1], path
 
 
 def invariant_interval(method: Method, problem: ExactProblem, period: int) -> Ends:
@@ -248,8 +243,8 @@ def _fixed_point(method: Method, problem: ExactProblem, period: int) -> Fraction
         return None
 
 
-def endless_square(method: Method, problem: ExactProblem, period: int, interval: Ends, *, every: int = 1) -> Ends:
-    """An enclosure of the mean of |F'(xbar_t)|^2 over any number of whole rounds that start in an invariant interval.
+def endless(method: Method, problem: ExactProblem, period: int, interval: Ends, statistic: Statistic = SQUARES) -> Ends:
+    """An enclosure of a statistic of any number of whole rounds that start in an invariant interval.
 
     Raises:
         CannotReplay: a round does not map the interval into itself.
@@ -260,8 +255,9 @@ def endless_square(method: Method, problem: ExactProblem, period: int, interval:
     ends = end.values if isinstance(end, Interval) else (end, end)
     if not (low <= ends[0] and ends[1] <= high):
         raise CannotReplay("a round leaves the interval")
-    squares = [_square(problem.gradient_at(x)) for x in path[::every]]
-    return sum((a for a, _ in squares), Q(0)) / len(squares), sum((b for _, b in squares), Q(0)) / len(squares)
+    return statistic.of_run(
+        [[statistic.measure.at(problem, x)] for t, x in enumerate(path) if statistic.counts(t, period)]
+    )
 
 
 def whole_numbers(values: Mapping[str, Any]) -> dict[str, int]:

@@ -34,8 +34,8 @@ from .formula import Formula
 from .instance_space import UncertifiedError
 from .noise import OtherDrawsError
 from .search import Claim, Found, Progress, search, search_together
+from .search_spaces import spaces_of
 from .shrink import shrunk
-from .spaces import SPACES
 
 _MOST_SEARCHES = 10_000
 """On a scheduler, whose workers nobody has counted; each search is a call that is sent to it."""
@@ -180,10 +180,9 @@ def falsify(
     try:
         target = target_of(declared, statement, change, assume, where)
         definition_of(target)  # what could not be kept is not searched
+        spaces_of(target)
     except InputError as error:
         return Falsified(declared.id, statement, "NOT_APPLICABLE", 0.0, (str(error),))
-    if target.kind not in SPACES:
-        return Falsified(declared.id, statement, "NOT_APPLICABLE", 0.0, (f"no family of the kind {target.kind!r}",))
     formula, threads = Formula(target.theorem, statement), torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -220,8 +219,7 @@ def falsify_changes(
     began, base = time.perf_counter(), target_of(theorem, statement)
     if any(change.way == "relaxed" for change in changes):
         raise InputError("a relaxed condition has other instances and is searched by itself")
-    if base.kind not in SPACES:
-        raise InputError(f"no family of the kind {base.kind!r}")
+    spaces_of(base)
     formula, threads = Formula(base.theorem, statement), torch.get_num_threads()
     claims = [Claim(target_of(theorem, statement, change), change) for change in changes]
     torch.set_num_threads(1)

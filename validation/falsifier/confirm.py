@@ -21,6 +21,7 @@ from ..exact.interval import Ends, Interval
 from ..exact.noise import expectation
 from ..exact.problem import ExactProblem, Instance, exact_problem
 from ..exact.run import MOST_STEPS, CannotReplay, constant, expected, scalar
+from ..exact.statistic import Statistic
 from ..exact.tensor import ExactTensor, InexactError
 from ..lemmas.trace import Trace
 from .declared import Target
@@ -33,6 +34,8 @@ from .properties import PROPERTIES
 Q = Fraction
 _BITS = 384
 _LONGEST_LEMMA = 256
+_NO_RUN = (ValueError, InputError, InexactError, EnclosureError, ArithmeticError, KeyError, TypeError)
+"""What says that an instance is not what it says, or has no exact run."""
 
 
 class NotConfirmed(ValueError):
@@ -117,7 +120,7 @@ def sides(target: Target, claimed: Claimed) -> Confirmed:
         point = _completed(target, claimed.stated(target), claimed)
         left = _left(target, claimed, problem, point)
         right = _right(target, claimed)
-    except (ValueError, InputError, InexactError, EnclosureError, ArithmeticError, KeyError, TypeError) as error:
+    except _NO_RUN as error:
         raise NotConfirmed(f"{target.theorem.id} ({target.label}): {error}") from error
     return Confirmed(claimed, left, right, tuple(checked))
 
@@ -135,7 +138,7 @@ def left_side(target: Target, claimed: Claimed) -> tuple[Ends, dict[str, Fractio
             number, seen = _lemma_left(target, claimed, problem)
             return (number, number), _of(target, seen), tuple(checked)
         return _left(target, claimed, problem, _completed(target, claimed.stated(target), claimed)), {}, tuple(checked)
-    except (ValueError, InputError, InexactError, EnclosureError, ArithmeticError, KeyError, TypeError) as error:
+    except _NO_RUN as error:
         raise NotConfirmed(f"{target.theorem.id} ({target.label}): {error}") from error
 
 
@@ -156,16 +159,20 @@ def confirm(target: Target, claimed: Claimed) -> Confirmed:
 def _check_constants(target: Target, claimed: Claimed, problem: ExactProblem) -> list[str]:
     """Every constant of the statement is declared, and at least what the instance has."""
     true = problem.constants()
-    wanted = {name: b for name, b in target.symbols.items() if b.quantity.role == "constant"}
+    wanted = {name: b.quantity for name, b in target.symbols.items() if b.quantity.role == "constant"}
     if set(wanted) != set(claimed.constants):
         raise ValueError(f"constants: wanted {sorted(wanted)}, got {sorted(claimed.constants)}")
-    for name, binding in wanted.items():
-        value = true[binding.quantity.name]
-        if claimed.constants[name] < value:
-            raise ValueError(f"{name}: declared {claimed.constants[name]}, the instance has {value}")
-        if binding.quantity.name == "objective_gap" and claimed.constants[name] > value:
+    for name, quantity in wanted.items():
+        value, declared = true[quantity.name], claimed.constants[name]
+        if declared > value if quantity.more_is_stronger else declared < value:
+            raise ValueError(f"{name}: declared {declared}, the instance has {value}")
+        if quantity.name in OF_THE_START and declared > value:
             _check_grows(target, name, claimed)
-    return ["every declared constant is at least that of the instance, recomputed from its knots"]
+    return ["every declared constant is one that the instance has, recomputed from its knots"]
+
+
+OF_THE_START = ("objective_gap", "initial_distance")
+"""Quantities of the start, of which a statement may speak as of equalities."""
 
 
 def _check_grows(target: Target, gap: str, claimed: Claimed) -> None:
@@ -182,7 +189,7 @@ def _check_shape(target: Target, claimed: Claimed, problem: ExactProblem) -> lis
     These are clients in equal groups, everybody taking part, and the fine-tuning.
     """
     for name in target.assumed:
-        if not PROPERTIES[name].holds(claimed.instance.parameters):
+        if not PROPERTIES[name].holds(problem):
             raise ValueError(f"the instance does not have the property {name}")
     for name, binding in target.symbols.items():
         value, quantity = claimed.hyperparameters.get(name), binding.quantity.name
@@ -244,11 +251,13 @@ def _left(target: Target, claimed: Claimed, problem: ExactProblem, point: Mappin
     run = ExactRun(target, problem, point, claimed.interval, claimed.options)
     run.check()
     if claimed.reach is not None:
-        part, kept = run.taking_part, claimed.is_kept
+        if run.statistic != Statistic(after=run.statistic.after):
+            raise CannotReplay("where noise multiplies the state only the mean of squared gradients is evaluated")
+        after, part, kept = run.statistic.after, run.taking_part, claimed.is_kept
         return moment_average(
-            run.method, problem, run.steps, run.period, claimed.reach, after=run.after, taking_part=part, is_kept=kept
+            run.method, problem, run.steps, run.period, claimed.reach, after=after, taking_part=part, is_kept=kept
         )
-    return law_of(run).square(run)
+    return law_of(run).left_side(run)
 
 
 def _right(target: Target, claimed: Claimed) -> Ends:
@@ -279,7 +288,7 @@ def _lemma_left(target: Target, claimed: Claimed, problem: ExactProblem) -> tupl
         seen = {name: _mean(side[min(place.row, len(side) - 1)]) for name, side in observables.items()}
         return _mean(left[place.row]), seen
 
-    return expected(problem, place.steps, take)
+    return expected(problem, take)
 
 
 def _lemma_sides(target: Target, claimed: Claimed, problem: ExactProblem) -> tuple[Ends, Ends, dict[str, Fraction]]:
@@ -340,7 +349,7 @@ def exact_run(target: Target, claimed: Claimed) -> ExactRun:
     try:
         problem = exact_problem(claimed.instance)
         return ExactRun(target, problem, _completed(target, claimed.stated(target), claimed), claimed.interval)
-    except (ValueError, InexactError, InputError, ArithmeticError) as error:
+    except _NO_RUN as error:
         raise NotConfirmed(str(error)) from error
 
 
@@ -353,5 +362,5 @@ def interval_of(target: Target, claimed: Claimed) -> Ends:
     run = replace(exact_run(target, claimed), interval=(claimed.instance.parameters["start"],) * 2)
     try:
         return law_of(run).interval(run)
-    except (ValueError, InexactError, InputError, ArithmeticError) as error:
+    except _NO_RUN as error:
         raise NotConfirmed(str(error)) from error

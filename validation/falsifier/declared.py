@@ -8,21 +8,24 @@ from functools import cached_property
 from typing import Any
 
 from ...algorithms import Method
+from ...bounds.language.bounding import MEAN_MODEL
 from ...bounds.language.change import Change, changed, narrowed
-from ...bounds.language.metrics import METRICS
+from ...bounds.language.metrics import GRADIENT_SQ
 from ...bounds.language.notation import Binding
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_paper, is_paper
+from ..exact.statistic import Statistic
 from ..lemmas.link import LemmaChain, Link
 from ..runs.method_of import period_of, steps_of
 from ..runs.registry import chains, recipes
+from .formula import LENGTHS
 from .method_call import method_of
 from .properties import PROPERTIES
 
 Values = Mapping[str, Any]
-LENGTHS = ("iterations", "rounds")
-"""The quantities that say how long a run is."""
+MINIMISED = ("federated",)
+"""Kinds of problem whose instances have a minimiser that is known."""
 
 
 @dataclass(frozen=True)
@@ -76,13 +79,26 @@ class Target:
         """Named properties that an instance must have."""
         return tuple(dict.fromkeys((*self.theorem.assume, *self.theorem.statement(self.label).assume, *self.more)))
 
+    def statistic(self, whole: Values) -> Statistic:
+        """What the left side takes of a run, at these values of the whole numbers; of an expectation."""
+        metric = self.theorem.metric
+        return Statistic(metric.of, metric.over, self.every(whole) if self.every else 1, self.average == "after")
+
+    @property
+    def needs_curvature(self) -> bool:
+        """Whether the objective has to grow as a square does."""
+        return any(self.named(quantity) for quantity in ("strong_convexity", "polyak_lojasiewicz"))
+
     @property
     def _needed(self) -> list[str]:
-        """The symbols that the method is built from, found by building it once."""
+        """The symbols that the method, the length of a run and the left side are made of, found by asking once."""
         probe = _Probe()
         self.method(probe)
-        if self.chain is not None:
+        if self.chain is None:
+            self.steps(probe)
+        else:
             probe.asked.append(self.chain.period)
+        probe.asked.append(self.theorem.metric.failure)
         return [name for name in probe.asked if name in self.theorem.notation.bindings]
 
     @property
@@ -134,11 +150,11 @@ def target_of(
     """
     if not theorem.statement(label).terms and not _is_compared(theorem):
         raise InputError(f"{theorem.id} ({label}): defines constants and bounds nothing")
+    known = [name for name, known in PROPERTIES.items() if known.kinds is None or theorem.problem in known.kinds]
     for name in (*theorem.assume, *theorem.statement(label).assume, *more):
-        if name not in PROPERTIES:
-            raise InputError(
-                f"{theorem.id} ({label}): assumes {name}, which no family knows; wanted one of {' '.join(PROPERTIES)}"
-            )
+        if name not in known:
+            of_kind = f"no instance of the kind {theorem.problem} is made to have; wanted one of {' '.join(known)}"
+            raise InputError(f"{theorem.id} ({label}): assumes {name}, which {of_kind}")
     if len(lengths := [n for n, b in theorem.symbols(label).items() if b.quantity.name in LENGTHS]) > 1:
         raise InputError(
             f"{theorem.id} ({label}): the length of the run has two symbols, {' and '.join(lengths)}, and the exact check sets one"
@@ -183,9 +199,12 @@ def own_of(theorem: Theorem) -> Theorem | None:
 def _target_of(theorem: Theorem, label: str, own: Theorem | None) -> Target:
     """The target of a statement as it stands; `own` is the theorem of a paper whose declared runs hold for it."""
     if theorem.method is not None:
-        if theorem.metric.name != METRICS["mean_gradient_sq"].name:
-            known = METRICS["mean_gradient_sq"].name
+        if theorem.metric.at != MEAN_MODEL:
+            known = "a measure of the clients' mean model"
             raise InputError(f"{theorem.id}: bounds {theorem.metric.name}, and the exact check evaluates {known} only")
+        if theorem.metric.of != GRADIENT_SQ and theorem.problem not in MINIMISED:
+            kinds = f"only instances of the kind {' or '.join(MINIMISED)} have a minimiser that is known exactly"
+            raise InputError(f"{theorem.id}: bounds {theorem.metric.name}, and {kinds}")
         build = method_of(theorem.method)
         return Target(theorem, label, theorem.problem, build, theorem, theorem.average, steps_of(theorem))
     if own is not None:

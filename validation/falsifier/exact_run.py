@@ -11,6 +11,7 @@ from ...algorithms import Method
 from ..exact.interval import Ends
 from ..exact.problem import ExactProblem
 from ..exact.run import CannotReplay, constant, scalar
+from ..exact.statistic import Statistic
 from .declared import Target
 
 
@@ -80,13 +81,17 @@ class ExactRun:
         return self.target.round_length(self.whole)
 
     @property
-    def every(self) -> int:
-        return self.target.every(self.whole) if self.target.every else 1
+    def statistic(self) -> Statistic:
+        """What the left side takes of the run.
 
-    @property
-    def after(self) -> bool:
-        """Whether the left side counts t = every, ..., steps and not t = 0, every, ... < steps."""
-        return self.target.average == "after"
+        Raises:
+            CannotReplay: a probability that is none.
+        """
+        name = self.target.theorem.metric.failure
+        failure = self.point[name][0] if name else None
+        if failure is not None and not 0 < failure < 1:
+            raise CannotReplay(f"{name}: wanted a probability between 0 and 1, got {failure}")
+        return replace(self.target.statistic(self.whole), failure=failure)
 
     @property
     def taking_part(self) -> int:
@@ -100,11 +105,11 @@ class ExactRun:
         Raises:
             CannotReplay: it is not.
         """
-        if self.steps % self.every:
+        if self.steps % self.statistic.every:
             raise CannotReplay("the statistic is one of whole rounds")
         if self.interval is None:
             return
-        if self.steps % self.period or self.after:
+        if self.steps % self.period or self.statistic.after:
             raise CannotReplay("an endless run averages over whole rounds, their first steps included")
         if not self.interval[0] <= self.problem.start <= self.interval[1]:
             raise CannotReplay("the start is not in the interval")

@@ -12,10 +12,13 @@ import numpy as np
 import sympy as sp
 
 from ...bounds.language.change import Change
+from ...bounds.language.power import Power
 from ...bounds.language.theorem import Condition, Statement, Theorem
 from ...bounds.registry import get_theorem as find
 
 Array = np.ndarray
+LENGTHS = ("iterations", "rounds")
+"""The quantities that say how long a run is."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,13 @@ class Formula:
                     known[name] = function(*(np.asarray(known[need], dtype=float) for need in needs))
                     pending.remove(name)
         return known
+
+    @cached_property
+    def is_exponential(self) -> bool:
+        """Whether the bound has a power in the length of a run."""
+        lengths = {b.symbol for b in self.theorem.symbols(self.label).values() if b.quantity.name in LENGTHS}
+        terms = [self.statement.expand(term.expr) for term in self.statement.terms]
+        return any(power.args[1].free_symbols & lengths for term in terms for power in term.atoms(Power))
 
     @cached_property
     def _terms(self) -> Any:

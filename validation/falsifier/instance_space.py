@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
@@ -12,17 +12,19 @@ import torch
 
 from ...algorithms import drive
 from ...algorithms.engine.method import Start
-from ...algorithms.engine.metrics import gradient_norm_squared
+from ...bounds.language.metrics import MINIMUM
 from ...bounds.language.quantities import DOMAINS
 from ...bounds.language.reading import InputError
 from ...ranges import AT_MOST, AtMost
 from ...synthetic.families.piecewise import FAMILIES, Family, MetaFamily
-from .bisection import bisected
-from .declared import LENGTHS, Target
-from .formula import Formula
+from ..exact.statistic import Statistic
+from .declared import Target
+from .edges import EDGES, POWER, edge, stepped_by
+from .formula import LENGTHS, Formula
 from .laws import FOREVER, NONE, Law
 from .lemma import unseen
-from .noise import Run, signs_of
+from .measures import MEASURED, InDoubles
+from .noise import Lanes, Run, signs_of
 from .noisy_quadratics import with_noise
 from .properties import imposing
 from .spaces import SILENT_BOWL, Space, in_unit
@@ -33,8 +35,6 @@ Values = dict[str, Any]
 
 TINY = 1e-15
 """What a positive constant is declared as where the instance has 0."""
-BISECTIONS, STEP_POWERS = 46, 30.0
-STEP_SIZES = ("step_size",)
 _MOST_GROUP = 6
 """Clients of a group with noise, as a power of 10."""
 _SOME_POINT = 0.65
@@ -51,7 +51,7 @@ class UncertifiedError(InputError):
 
 @dataclass(frozen=True)
 class Step:
-    """How a step size is chosen: a fraction of its limit, or a size where the conditions set none."""
+    """How a step size is chosen: at a fraction of its limit, or a size where the conditions set none."""
 
     fraction: Array
     without_limit: Array
@@ -93,15 +93,16 @@ class InstanceSpace:
         return cube.used
 
     def _imposed(self, parameters: dict[str, Array]) -> dict[str, Array]:
-        """Parameters with the properties that the theorem assumes."""
-        return imposing(self.target.assumed)(parameters)
+        """Parameters with the properties that the theorem assumes, or that follow."""
+        convex = ("convex",) if self.target.named("strong_convexity") else ()
+        return imposing((*self.target.assumed, *convex))(parameters)
 
     def shifted(self, parameters: dict[str, Array], shift: Array) -> dict[str, Array]:
         assert self.space.shifted is not None
         return self._imposed(self.space.shifted(parameters, shift))
 
-    def decode(self, cube: UnitCube) -> tuple[dict[str, Array], Values, Step]:
-        """Parameters, values of the free symbols, and how the step size is chosen."""
+    def decode(self, cube: UnitCube) -> tuple[dict[str, Array], Values, list[Step]]:
+        """Parameters, values of the free symbols, and how the step sizes are chosen: one entry at least."""
         parameters = self.space.decode(cube, self.clients, self.settings)
         if self.law.adds_noise and not self.space.own_noise:
             parameters = with_noise(cube, parameters)
@@ -112,14 +113,14 @@ class InstanceSpace:
                 number = self._hyperparameter(cube, binding.quantity.name, binding.quantity.domain, parameters)
                 if number is not None:
                     values[name] = number
-        return parameters, values, Step(cube.limit(4), cube.log(-3, 3))
+        return parameters, values, [Step(cube.limit(4), cube.log(-3, 3)) for _ in range(max(1, len(self._steps)))]
 
     def numbers(self, points: Array) -> tuple[dict[str, Array], Values]:
         """Parameters and values of all symbols but the length of the run, `(count,)` each."""
-        parameters, values, step = self.decode(UnitCube(points))
+        parameters, values, steps = self.decode(UnitCube(points))
         unknown = {name: float(value) for name, value in unseen(self.target.stated).items()}
         constants = self.constants(self.family(parameters, len(points)))
-        return parameters, self.with_step({**unknown, **constants, **values}, step)
+        return parameters, self.with_steps({**unknown, **constants, **values}, steps)
 
     @cached_property
     def example(self) -> Run:
@@ -143,7 +144,7 @@ class InstanceSpace:
         return self.law.share(self.clients)
 
     def _hyperparameter(self, cube: UnitCube, quantity: str, domain: str, parameters: Mapping[str, Array]) -> Any:
-        if quantity in STEP_SIZES or quantity in LENGTHS:
+        if quantity in EDGES or quantity in LENGTHS:
             return None  # set by the limit, and by the run
         fixed = {
             "communication_period": self.period,
@@ -219,36 +220,40 @@ class InstanceSpace:
         certified = {name: tensor.numpy() for name, tensor in family.constants().items()}
         found: Values = {}
         for name, binding in self.target.symbols.items():
-            if binding.quantity.role == "constant" and binding.quantity.name not in certified:
+            quantity = binding.quantity
+            if quantity.role == "constant" and quantity.name not in certified:
                 words = self.target.theorem.notation.words_only("no instance can be made to have it")
-                raise UncertifiedError(words or f"{name}: no instance has a known {binding.quantity.name}")
-            if binding.quantity.role == "constant":
-                found[name] = np.maximum(certified[binding.quantity.name], float(self.formula.fixed.get(name, TINY)))
+                raise UncertifiedError(words or f"{name}: no instance has a known {quantity.name}")
+            if quantity.role == "constant" and quantity.more_is_stronger:
+                known = certified[quantity.name]
+                least = float(self.formula.fixed.get(name, TINY))
+                found[name] = np.where(known >= least, least if name in self.formula.fixed else known, np.nan)
+            elif quantity.role == "constant":
+                found[name] = np.maximum(certified[quantity.name], float(self.formula.fixed.get(name, TINY)))
         return found
 
+    def lengths(self, horizon: Any) -> Values:
+        """The symbol for the length of a run with its value."""
+        return {name: horizon for name, b in self.target.symbols.items() if b.quantity.name in LENGTHS}
+
     def with_horizon(self, values: Values, horizon: Any) -> Values:
-        lengths = {name: horizon for name, b in self.target.symbols.items() if b.quantity.name in LENGTHS}
-        return self.formula.complete({**values, **lengths})
+        return self.formula.complete({**values, **self.lengths(horizon)})
 
-    def with_step(self, values: Values, step: Step) -> Values:
-        """The step size at a fraction of the largest one that the conditions admit; nothing where it is determined."""
-        free = [
-            n
-            for n, b in self.target.symbols.items()
-            if b.quantity.name in STEP_SIZES and n not in self.formula.determined
-        ]
-        if not free:
-            return values
-        count = len(step.fraction)
+    @cached_property
+    def _steps(self) -> dict[str, int]:
+        """The step sizes that are free, with their sides, in the order in which they are set."""
+        return {n: side for n, side in stepped_by(self.target.symbols) if n not in self.formula.determined}
+
+    def with_steps(self, values: Values, steps: Sequence[Step]) -> Values:
+        """Step sizes at a fraction of the largest that the conditions admit, or a multiple of the least; those determined are left out."""
+        later, known = dict(self._steps), dict(values)
         horizon = FOREVER if self.stays else self.horizon
-
-        def holds(power: Array) -> Array:
-            return self.formula.admits(self.with_horizon({**values, **dict.fromkeys(free, 10.0**power)}, horizon))
-
-        low, _ = bisected(holds, np.full(count, -STEP_POWERS), np.full(count, STEP_POWERS), BISECTIONS)
-        limited = 10.0**low * step.fraction * (1 - 1e-9)
-        chosen = np.where(low < STEP_POWERS - 1, limited, step.without_limit)
-        return {**values, **dict.fromkeys(free, chosen)}
+        for (name, side), step in zip(self._steps.items(), steps, strict=False):
+            del later[name]
+            end = edge(self.formula, self.lengths(horizon) | known, name, side, later, len(step.fraction))
+            limited = 10.0 ** (side * end) * step.fraction**side * (1 - 1e-9) ** side
+            known[name] = np.where(end < POWER - 1, limited, step.without_limit)
+        return known
 
     # --- runs ---
 
@@ -291,7 +296,7 @@ class InstanceSpace:
         }.get(quantity, 1)
 
     def run(self, family: Family, values: Values, steps: int, every: int) -> tuple[Array, Any]:
-        """The squared gradients at t = 0, every, 2 every, ..., `(records, runs)`, and the last state."""
+        """What is measured at t = 0, every, 2 every, ..., `(records, runs)`, and the last state."""
         method = self.method(self.with_horizon(values, self.horizon), family.runs)
         estimate = family.parameters.get("estimate")
         result = drive(
@@ -301,9 +306,10 @@ class InstanceSpace:
             start=Start(x=family.start, y=estimate),
             every=every,
             average=False,
-            record={"gradient_sq": gradient_norm_squared},
+            record={"measured": self.measure.recorded},
         )
-        return result.values["gradient_sq"].numpy(), result.state
+        seen = result.values["measured"].numpy() - np.asarray(self.measure.rounding(family))
+        return np.maximum(seen, 0.0), result.state
 
     def noisy_run(self, parameters: Mapping[str, Array], values: Values, count: int) -> Run:
         known = self.with_horizon(values, self.horizon)
@@ -315,23 +321,27 @@ class InstanceSpace:
             start = Start(x=family.start, y=family.parameters.get("estimate"))
             return self.method(wide, count * lanes), family, start
 
-        return Run(build, count, self.walked)
+        return Run(build, count, self.walked, self.measure)
 
     @property
-    def every(self) -> int:
-        """Steps from one that the statistic counts to the next."""
+    def measure(self) -> InDoubles:
+        """What is taken of a model."""
+        return MEASURED[self.target.theorem.metric.of]
+
+    @cached_property
+    def statistic(self) -> Statistic:
+        """What the left side takes of a run."""
         whole = {
             n: self.whole(b.quantity.name)
             for n, b in self.target.symbols.items()
             if b.quantity.domain == "positive integer"
         }
-        return self.target.every(whole) if self.target.every else 1
+        return self.target.statistic(whole)
 
     def steps_of(self, horizon: int) -> int:
         """Local steps of a run whose length symbol has this value."""
         whole = {n: self.whole(b.quantity.name) for n, b in self.target.symbols.items()}
-        lengths = {n: horizon for n, b in self.target.symbols.items() if b.quantity.name in LENGTHS}
-        return self.target.steps({**whole, **lengths})
+        return self.target.steps({**whole, **self.lengths(horizon)})
 
     @cached_property
     def horizon_decides(self) -> bool:
@@ -345,13 +355,29 @@ class InstanceSpace:
         """Steps of the run of a lemma: what its length symbol stands for, where it has one."""
         return self.steps_of(self.horizon) if self.target.length is not None else self.horizon
 
-    def averaged(self, squares: Array) -> tuple[list[Array], list[float]]:
-        """The means over the horizons that one run gives, from the squares at t = 0, every, ..."""
-        every, first = self.every, 1 if self.target.average == "after" else 0
-        sums = squares[first:].cumsum(0)
+    def over_times(self, seen: Array) -> tuple[list[Array], list[float]]:
+        """The statistic over the horizons that one run gives, from what is measured at t = 0, every, ..., `(records, ...)`."""
         horizons = [self.horizon] if self.horizon_decides else self.ends()
-        counts = [self.steps_of(h) // every for h in horizons]
-        return [sums[n - 1] / n for n in counts], [float(h) for h in horizons]
+        counts = [self.steps_of(h) // self.statistic.every for h in horizons]
+        counted = seen[1:] if self.statistic.after else seen
+        if self.statistic.is_last:
+            found = [seen[n] for n in counts]
+        elif self.statistic.over == MINIMUM:
+            found = [np.minimum.accumulate(counted)[n - 1] for n in counts]
+        else:
+            sums = counted.cumsum(0)
+            found = [sums[n - 1] / n for n in counts]
+        return found, [float(h) for h in horizons]
+
+    def over_lanes(self, seen: Array, lanes: Lanes, values: Values) -> tuple[list[Array], list[float]]:
+        """The same of runs with noise, `(records, instances * lanes)`: of expectations, or what runs exceed with a probability."""
+        failure = self.target.theorem.metric.failure
+        if not failure:
+            return self.over_times(np.maximum(lanes.expectation(seen), 0.0))
+        found, horizons = self.over_times(seen)
+        ordered = [np.sort(each.reshape(-1, len(lanes)), axis=1)[:, ::-1] for each in found]
+        above = np.floor(np.broadcast_to(values[failure], len(ordered[0])) * len(lanes) + 1e-9).astype(int)
+        return [np.take_along_axis(each, above[:, None], axis=1)[:, 0] for each in ordered], horizons
 
     def ends(self) -> list[int]:
         """Where one run is compared: at powers of two that end a round, and at its end."""
@@ -375,11 +401,15 @@ class InstanceSpace:
     @property
     def keeps_models_only(self) -> bool:
         """Whether the method carries nothing from round to round but the models."""
-        parameters, values, step = self.decode(UnitCube(np.full((1, self.size), _SOME_POINT)))
-        family = self.family(parameters, 1)
-        values = self.with_step({**self.constants(family), **values}, step)
-        _, state = self.run(family, values, 1, 1)
+        method, family, start = self.example.build(1)
+        state = drive(method, family, steps=1, start=start, average=False).state
+        assert state is not None
         return {f.name for f in fields(state)} <= {"x", "active"}
+
+    @property
+    def repeats_rounds(self) -> bool:
+        """Whether every round does what the first one does: no hyperparameter depends on the step."""
+        return not self.example.build(1)[0].is_scheduled
 
 
 def whole_choices(target: Target, formula: Formula) -> list[str]:

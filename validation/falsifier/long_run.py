@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..exact.statistic import Statistic
 from .noise import Run, SignTable
 
 Array = np.ndarray
@@ -34,16 +35,14 @@ NO_STATE = ("active",)
 
 @dataclass(frozen=True)
 class Counted:
-    """Which steps of a round count: those before which, or after which, a gradient is taken, every so many."""
+    """What counts of a round of so many steps."""
 
     period: int
-    every: int
-    after: bool
+    statistic: Statistic
 
     def at(self, t: int) -> bool:
         """Whether the time t counts, in a round that begins at 0."""
-        within = 0 < t <= self.period if self.after else 0 <= t < self.period
-        return within and t % self.every == 0
+        return self.statistic.counts(t, self.period)
 
     @property
     def number(self) -> int:
@@ -75,6 +74,8 @@ def floor_of(linear: Mapping[str, Array]) -> Array:
         found: Array = (_FLOOR * np.abs(linear["tilt"]).max(axis=1) * growth**2) ** 2
         return found
     steep = np.abs(linear["slopes"]).max(axis=(1, 2))
+    if "curvature" in linear:
+        steep = steep + linear["curvature"] * np.abs(linear["knots"]).max(axis=(1, 2))
     if "inner_slope" in linear:
         steep = steep * np.abs(linear["inner_slope"]).max(axis=1)
     if "extra_slopes" in linear:
@@ -88,6 +89,7 @@ class _Lanes:
 
     def __init__(self, run: Run, table: Tensor, clients: int) -> None:
         self.instances, self.lanes, self.table, self.clients = run.instances, table.shape[-2], table, clients
+        self.measure = run.measure
         method, self.family, self.start = run.build(self.lanes)
         method.check(self.family)
         self.method = method.over(1)
@@ -104,17 +106,18 @@ class _Lanes:
     def begin(self) -> None:
         self.state = self.method.init(self.family, self.start, self.draws)  # type: ignore[arg-type]
 
-    def gradient(self) -> Array:
-        """Of the objective at the averaged model, `(instances, lanes)`."""
-        found: Array = self.family.gradient(self.state.average)[:, 0].numpy().reshape(self.instances, self.lanes)
+    def root(self) -> Array:
+        """Of the measure at the averaged model, `(instances, lanes)`."""
+        roots = self.measure.root(self.family, self.state.average)
+        found: Array = roots[:, 0].numpy().reshape(self.instances, self.lanes)
         return found
 
     def round(self, first: int, counted: Counted) -> Array:
-        """One round from time `first` on; the gradients that count, `(times, instances, lanes)`."""
+        """One round from time `first` on; the roots of what counts, `(times, instances, lanes)`."""
         seen = []
         for t in range(counted.period + 1):
             if counted.at(t):
-                seen.append(self.gradient())
+                seen.append(self.root())
             if t < counted.period:
                 draws: Any = self.draws.at(first + t)
                 stepped = self.method.local_step(self.family, self.state, draws, first + t)
@@ -155,10 +158,10 @@ class _Affine:
     seen_noise: Array
 
 
-def long_squares(
+def long_runs(
     true: Run, linear: Run, clients: int, counted: Counted, rounds: Sequence[int], share: Array
 ) -> tuple[Array, Array]:
-    """The mean of E|grad F(xbar)|^2 over numbers of rounds, `(numbers, instances)`, and how far the runs are from affine.
+    """The statistic of numbers of rounds, `(numbers, instances)`, and how far the runs are from affine.
 
     Args:
         true, linear: the instances, and the same with kinks far away.
@@ -170,18 +173,20 @@ def long_squares(
     with torch.no_grad(), np.errstate(all="ignore"):
         first, at, like, spread, unit = _first_round(linear, clients, counted, share)
         affine = _affine(linear, clients, counted, at, like, unit)
-        start = np.zeros((len(at), at.shape[1] + 1, at.shape[1] + 1))
-        start[:, :-1, :-1] = spread @ spread.swapaxes(1, 2) * share[:, None, None]
-        start[:, -1, -1] = 1.0
+        start = np.zeros((len(at), at.shape[1] + 1, spread.shape[2] + 1))
+        start[:, :-1, :-1], start[:, -1, -1] = spread * np.sqrt(share)[:, None, None], 1.0
+        only_last = counted.statistic.is_last
+        totals = _totals(affine, start, [r - 1 for r in rounds], share, only_last=only_last)
         found = [
-            (first + total) / (count * counted.number)
-            for count, total in zip(rounds, _totals(affine, start, [r - 1 for r in rounds], share), strict=True)
+            total if only_last else (first + total) / (count * counted.number)
+            for count, total in zip(rounds, totals, strict=True)
         ]
+        scale = np.asarray(linear.measure.scale(linear.build(1)[1]))
         wide = np.where(share < 1, _OFF_A_GROUP, 1.0)[:, None, None]
         pushed = replace(affine, noise=affine.noise * wide)
         reach = _reach(pushed, spread * wide, (rounds[-1] - 1).bit_length())
         astray = _astray(true, clients, counted, at, like, unit, affine, reach)
-    return np.maximum(np.stack(found), 0.0), astray
+    return np.maximum(scale * np.stack(found), 0.0), astray
 
 
 def _counts(run: Run, clients: int, counted: Counted) -> tuple[int, Any]:
@@ -252,22 +257,30 @@ def _later_signs(run: Run, clients: int, counted: Counted, at: Array, like: Any)
     return lanes.draws.columns.count
 
 
-def _totals(affine: _Affine, start: Array, rounds: Sequence[int], share: Array) -> Iterator[Array]:
-    """The summed squares over so many rounds, from second moments M of the state: with W_R = sum_{r<R} A'^r Q A^r
+def _totals(affine: _Affine, start: Array, rounds: Sequence[int], share: Array, *, only_last: bool) -> Iterator[Array]:
+    """The summed squares over so many rounds, from second moments M = S S' of the state: with W_R = sum_{r<R} A'^r Q A^r
 
-    <W_R, M> + <V_R, C C'> + R |G|^2,    V_R = sum_{r<R} W_r.
+    <W_R, M> + <V_R, C C'> + R |G|^2,    V_R = sum_{r<R} W_r;
+
+    of the last round only |H A^(R-1) S|^2 + <W_(R-1), C C'> + |G|^2, where Q = H'H.
     """
     jitter = affine.noise @ affine.noise.swapaxes(1, 2) * share[:, None, None]
     each = (affine.seen_noise**2).sum(axis=(1, 2)) * share
-    doubled = [_Sums(1, affine.seen.swapaxes(1, 2) @ affine.seen, np.zeros_like(affine.step), affine.step)]
-    for count in rounds:
+    nothing = np.zeros_like(affine.step)
+    base = affine.seen.swapaxes(1, 2) @ affine.seen
+    doubled = [_Sums(1, base, nothing, affine.step)]
+    for count in (count - only_last for count in rounds):
         while 2 * doubled[-1].rounds <= count:
             doubled.append(doubled[-1].then(doubled[-1]))
-        listed = [part for part in doubled if part.rounds & count]
-        whole = listed[0]
-        for part in listed[1:]:
-            whole = whole.then(part)
-        yield (whole.weight * start).sum(axis=(1, 2)) + (whole.later * jitter).sum(axis=(1, 2)) + count * each
+        whole = _Sums(0, nothing, nothing, nothing + np.eye(affine.step.shape[-1]))
+        for part in doubled:
+            whole = whole.then(part) if part.rounds & count else whole
+        if only_last:  # squared last: what decays is far smaller than what it is a difference of
+            begun = ((affine.seen @ whole.power @ start) ** 2).sum(axis=(1, 2))
+            yield begun + (whole.weight * jitter).sum(axis=(1, 2)) + each
+        else:
+            second = start @ start.swapaxes(1, 2)
+            yield (whole.weight * second).sum(axis=(1, 2)) + (whole.later * jitter).sum(axis=(1, 2)) + count * each
 
 
 @dataclass(frozen=True)

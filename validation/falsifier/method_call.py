@@ -13,8 +13,11 @@ import sympy as sp
 
 from ...algorithms import Method
 from ...algorithms.engine.method import annotation_of
+from ...algorithms.engine.schedule import Schedule
 from ...algorithms.registry import get_method
+from ...bounds.language.notation import STEP
 from ...bounds.language.reading import InputError
+from ...bounds.language.schedule import StepSchedule, read_schedule
 from ...bounds.language.theorem import MethodCall
 from ..exact.tensor import ExactTensor
 
@@ -28,8 +31,11 @@ def method_of(call: MethodCall) -> Callable[[Mapping[str, Any]], Method]:
     made = get_method(call.name, call.code)
     whole = {f.name for f in fields(made) if annotation_of(f).startswith(("int", "Batches"))}
 
+    schedules = {name: _schedule(expr) for name, expr in call.values.items() if STEP in sp.sympify(expr).free_symbols}
+
     def build(values: Mapping[str, Any]) -> Method:
-        given = {name: value_of(expr, values) for name, expr in call.values.items()}
+        given = {name: value_of(expr, values) for name, expr in call.values.items() if name not in schedules}
+        given |= {name: _at(schedule, values) for name, schedule in schedules.items()}
         counts = {name: int(value) for name, value in given.items() if name in whole and _is_whole(value)}
         is_exact = any(isinstance(value, ExactTensor) for value in values.values())
         fixed = {
@@ -41,6 +47,25 @@ def method_of(call: MethodCall) -> Callable[[Mapping[str, Any]], Method]:
             raise InputError(f"{call.name}: cannot be built from what the theorem gives it: {error}") from None
 
     return build
+
+
+def _schedule(formula: sp.Expr) -> StepSchedule:
+    """The schedule that a formula in the step is.
+
+    Raises:
+        InputError: it is none.
+    """
+    found = read_schedule(formula)
+    if found is None or not found.every.is_Integer:
+        raise InputError(f"{formula}: wanted a step size such as a/(t + t0), with a whole number K in floor(t/K)")
+    return found
+
+
+def _at(schedule: StepSchedule, values: Mapping[str, Any]) -> Schedule:
+    """A schedule at values of its symbols."""
+    parts = (value_of(part, values) for part in (schedule.a, schedule.t0))
+    a, t0 = (float(part) if isinstance(part, (int, Fraction)) else part for part in parts)
+    return Schedule(a, t0, schedule.root, int(schedule.every))
 
 
 def _is_whole(value: Any) -> bool:

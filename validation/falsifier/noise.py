@@ -18,9 +18,11 @@ import torch
 from torch import Tensor
 
 from ...algorithms import Method, Start
+from ...bounds.language.metrics import GRADIENT_SQ
 from ...errors import InputError
 from ..exact.columns import SignDraws
 from ..lemmas.trace import Step, walk
+from .measures import MEASURED, InDoubles
 
 Array = np.ndarray
 _ROUNDING = 1e-9
@@ -103,30 +105,29 @@ def extremes(steps: Array) -> Tensor:
 
 @dataclass(frozen=True)
 class Run:
-    """A method on a family, every instance with as many lanes as asked for: `build(lanes)` gives (method, family, start)."""
+    """A method on a family, every instance with as many lanes as asked for: `build(lanes)` gives (method, family, start).
+
+    `measure` is what is taken of its models.
+    """
 
     build: Callable[[int], tuple[Method, Any, Start]]
     instances: int
     steps: int
+    measure: InDoubles = MEASURED[GRADIENT_SQ]
 
     def walked(self, lanes: int, draws: SignTable) -> Iterator[Step]:
         method, family, start = self.build(lanes)
         return walk(method, family, self.steps, 1, start=start, draws=draws)  # type: ignore[arg-type]
 
     def averages(self, lanes: int, draws: SignTable) -> tuple[Array, Array]:
-        """The averaged model and the squared gradient there at t = 0, ..., steps, `(steps + 1, instances * lanes)`."""
+        """The averaged model and what is measured there at t = 0, ..., steps, `(steps + 1, instances * lanes)`."""
         points: list[Array] = []
-        squares: list[Array] = []
+        seen: list[Array] = []
         for step in self.walked(lanes, draws):
-            if not points:
-                _keep(step.problem, step.before.average, points, squares)
-            _keep(step.problem, step.after.average, points, squares)
-        return np.stack(points), np.stack(squares)
-
-
-def _keep(problem: Any, x: Tensor, points: list[Array], squares: list[Array]) -> None:
-    points.append(x[:, 0].numpy())
-    squares.append(problem.gradient(x).square().sum(-1).numpy())
+            for state in (step.before, step.after) if not points else (step.after,):
+                points.append(state.average[:, 0].numpy())
+                seen.append(self.measure.recorded(step.problem, state, step.t).numpy())
+        return np.stack(points), np.maximum(np.stack(seen) - np.asarray(self.measure.rounding(step.problem)), 0.0)
 
 
 def signs_of(run: Run, clients: int) -> int:
@@ -138,15 +139,14 @@ def signs_of(run: Run, clients: int) -> int:
     return counting.columns.count
 
 
-def expected_squares(run: Run, clients: int, lanes: Lanes) -> tuple[Array, Array]:
-    """E|grad F(xbar_t)|^2 at t = 0, ..., steps, `(steps + 1, instances)`, and how far the runs are from the law of the lanes.
+def measured(run: Run, clients: int, lanes: Lanes) -> tuple[Array, Array]:
+    """What is measured at t = 0, ..., steps, `(steps + 1, instances * lanes)`, and how far the runs are from the law of the lanes.
 
     The second is 0 where the runs are affine in their signs, also when all push one way, or where every path is a lane.
     """
-    points, squares = run.averages(len(lanes), lanes.draws(run.instances, clients))
-    expected = np.maximum(lanes.expectation(squares), 0.0)
+    points, seen = run.averages(len(lanes), lanes.draws(run.instances, clients))
     if lanes.weights[0] > 0:
-        return expected, np.zeros(run.instances)
+        return seen, np.zeros(run.instances)
     split = points.reshape(len(points), run.instances, len(lanes))
     alone = (split - split[..., :1])[..., 1 : 1 + lanes.table.shape[1]]
     rows = extremes(alone[-1])
@@ -154,6 +154,4 @@ def expected_squares(run: Run, clients: int, lanes: Lanes) -> tuple[Array, Array
     predicted = split[..., :1] + np.einsum("tij,irj->tir", alone, rows.numpy().reshape(run.instances, 2, -1))
     off = np.abs(actual.reshape(predicted.shape) - predicted).max(axis=(0, 2))
     size = np.abs(alone).sum(-1).max(axis=0) + 1e-300
-    return expected, np.where(
-        off > _ROUNDING * (size + np.abs(split).max(axis=(0, 2))), np.minimum(off / size, 1.0), 0.0
-    )
+    return seen, np.where(off > _ROUNDING * (size + np.abs(split).max(axis=(0, 2))), np.minimum(off / size, 1.0), 0.0)

@@ -95,6 +95,15 @@ def federated(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Para
     return with_noise(cube, made)
 
 
+def curved(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """The same with a curvature that they share, and steeper up to the knots or not at all."""
+    made = federated(cube, clients, settings)
+    steep = _sometimes(cube)[:, None, None]
+    rate = (np.ptp(made["slopes"][:, 0], axis=-1) / np.ptp(made["knots"][:, 0], axis=-1)) * cube.log(-3, 1)
+    apart = made["knots"].mean(-1, keepdims=True) * rate[:, None, None]
+    return {**made, "slopes": made["slopes"] * steep - apart * (1 - steep), "curvature": rate}
+
+
 def shared_composite(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """A bowl behind the mean of inner maps that differ, further bowls of the clients, a free initial estimate."""
     slope = _apart(cube.clipped(-1, 1), cube.clipped(-1, 1) * cube.log(-3, 0), clients)

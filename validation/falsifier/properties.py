@@ -8,15 +8,20 @@ from typing import Any
 
 import numpy as np
 
-Parameters = Mapping[str, Any]
+from ..exact.problem import ExactProblem
 
 
 @dataclass(frozen=True)
 class Property:
-    """Parameters in which all clients must agree, or that must vanish."""
+    """Parameters in which all clients must agree, that must vanish, or whose mean over the clients must rise from knot to knot.
+
+    `kinds` of problem whose instances can be made to have it: all of them without it.
+    """
 
     equal: tuple[str, ...] = ()
     zero: tuple[str, ...] = ()
+    rising: tuple[str, ...] = ()
+    kinds: tuple[str, ...] | None = None
 
     def imposed(self, parameters: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Arrays `(count, clients, ...)` changed so that the property holds."""
@@ -24,13 +29,24 @@ class Property:
             n: np.repeat(parameters[n][:, :1], parameters[n].shape[1], axis=1) for n in self.equal if n in parameters
         }
         zero = {n: np.zeros_like(parameters[n]) for n in self.zero if n in parameters}
-        return {**parameters, **equal, **zero}
+        rising = {n: sorted_mean(parameters[n]) for n in self.rising}
+        return {**parameters, **equal, **zero, **rising}
 
-    def holds(self, parameters: Parameters) -> bool:
+    def holds(self, problem: ExactProblem) -> bool:
         """Whether an instance in exact numbers has it."""
+        parameters = problem.parameters
+        if self.rising and not problem.is_convex:
+            return False
         rows = [parameters[name] for name in self.equal if name in parameters]
         gone = [number for name in self.zero if name in parameters for number in _flat(parameters[name])]
         return all(row == listed[0] for listed in rows for row in listed) and not any(gone)
+
+
+def sorted_mean(values: np.ndarray) -> np.ndarray:
+    """Values of clients with the same knots, `(count, clients, knots)`: their differences stay."""
+    mean = values.mean(axis=1, keepdims=True)
+    sorted_values: np.ndarray = values - mean + np.sort(mean, axis=-1)
+    return sorted_values
 
 
 def _flat(value: Any) -> list[Any]:
@@ -44,6 +60,8 @@ PROPERTIES: Mapping[str, Property] = {
     "one_outer_function": _OUTER,
     "no_extra_term": Property(zero=("extra_slopes",)),
     "independent_clients": Property(),
+    "deterministic": Property(zero=("value_noise", "gradient_noise")),
+    "convex": Property(rising=("slopes",), kinds=("federated",)),
 }
 """Name -> what it says of the parameters of a family. Draws are independent over the clients in every family."""
 

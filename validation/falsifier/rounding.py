@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from ...bounds.language.quantity import Quantity
 from ...bounds.language.reading import InputError
 from ...synthetic.families.piecewise import FAMILIES
 from ..exact.problem import Instance, exact_problem
 from ..exact.run import CannotReplay
-from .bisection import bisected
-from .confirm import Claimed, Confirmed, NotConfirmed, confirm, exact_run, interval_of
+from .confirm import OF_THE_START, Claimed, Confirmed, NotConfirmed, confirm, exact_run, interval_of
 from .declared import Target
+from .edges import POWER, edge, stepped_by
 from .formula import Formula
-from .instance_space import BISECTIONS, STEP_POWERS, STEP_SIZES
 from .laws import FOREVER, law_of
 from .lemma import Place, unseen
 from .search_space import Candidate
@@ -63,7 +63,7 @@ class Draft:
         parameters: of the family, nested lists of fractions.
         settings: whole numbers of the family.
         free: the hyperparameters that the user chooses, but for the step size.
-        play: the step size is the simplest fraction between this part of its limit and the limit.
+        play: a step size is the simplest fraction between this part of its limit and the limit.
         tiny: what a positive constant is declared as where the instance has 0.
         stays: the run is endless.
         place: where a lemma is compared.
@@ -129,35 +129,47 @@ def settle(target: Target, formula: Formula, made: Draft) -> Claimed:
     except (ValueError, ZeroDivisionError) as error:
         raise NotConfirmed(str(error)) from error
     constants = {  # papers ask for positive bounds, and every positive one holds
-        name: max(certified[b.quantity.name], formula.fixed.get(name, Q(0))) or made.tiny
+        name: _declared(b.quantity, certified, formula.fixed.get(name), made.tiny)
         for name, b in target.symbols.items()
         if b.quantity.role == "constant"
     }
-    steps = [n for n, b in target.symbols.items() if b.quantity.name in STEP_SIZES and n in made.free]
-    free = dict(made.free)
-    for name in steps:
-        free[name] = _step(formula, {**unseen(target.symbols), **constants, **free}, name, made.free[name], made.play)
+    free, steps = dict(made.free), {n: side for n, side in stepped_by(target.symbols) if n in made.free}
+    for name, side in list(steps.items()):
+        del steps[name]
+        values = {key: float(value) for key, value in {**unseen(target.symbols), **constants, **free}.items()}
+        end = float(edge(formula, values, name, side, steps, 1)[0])
+        free[name] = _step(name, end, side, made.free[name], made.play)
     free.update(formula.chosen({**constants, **free}))
     claimed = Claimed(instance, constants, free, place=made.place)
     return _at_rest(target, claimed) if made.stays else claimed
 
 
-def _step(formula: Formula, values: Mapping[str, Fraction], name: str, wanted: Fraction, play: Fraction) -> Fraction:
-    """The simplest step size a little below the wanted one and the limit of the conditions."""
-    top = Q(min(_limit(formula, values, name), float(wanted)))
-    return simplest(top * play, top * Q(999999, 1000000))
+def _declared(
+    quantity: Quantity, certified: Mapping[str, Fraction], fixed: Fraction | None, tiny: Fraction
+) -> Fraction:
+    """What a constant is declared as: what the instance has, or what the statement sets where that says less.
+
+    Raises:
+        NotConfirmed: the instance has no such constant.
+    """
+    if not quantity.more_is_stronger:
+        return max(certified[quantity.name], fixed or Q(0)) or tiny
+    if not certified[quantity.name] >= (fixed or tiny):
+        raise NotConfirmed(f"{quantity.name}: the instance has {float(certified[quantity.name]):.3g}")
+    return fixed or certified[quantity.name]
 
 
-def _limit(formula: Formula, values: Mapping[str, Fraction], name: str) -> float:
-    numbers = {key: float(value) for key, value in values.items()}
+def _step(name: str, end: float, side: int, wanted: Fraction, play: Fraction) -> Fraction:
+    """The simplest step size a little within the limit of the conditions, or the wanted one where that is farther within.
 
-    def holds(power: np.ndarray) -> np.ndarray:
-        return formula.admits(formula.complete({**numbers, name: 10.0**power}))
-
-    low, _ = bisected(holds, np.full(1, -STEP_POWERS), np.full(1, STEP_POWERS), BISECTIONS)
-    if low[0] == -STEP_POWERS:
+    Raises:
+        NotConfirmed: no value is admissible.
+    """
+    if end == -POWER:
         raise NotConfirmed(f"{name}: no admissible value")
-    return 10.0 ** float(low[0])
+    nearest = (min if side > 0 else max)(10.0 ** (side * end), float(wanted))
+    near, far = (Q(nearest) * part**side for part in (Q(999999, 1000000), play))
+    return simplest(min(near, far), max(near, far))
 
 
 def _at_rest(target: Target, claimed: Claimed) -> Claimed:
@@ -201,7 +213,7 @@ def _with_gap(target: Target, claimed: Claimed) -> Claimed:
     certified = exact_problem(claimed.instance).constants()
     constants = dict(claimed.constants)
     for name, binding in target.symbols.items():
-        if binding.quantity.name in ("objective_gap", "initial_inner_error"):
+        if binding.quantity.name in (*OF_THE_START, "initial_inner_error"):
             constants[name] = certified[binding.quantity.name] or constants[name]
     return replace(claimed, constants=constants)
 

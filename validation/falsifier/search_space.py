@@ -130,7 +130,7 @@ class SearchSpace(InstanceSpace):
             values = {**values, **self.constants(self.family(parameters, len(points)))}
         found = self.law.left(self, parameters, values, len(points))
         astray, lengths = np.maximum(astray, found.astray), np.array(found.lengths)
-        scores, guided = self._judge(np.stack(found.squares), self.with_horizon(values, lengths[:, None]), panel)
+        scores, guided = self._judge(np.stack(found.sides), self.with_horizon(values, lengths[:, None]), panel)
         known = self.with_horizon(values, float(self.horizon))
         fine, settled = self.is_valid(parameters) & ~self.beyond(known), _ASTRAY * (1 + astray)
 

@@ -9,12 +9,13 @@ from itertools import product
 
 import numpy as np
 
+from ...bounds.language.reading import InputError
 from .declared import Target
 from .formula import Formula
 from .instance_space import least_counts, whole_choices
 from .laws import LAWS, NONE, PARTIAL, Law
 from .search_space import SearchSpace
-from .spaces import SPACES, KindSpaces, Space
+from .spaces import CURVED, SPACES, KindSpaces, Space
 
 PERIODS, HORIZONS = (2, 1, 4), (16, 64, 256)
 _SCHEDULED_HORIZONS, LEAST_ADMITTED = (16, 64, 256, 1024, 4096), 4
@@ -23,6 +24,18 @@ ENDLESS_HORIZON = 16
 ROUNDS = (2, 4)
 """Of the runs along which a lemma is compared."""
 _LONGEST, MOST_HORIZONS = 1024, 4
+
+
+def spaces_of(target: Target) -> KindSpaces:
+    """The spaces of instances that a statement may be about.
+
+    Raises:
+        InputError: there are none.
+    """
+    found, more = (CURVED, " that grows as a square does") if target.needs_curvature else (SPACES, "")
+    if target.kind not in found:
+        raise InputError(f"no family of the kind {target.kind!r}{more}; wanted one of {' '.join(found)}")
+    return found[target.kind]
 
 
 @dataclass(frozen=True)
@@ -40,7 +53,7 @@ class Asked:
     @cached_property
     def spaces(self) -> KindSpaces:
         """Of the statement's kind of problem."""
-        return SPACES.get(self.target.kind, KindSpaces())
+        return spaces_of(self.target)
 
     @cached_property
     def settings(self) -> list[dict[str, int]]:
@@ -68,7 +81,8 @@ class Asked:
     @property
     def is_endless(self) -> bool:
         """Whether an endless run is one of the statement's."""
-        return self.target.link is None and self.target.average == "before" and self.is_length_free
+        is_lasting = self.target.average == "before" and not self.formula.is_exponential
+        return self.target.link is None and is_lasting and self.is_length_free
 
     @property
     def periods(self) -> tuple[int, ...]:
@@ -109,7 +123,9 @@ class Asked:
         made = list(
             {(i.space.name, i.clients, i.period, i.horizon, i.stays, i.settings.get("nu")): i for i in made}.values()
         )
-        return [i for i in made if not i.stays or (i.space.shifted is not None and i.keeps_models_only)]
+        return [
+            i for i in made if not i.stays or (i.space.shifted is not None and i.keeps_models_only and i.repeats_rounds)
+        ]
 
     def lengths(self, clients: int) -> Iterator[tuple[int, int, bool]]:
         """(period, horizon, whether the start stays), as the statement leaves them free."""
@@ -163,8 +179,16 @@ def search_spaces(target: Target, formula: Formula, hidden: float = 1.0) -> list
     asked = Asked(target, formula, hidden)
     silent, share = asked.silent(), target.named("participation")
     everybody = share is None or formula.fixed.get(share, 1) == 1
-    laws = LAWS if everybody else (PARTIAL,)
+    laws = [law for law in (LAWS if everybody else (PARTIAL,)) if _applies(law, target, silent)]
     return [search_space for law in laws for search_space in law.search_spaces(asked, silent)]
+
+
+def _applies(law: Law, target: Target, silent: Sequence[SearchSpace]) -> bool:
+    """Whether a law takes what the statement is about, on runs that the statement is about."""
+    metric, is_noisy = target.theorem.metric, law.has_noise and "deterministic" not in target.assumed
+    takes = metric.of in law.takes and metric.over in law.over and (law.follows_paths or not metric.failure)
+    repeats = not law.repeats_rounds or all(space.repeats_rounds for space in silent[:1])
+    return takes and repeats and (is_noisy or not law.has_noise)
 
 
 def _admitted(search_space: SearchSpace) -> Iterator[SearchSpace]:

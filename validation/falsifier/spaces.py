@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import noisy_quadratics
+from .properties import sorted_mean
 from .unit_cube import UnitCube
 
 Array = np.ndarray
@@ -133,6 +134,15 @@ def _federated(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Par
     """Clients whose mean slope rises at both ends and whose difference is free."""
     parameters = _together(cube, clients, settings)
     return {name: parameters[name] for name in ("gradient_noise", "knots", "slopes", "start")}
+
+
+def _curved(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """Clients that differ, with a curvature that they share: the mean slope rises for half of the coordinate, and is free for the other."""
+    made = _federated(cube, clients, settings)
+    slopes, rises = made["slopes"], (cube.take() > 0.5)[:, None, None]
+    steepest = np.abs(slopes.mean(1)).max(-1) / np.ptp(made["knots"][:, 0], axis=-1)
+    curvature = (steepest + 1e-300) * cube.log(-3, 2)
+    return {**made, "slopes": np.where(rises, sorted_mean(slopes), slopes), "curvature": curvature}
 
 
 def _shared(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
@@ -263,7 +273,7 @@ def _started(parameters: Parameters, shift: Array) -> Parameters:
 
 
 _BY_UNIT: Mapping[str, Mapping[str, int]] = {
-    "federated": {"knots": -1, "slopes": 1, "gradient_noise": 1, "start": -1},
+    "federated": {"knots": -1, "slopes": 1, "gradient_noise": 1, "curvature": 2, "start": -1},
     "local_composite": {"inner_slope": 1, "start": -1},
     "conditional": {"inner_slope": 1, "start": -1},
     "shared_composite": {"inner_slope": 1, "extra_knots": -1, "extra_slopes": 1, "gradient_noise": 1, "start": -1},
@@ -279,6 +289,8 @@ def in_unit(kind: str, parameters: Parameters, cube: UnitCube) -> Parameters:
     unit = cube.unit(3)
     made = dict(parameters)
     for name, power in powers.items():
+        if name not in made:
+            continue
         array = made[name]
         made[name] = array * (unit**power).reshape(-1, *[1] * (array.ndim - 1))
     return made
@@ -363,3 +375,14 @@ SPACES: Mapping[str, KindSpaces] = {
     ),
 }
 """What is searched, by kind of problem."""
+_CURVED_BOWLS = _bowls(noisy_quadratics.curved)
+CURVED: Mapping[str, KindSpaces] = {
+    "federated": KindSpaces(
+        silent=(
+            Space("clients with piecewise linear slopes that differ, and a curvature", _curved, shifted=_levelled),
+            _CURVED_BOWLS[0],
+        ),
+        affine=(_CURVED_BOWLS[1],),
+    ),
+}
+"""The same where the objective has to grow as a square does."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
@@ -30,9 +31,11 @@ class Family(AbstractProblem):
 
     SHAPES: ClassVar[Mapping[str, str]]
     """Parameter -> "run" (one number), "client" (one per client) or "knots" (several per client)."""
+    ABSENT: ClassVar[frozenset[str]] = frozenset()
+    """Parameters that may be left out: numbers of a run that are 0 then."""
 
     def __init__(self, parameters: Mapping[str, Tensor]) -> None:
-        missing = set(self.SHAPES) - set(parameters)
+        missing = set(self.SHAPES) - set(parameters) - self.ABSENT
         if missing or set(parameters) - set(self.SHAPES):
             raise ValueError(
                 f"{type(self).__name__}: wanted the parameters {sorted(self.SHAPES)}, got {sorted(parameters)}"
@@ -84,5 +87,5 @@ class Family(AbstractProblem):
         return {
             quantity: upper(quantity, float(value), "A closed formula in the knots of the instance.")
             for quantity, value in self.constants().items()
-            if quantity in QUANTITIES and quantity not in _OF_A_RUN
+            if quantity in QUANTITIES and quantity not in _OF_A_RUN and math.isfinite(value)
         }

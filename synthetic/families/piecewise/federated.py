@@ -1,4 +1,4 @@
-"""Plain federated problems F(x) = (1/N) sum_i F_i(x) whose derivatives F_i' are piecewise linear."""
+"""Plain federated problems F(x) = (1/N) sum_i F_i(x) whose derivatives F_i' are piecewise linear, with a minimiser that is known."""
 
 from __future__ import annotations
 
@@ -15,19 +15,36 @@ from .noise import SignPair, paired_atoms, paired_signs
 
 
 class FederatedFamily(Family, AbstractFederated):
-    """F_i'(x; s) = p_i(x) + gradient_noise_i s with fair signs s; p_i is piecewise linear through `knots` and `slopes`."""
+    """F_i'(x; s) = p_i(x) + curvature x + gradient_noise_i s with fair signs s.
+
+    p_i is piecewise linear through `knots` and `slopes`, and constant outside. With a curvature, which all clients share, F grows
+    as a square does: it may be strongly convex, and no gradient has a bound.
+    """
 
     SHAPES: ClassVar[Mapping[str, str]] = {
         "gradient_noise": "client",
         "knots": "knots",
         "slopes": "knots",
+        "curvature": "run",
         "start": "run",
     }
+    ABSENT: ClassVar[frozenset[str]] = frozenset(("curvature",))
 
     @cached_property
     def slope(self) -> PiecewiseLinear:
         """F_i'."""
-        return PiecewiseLinear(self.parameters["knots"], self.parameters["slopes"])
+        knots, slopes, rate = self.parameters["knots"], self.parameters["slopes"], self._curvature
+        return PiecewiseLinear(knots, slopes if rate is None else slopes + rate.unsqueeze(-1) * knots, rate)
+
+    @property
+    def _curvature(self) -> Tensor | None:
+        """`(runs, 1)`."""
+        return self.parameters.get("curvature")
+
+    @property
+    def minimiser(self) -> Tensor:
+        """Where F is least, `(1,)`, or `(runs, 1)` where there are several instances."""
+        return self.landscape.minimiser if self.runs > 1 else self.landscape.minimiser[0]
 
     def local_value(self, x: Tensor) -> Tensor:
         return self.slope.integral(x).squeeze(-1)
@@ -55,7 +72,7 @@ class FederatedFamily(Family, AbstractFederated):
         """Of F: its derivative breaks at the knots of the clients."""
         points, slopes = self._at_knots
         values = self.slope.integral(points.unsqueeze(1).expand(-1, self.clients, -1))
-        return landscape(points, values.mean(1), slopes.mean(1))
+        return landscape(points, values.mean(1), slopes.mean(1), self._curvature)
 
     def constants(self) -> dict[str, Tensor]:
         _, slopes = self._at_knots
@@ -73,4 +90,7 @@ class FederatedFamily(Family, AbstractFederated):
             "local_gradient_heterogeneity": apart,
             "objective_smoothness": self.landscape.smoothness,
             "objective_gap": self.objective(start) - self.landscape.infimum,
+            "strong_convexity": self.landscape.flattest.clamp_min(0.0),
+            "polyak_lojasiewicz": self.landscape.polyak_lojasiewicz,
+            "initial_distance": (start - self.landscape.minimiser)[:, 0].abs(),
         }

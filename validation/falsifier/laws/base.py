@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ....bounds.language.metrics import OVER
 from ...exact.interval import Ends
-from ...exact.run import CannotReplay, average_square
+from ...exact.run import CannotReplay, stepped
+from ...exact.statistic import MEASURED
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -36,15 +38,15 @@ REST_BISECTIONS = 30
 
 @dataclass(frozen=True)
 class Left:
-    """The left side of a batch: a mean of squared gradients for each of several lengths of the run.
+    """The left side of a batch for each of several lengths of the run.
 
     Args:
-        squares: one array `(instances,)` for each length.
+        sides: one array `(instances,)` for each length.
         lengths: values of the symbol for the length of a run.
-        astray: how far an instance is from what the law can take, `(instances,)` up to 1; 0 where the squares are right.
+        astray: how far an instance is from what the law can take, `(instances,)` up to 1; 0 where the sides are right.
     """
 
-    squares: list[Array]
+    sides: list[Array]
     lengths: list[float]
     astray: Array | float = 0.0
 
@@ -64,6 +66,14 @@ class Law(ABC):
     """An endless run begins where a round ends where it began, which is solved for."""
     has_groups: ClassVar[bool] = False
     """Where there is noise a client may stand for a group of equal ones with independent noise."""
+    repeats_rounds: ClassVar[bool] = False
+    """What is known of one round is known of all, so that no hyperparameter may depend on the step."""
+    takes: ClassVar[frozenset[str]] = frozenset(MEASURED)
+    """The measures that it can take."""
+    over: ClassVar[frozenset[str]] = frozenset(OVER)
+    """The iterates that it can speak of."""
+    follows_paths: ClassVar[bool] = False
+    """Every path is a run of its own, so that the law of a run is known and not its expectation alone."""
     any_round: ClassVar[bool] = False
     """Rounds of any length can be run: no more lanes are laid out for more steps than grow with them."""
     infinite: ClassVar[bool] = False
@@ -128,13 +138,13 @@ class Law(ABC):
     def answers(self, run: ExactRun) -> bool:
         """Whether this law says what the left side of an exact run is; where several do, they say the same."""
 
-    def square(self, run: ExactRun) -> Ends:
+    def left_side(self, run: ExactRun) -> Ends:
         """An enclosure of the left side.
 
         Raises:
             CannotReplay: no exact run is possible.
         """
-        return average_square(run.method, run.problem, run.steps, every=run.every, after=run.after)
+        return stepped(run.method, run.problem, run.steps, run.statistic)
 
     def interval(self, run: ExactRun) -> Ends:
         """An interval around the start that every round keeps.

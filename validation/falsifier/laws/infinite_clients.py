@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....algorithms import Start
+from ....bounds.language.metrics import GRADIENT_SQ, MEAN
 from ....synthetic.families.piecewise import FAMILIES
 from ...exact.every_path import EveryPath, laid_out
 from ...exact.infinite_clients import MOST_BITS, InfiniteClients, bits_of
@@ -34,6 +35,9 @@ class InfinitelyMany(Law):
     words = ", infinitely many clients with noise"
     adds_noise = True
     infinite = True
+    repeats_rounds = True
+    takes = frozenset((GRADIENT_SQ,))
+    over = frozenset((MEAN,))
 
     def search_spaces(self, asked: Asked, silent: list[SearchSpace]) -> Iterator[SearchSpace]:
         """Endless runs of one or two kinds of clients, where only models are kept from round to round."""
@@ -71,7 +75,7 @@ class InfinitelyMany(Law):
         draws: Any = EveryPath(space.clients, bits, count)
         squares = []
         for step in walk(method, family, space.period, 1, start=Start(x=family.start), draws=draws):
-            if step.t % space.every == 0:
+            if space.statistic.counts(step.t, space.period):
                 squares.append(family.gradient(step.before.average)[:, 0].square().numpy())
         return step.after.average[:, 0].numpy(), np.stack(squares).mean(0)
 
@@ -88,10 +92,10 @@ class InfinitelyMany(Law):
         bits = bits_of(run.method, run.problem, run.period)
         return InfiniteClients(run.of(exactly_laid_out(run.problem, bits)).method, run.problem, bits, run.period)
 
-    def square(self, run: ExactRun) -> Ends:
+    def left_side(self, run: ExactRun) -> Ends:
         assert run.interval is not None
         total = run.whole[run.target.named("clients") or ""]
-        return self._exactly(run).square(run.interval, total, run.steps // run.period, run.every)
+        return self._exactly(run).average(run.interval, total, run.steps // run.period, run.statistic)
 
     def interval(self, run: ExactRun) -> Ends:
         return self._exactly(run).interval()

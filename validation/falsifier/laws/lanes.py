@@ -6,7 +6,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING
 
 from ...exact.run import MOST_STEPS
-from ..noise import Lanes, expected_squares
+from ..noise import Lanes, measured
 from .base import Array, Law, Left, Values
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ class ByLanes(Law):
 
     def left(self, space: InstanceSpace, parameters: dict[str, Array], values: Values, count: int) -> Left:
         lanes = self.lanes(space)
-        squares, astray = expected_squares(space.noisy_run(parameters, values, count), space.clients, lanes)
-        return Left(*space.averaged(squares[:: space.every]), astray)
+        seen, astray = measured(space.noisy_run(parameters, values, count), space.clients, lanes)
+        return Left(*space.over_lanes(seen[:: space.statistic.every], lanes, values), astray)
 
     def answers(self, run: ExactRun) -> bool:
         return run.interval is None and run.problem.is_noisy and is_stepped(run)

@@ -11,9 +11,12 @@ import numpy as np
 import torch
 
 from ....algorithms import Start
+from ....bounds.language.metrics import GRADIENT_SQ, MEAN
 from ...exact.interval import Ends
 from ...exact.participation import Chosen, RandomRound, choices, masks
 from ...exact.rounds import kept_interval, random_round
+from ...exact.run import CannotReplay
+from ...exact.statistic import Statistic
 from ...lemmas.trace import walk
 from .base import EACH_RUN_BEGUN, FOREVER, Array, Law, Left, Values
 
@@ -33,6 +36,9 @@ _PERIODS, _HALF = (1, 16), Fraction(1, 2)
 class PartialParticipation(Law):
     name = "partial participation"
     solves_rest = False
+    repeats_rounds = True
+    takes = frozenset((GRADIENT_SQ,))
+    over = frozenset((MEAN,))
 
     def search_spaces(self, asked: Asked, silent: list[SearchSpace]) -> Iterator[SearchSpace]:
         target, formula = asked.target, asked.formula
@@ -92,7 +98,7 @@ class PartialParticipation(Law):
         begin = Start(x=torch.from_numpy(np.repeat(start, lanes))[:, None])
         passed = []
         for step in walk(method, tall, space.period, 1, start=begin, draws=Chosen(chosen)):  # type: ignore[arg-type]
-            if step.t % space.every == 0:
+            if space.statistic.counts(step.t, space.period):
                 passed.append(tall.gradient(step.before.average)[:, 0].numpy())
         ends = step.after.average[:, 0].numpy().reshape(count, lanes).T
         return ends, np.stack(passed).reshape(len(passed), count, lanes).transpose(2, 0, 1)
@@ -100,9 +106,11 @@ class PartialParticipation(Law):
     def answers(self, run: ExactRun) -> bool:
         return run.interval is not None and not run.problem.is_noisy and run.taking_part < run.problem.clients
 
-    def square(self, run: ExactRun) -> Ends:
+    def left_side(self, run: ExactRun) -> Ends:
         assert run.interval is not None
-        found = random_round(run.method, run.problem, run.period, run.interval, run.taking_part, run.every)
+        if run.statistic != Statistic(every=run.statistic.every):
+            raise CannotReplay("where a part of the clients takes part only the mean of squared gradients is evaluated")
+        found = random_round(run.method, run.problem, run.period, run.interval, run.taking_part, run.statistic.every)
         square, off = found.mean_square()
         slack = off / (run.steps // run.period)
         return square - slack, square + slack

@@ -24,6 +24,7 @@ class Paths(ByLanes):
     name = "paths"
     words = ", all paths of noise"
     adds_noise = True
+    follows_paths = True
 
     def search_spaces(self, asked: Asked, silent: list[SearchSpace]) -> Iterator[SearchSpace]:
         """Every space but the bowls, in the longest run that has few enough signs."""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...exact.at_rest import square_at_rest
+from ....bounds.language.metrics import DISTANCE_SQ, LAST, MEAN
+from ...exact.at_rest import at_rest
 from ...exact.infinite_clients import laid_out
 from ...exact.interval import Bends, Ends
-from ...exact.long_run import long_average_square
+from ...exact.long_run import in_powers
 from ...exact.tensor import InexactError
-from ..long_run import Counted, floor_of, long_squares, stretched
+from ..long_run import Counted, floor_of, long_runs, stretched
 from ..spaces import SILENT_BOWL
 from .base import EACH_GENERATION, EACH_LANE_STEP, EACH_RUN_BEGUN, EACH_STEP, Array, Law, Left, Values
 from .lanes import is_stepped
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 _MANY, LONGEST_POWER, _SCHEDULED_POWERS = 8, 31, (5, 8, 11, 14)
 """Clients; the power of 2 in rounds; powers of 4 in steps where a schedule has them."""
+_EXPONENTIAL_POWER = 16
+"""The power of 2 in rounds where the bound has a power in them, which takes long to evaluate exactly."""
 _SILENT_POWERS = (14, 20)
 """The same of runs without noise, which are for numbers of clients and batch sizes that are large."""
 _LEAST_ADMITTED = 4
@@ -39,6 +42,8 @@ class Powers(Law):
     rational_counts = True
     has_groups = True
     any_round = True
+    repeats_rounds = True
+    over = frozenset((MEAN, LAST))
 
     def search_spaces(self, asked: Asked, silent: list[SearchSpace]) -> Iterator[SearchSpace]:
         if asked.has_batches or asked.target.link is not None or not asked.is_length_free:
@@ -64,7 +69,8 @@ class Powers(Law):
             h for h in range(1, search_space.period + 1) if search_space.steps_of(h) >= search_space.period
         )
         if not search_space.horizon_decides:
-            yield replace(search_space, horizon=of_a_round * (1 + 2**LONGEST_POWER))
+            longest = _EXPONENTIAL_POWER if search_space.formula.is_exponential else LONGEST_POWER
+            yield replace(search_space, horizon=of_a_round * (1 + 2**longest))
             return
         for power in scheduled:
             longer = replace(search_space, horizon=search_space.clients * 4**power)
@@ -84,14 +90,20 @@ class Powers(Law):
         return EACH_GENERATION + begun + 3 * space.period * (EACH_STEP + lanes * EACH_LANE_STEP)
 
     def left(self, space: InstanceSpace, parameters: dict[str, Array], values: Values, count: int) -> Left:
-        counted = Counted(space.period, space.every, space.target.average == "after")
+        counted = Counted(space.period, space.statistic)
         rounds, linear = rounds_compared(space), stretched(parameters)
         runs = [space.noisy_run(p, values, count) for p in (parameters, linear)]
-        squares, astray = long_squares(
-            runs[0], runs[1], space.clients, counted, rounds, self._share(space, values, count)
+        share = self._share(space, values, count)
+        sides, astray = long_runs(runs[0], runs[1], space.clients, counted, rounds, share)
+        family, is_distance = space.family(linear, count), space.statistic.of == DISTANCE_SQ
+        rounding, scale = (np.asarray(of(family)) for of in (space.measure.rounding, space.measure.scale))
+        floor = np.broadcast_to(rounding if is_distance else floor_of(linear) * scale, (count,))
+        many = np.maximum(0.1 * np.array(rounds), 1.0) if space.statistic.is_last else np.ones(len(rounds))
+        return Left(
+            list(np.maximum(sides - floor * many[:, None] ** 2, 0.0)),
+            [float(space.horizon // rounds[-1] * number) for number in rounds],
+            astray,
         )
-        squares = np.maximum(squares - floor_of(linear), 0.0)
-        return Left(list(squares), [float(space.horizon // rounds[-1] * number) for number in rounds], astray)
 
     @staticmethod
     def _share(space: InstanceSpace, values: Values, count: int) -> Array:
@@ -103,17 +115,16 @@ class Powers(Law):
     def answers(self, run: ExactRun) -> bool:
         return run.interval is None and not is_stepped(run)
 
-    def square(self, run: ExactRun) -> Ends:
+    def left_side(self, run: ExactRun) -> Ends:
         members = run.members if run.problem.is_noisy else 1
         if members > 1:
             run = run.of(laid_out(run.problem, 1))
-        more: dict[str, Any] = {"every": run.every, "after": run.after, "members": members}
         try:
-            return long_average_square(run.method, run.problem, run.steps, run.period, **more)
+            return in_powers(run.method, run.problem, run.steps, run.period, run.statistic, members=members)
         except (Bends, InexactError):
             if members > 1:
                 raise
-            return square_at_rest(run.method, run.problem, run.period)
+            return at_rest(run.method, run.problem, run.period, run.statistic)
 
 
 def rounds_compared(space: InstanceSpace) -> list[int]:
