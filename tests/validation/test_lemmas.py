@@ -39,6 +39,11 @@ INSTANCES = {
     "comfedl.theorem_1": ("local_heterogeneous", {"eta": R(1, 50), "tau": 2, "b": 16, "b_1": 16, "m": 2}, 40),
     "comfedl.theorem_2": ("local_homogeneous", {"eta": R(1, 50), "tau": 2, "b": 16, "m": 2}, 40),
     "fcsg.theorem_4_1": ("conditional_heterogeneous", {"alpha": R(1, 25), "q": 3, "m": 2, "b": 1}, 30),
+    "baselines.local_sgd": ("federated_heterogeneous", {"eta": R(1, 4), "p": 3, "b": 2}, 24),
+    "baselines.local_sgd_heterogeneity": ("federated_heterogeneous", {"eta": R(1, 4), "p": 3, "b": 2}, 24),
+    "baselines.minibatch_sgd": ("federated_noisy", {"eta": R(1, 2), "b": 2}, 24),
+    "baselines.scgd": ("local_noisy", {"eta": R(1, 10), "gamma": R(1, 2), "b": 1}, 24),
+    "baselines.biased_sgd": ("conditional_heterogeneous", {"eta": R(1, 5), "m": 2, "b": 1}, 24),
     "fcsg_m.theorem_4_4": (
         "conditional_heterogeneous",
         {"alpha": R(1, 40), "q": 2, "m": 2, "b": 1, "B": 4},

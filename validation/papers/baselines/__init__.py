@@ -20,9 +20,7 @@ from .instances import (
 
 CODES = {
     "baselines.scgd": (
-        Code(
-            lambda v: scgd(vars(v)), "local_composite", ESTIMATES, COMPOSITE, {"sample": ("z",), "outer": ("s",)}
-        ),
+        Code(lambda v: scgd(vars(v)), "local_composite", ESTIMATES, COMPOSITE, {"sample": ("z",), "outer": ("s",)}),
     ),
     "baselines.biased_sgd": (conditional(lambda v: minibatch_sgd(vars(v)), MODELS),),
 }
