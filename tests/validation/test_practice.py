@@ -204,13 +204,14 @@ def test_the_sentences_are_read_off_the_product(found):
     largest = max(told.constants, key=lambda line: line.factor)
     constant, assumption, term = answer.sentences
     assert constant.startswith(f"Measure {largest.symbol} better: it is {largest.worst:.4g} in the bound")
-    assert f"term {max(told.terms, key=lambda line: line.times).name}:" in term
+    above = {line.name: line.times - (line.counterpart or 0) * line.times / line.value for line in told.terms}
+    assert f"term {max(above, key=above.get)}:" in term
     assert f"{max(told.links, key=lambda line: line.factor).name} loses most" in term
     other = min(told.constants, key=lambda line: line.factor)
     swapped = replace(
         told, constants=tuple(replace(line, factor=99.0 if line is other else 1.0) for line in told.constants)
     )
-    swapped = replace(swapped, terms=tuple(replace(t, times=1.0 + (t.name == "drift")) for t in told.terms), links=())
+    swapped = replace(swapped, terms=tuple(replace(t, times=1.0 + (t.name == "drift"), slack=None) for t in told.terms), links=())
     constant, assumption, term = replace(answer, explanation=swapped).sentences
     assert constant.startswith(f"Measure {other.symbol} better") and "99 of the factor" in constant
     assert f'"{other.assumptions[0]}"' in assumption and "a factor 99" in assumption
@@ -345,4 +346,6 @@ def test_the_sheet_has_the_grid_the_product_and_the_terms(found):
     assert [row[0] for row in grid.rows] == [row.step for row in answer.rows]
     assert product.rows[-1][-1] == answer.explanation.factor and len(terms.rows) == len(answer.explanation.terms)
     assert [table.name for table in answer.sheet().tables[3:]] == ["gain", "conditions", "heuristics"]
-    assert "what remains" in answer.to_markdown() and "95% t-interval" in str(answer)
+    assert "what remains" not in answer.to_markdown() and "95% t-interval" in str(answer)
+    without = replace(answer, explanation=replace(answer.explanation, links=(), no_links="for a reason"))
+    assert "what remains" in without.to_markdown() and "no links of a proof: for a reason" in str(without)

@@ -383,8 +383,9 @@ def _product_of(lines: list[ConstantLine]) -> float:
 
 
 def _term_sentence(found: Explanation) -> str:
-    """Which term a better theorem should attack: the largest one with constants along the run; and which step of the proof."""
-    term = max(found.terms, key=lambda term: term.times)
+    """Which term a better theorem should attack: that with the most, with constants along the run, above what the run shows of it; and
+    which step of the proof."""
+    term = max(found.terms, key=lambda term: term.excess)
     link = max(found.links, key=lambda link: link.factor, default=None)
     slack = "" if term.slack is None else f", {term.slack:.4g} times what the run shows of it"
     step = "" if link is None else f"; of the proof's steps {link.name} loses most, a factor {link.factor:.4g}"

@@ -72,6 +72,11 @@ class TermLine:
     counterpart: float | None = None
     slack: float | None = None
 
+    @property
+    def excess(self) -> float:
+        """What of `times` no lemma observes."""
+        return self.times if self.slack is None else self.times * (1 - 1 / self.slack)
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -258,7 +263,7 @@ def _shared_out(
     taken = {term for terms in stands_for.values() for term in terms}
     roles = {term.name: term.role for term in bench.statement.terms}
     at_start = tuple(name for name, role in roles.items() if role == START and name not in taken)
-    found = {}
+    found: dict[str, float] = {}
     for part, value in seen.items():
         terms = at_start if part == START else stands_for.get(part, (part,))
         total = sum(last.terms.get(term, 0.0) for term in terms)
