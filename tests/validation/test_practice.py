@@ -206,7 +206,7 @@ def test_the_sentences_are_read_off_the_product(found):
     assert constant.startswith(f"Measure {largest.symbol} better: it is {largest.worst:.4g} in the bound")
     above = {line.name: line.times - (line.counterpart or 0) * line.times / line.value for line in told.terms}
     assert f"term {max(above, key=above.get)}:" in term
-    assert f"{max(told.links, key=lambda line: line.factor).name} loses most" in term
+    assert f"the step {max(told.links, key=lambda line: line.factor).name} of the proof, which loses most" in term
     other = min(told.constants, key=lambda line: line.factor)
     swapped = replace(
         told, constants=tuple(replace(line, factor=99.0 if line is other else 1.0) for line in told.constants)
