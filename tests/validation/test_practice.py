@@ -211,7 +211,9 @@ def test_the_sentences_are_read_off_the_product(found):
     swapped = replace(
         told, constants=tuple(replace(line, factor=99.0 if line is other else 1.0) for line in told.constants)
     )
-    swapped = replace(swapped, terms=tuple(replace(t, times=1.0 + (t.name == "drift"), slack=None) for t in told.terms), links=())
+    swapped = replace(
+        swapped, terms=tuple(replace(t, times=1.0 + (t.name == "drift"), slack=None) for t in told.terms), links=()
+    )
     constant, assumption, term = replace(answer, explanation=swapped).sentences
     assert constant.startswith(f"Measure {other.symbol} better") and "99 of the factor" in constant
     assert f'"{other.assumptions[0]}"' in assumption and "a factor 99" in assumption
@@ -282,7 +284,12 @@ def build():
 
 def test_a_model_from_a_file(tmp_path):
     (tmp_path / "my_model.py").write_text(MODEL)
-    answer = fedco.practice("baselines.local_sgd", f"{tmp_path / 'my_model.py'}:build", T=20, seeds=2, above=1)
+    lines: list[str] = []
+    model = f"{tmp_path / 'my_model.py'}:build"
+    answer = fedco.practice("baselines.local_sgd", model, T=20, seeds=2, above=1, note=lines.append)
+    assert (
+        lines[0] == "constants of my_model:" and lines[-2].startswith("bound / measured") and "heuristics" in lines[-1]
+    )
     told = answer.explanation
     assert math.isclose(math.prod(line.factor for line in told.constants) * told.remaining, told.factor, rel_tol=1e-12)
     assert {line.symbol for line in told.constants} <= {"L", "G", "sigma", "F_gap"} and told.constants

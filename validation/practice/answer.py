@@ -388,7 +388,9 @@ def _term_sentence(found: Explanation) -> str:
     term = max(found.terms, key=lambda term: term.excess)
     link = max(found.links, key=lambda link: link.factor, default=None)
     slack = "" if term.slack is None else f", {term.slack:.4g} times what the run shows of it"
-    step = "" if link is None else f"the step {link.name} of the proof, which loses most, a factor {link.factor:.4g}, and "
+    step = (
+        "" if link is None else f"the step {link.name} of the proof, which loses most, a factor {link.factor:.4g}, and "
+    )
     return f"A better theorem should attack {step}the term {term.name}: it is {term.times:.4g} times the measured metric{slack}."
 
 
