@@ -295,6 +295,18 @@ def test_a_model_from_a_file(tmp_path):
     assert {line.symbol for line in told.constants} <= {"L", "G", "sigma", "F_gap"} and told.constants
 
 
+def test_a_constant_that_unequal_clients_do_not_show_stays_as_it_is(tmp_path):
+    """Its noise is a sum over the examples of all clients together; the rest of the answer stands."""
+    text = MODEL.replace("x.split(20)", "x.split(25)").replace(
+        'clients": data', 'clients": data, "form": "meta", "points": 2'
+    )
+    (tmp_path / "unequal.py").write_text(text)
+    answer = fedco.practice("meta_fl.theorem_8", f"{tmp_path / 'unequal.py'}:build", T=4, seeds=2, above=0)
+    told = answer.explanation
+    assert told.kept["sigma_G"].startswith("cannot be measured along a run: client data: wanted as many examples")
+    assert math.isclose(math.prod(line.factor for line in told.constants) * told.remaining, told.factor, rel_tol=1e-12)
+
+
 def test_the_command(capsys, monkeypatch, tmp_path):
     asked = ["--problem", "federated_logistic", "--T", "20", "--seeds", "2", "--above", "1", "--set", "p=4"]
 

@@ -114,7 +114,11 @@ def along_the_run(
     for name, binding in bench.statement.symbols.items():
         if binding.quantity.role != "constant":
             continue
-        value = how(bench.problem, binding.quantity.name, models)
+        try:
+            value = how(bench.problem, binding.quantity.name, models)
+        except InputError as error:  # such as noise over the examples of clients that have not as many
+            kept[name] = f"cannot be measured along a run: {error}"
+            continue
         if value is None:
             kept[name] = "not measured along a run"
             continue
