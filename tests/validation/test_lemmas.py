@@ -202,6 +202,15 @@ def test_the_plug_in_gradient_is_the_mean_of_the_sampled_ones() -> None:
     assert bool(((sampled - exact).abs() <= 5 * spread + 1e-12).all())
 
 
+def test_a_plug_in_gradient_with_too_many_outcomes_is_refused() -> None:
+    """Of 8 signs in a batch there are 9 different means; of 2000 there are 2001."""
+    made = problem("conditional_noisy", **SMALL, outer_support=2)
+    x = made.initial_point.expand(1, made.clients, -1)
+    assert plug_in_gradient(made, x, 8).shape == x.shape
+    with pytest.raises(InputError, match="wanted at most 1000 outcomes of 2000 inner samples to sum over, got 2001"):
+        plug_in_gradient(made, x, 2000)
+
+
 def test_the_meta_gradients_average_to_the_gradient() -> None:
     made = problem("meta_heterogeneous")
     w = made.initial_point.expand(3, made.clients, -1).contiguous() * torch.tensor([0.5, 1.0, 2.0]).view(-1, 1, 1)
