@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Json, Latex, Markdown, MaxHours, Sets, StatementOption, Trust, emit, emit_sheets, read_sets
+from .common import Json, Latex, Markdown, MaxHours, Sets, StatementOption, Trust, emit, emit_sheets, note, read_sets
 from .completion import problem_names
 from .theory import TheoremId
 
@@ -64,7 +64,7 @@ def practice(
     steps, batches of 1). The step size is then multiplied by powers of --factor, everything else stays. For each: the mean of the metric
     that the theorem bounds with a 95% interval over the seeds, and the bound, or which condition fails. Last, bound / measured at theory's
     step size as a product: a line for each constant, in the order of the theorem's symbols, that is put in as it is along the run,
-    and a line for what remains.
+    and one for each step of the proof whose sides a run shows, or for what remains.
 
     Example: fedco practice baselines.local_sgd --problem federated_logistic --T 200 --set p=4
     """
@@ -90,6 +90,7 @@ def practice(
         root_seed=root_seed,
         hours=max_hours,
         progress=lambda label: progress.to_stream(label=label),
+        note=note,
     )
     if figure is not None:
         found.plot().save(figure)

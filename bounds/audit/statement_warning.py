@@ -61,7 +61,7 @@ def computed(statement: Statement, proved: bool) -> StatementWarning:
     if label == "composed":
         text = "composed from the paper's lemmas as printed: it inherits their faults and is no promise"
         return StatementWarning("composed", text + instead)
-    if label == "sharpened" and has_derivation(statement):
+    if (label == "sharpened" and has_derivation(statement)) or _has_argument(statement):
         return StatementWarning("derived")
     return StatementWarning("derived", _unchecked(statement)) if label == "corrected" else StatementWarning("open")
 
@@ -93,6 +93,12 @@ def has_derivation(statement: Statement) -> bool:
     """Whether the paper declares a derivation of the statement as data, which `fedco prove` checks; nothing is checked here."""
     theorem, paper = statement.theorem, paper_of(statement.theorem)
     return paper is not None and paper.derivation_of(theorem, statement.label) is not None
+
+
+def _has_argument(statement: Statement) -> bool:
+    """Whether the paper declares a check that shows the statement; nothing is checked here."""
+    paper = paper_of(statement.theorem)
+    return paper is not None and (statement.theorem.id, statement.label) in paper.holds
 
 
 def rests_on(statement: Statement) -> tuple[str, ...]:

@@ -72,7 +72,10 @@ def estimate_constants(
     if type(problem) not in FORMS:
         offered = " ".join(name for name, made in MADE.items() if made in FORMS)
         got = form_of(problem) if isinstance(problem, AbstractModelProblem) else type(problem).__name__
-        raise InputError(f"estimate: wanted a model of one of the forms {offered}, got {got}")
+        why = getattr(problem, "no_constants", "")
+        raise InputError(
+            f"estimate: wanted a model of one of the forms {offered}, got {got}" + (f": {why}" if why else "")
+        )
     run = descent(problem) if along is None else along
     if run.dim() != 2 or run.shape[1] != problem.dim:
         raise InputError(f"along: wanted points (points, {problem.dim}), got {tuple(run.shape)}")

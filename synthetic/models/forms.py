@@ -122,6 +122,9 @@ class AgnosticMAMLModel(_Exponential, AbstractModelProblem, AbstractLocalComposi
     level: float = 0.0
     lam: float = 0.1
     inner_dim: ClassVar[int] = 1  # type: ignore[misc]
+    no_constants: ClassVar[str] = (
+        "fine-tuned on a minibatch, a sample has another mean than the inner value, and every theorem assumes that it has not"
+    )
 
     def _tuned_loss(self) -> Callable[..., Tensor]:
         flat, lam = self.parts.flat, self.lam

@@ -21,7 +21,8 @@ PERIOD, STEPS = 3, 8
 NAMES = (
     "objective", "gradient_sq", "consensus", "inner_error", "direction_sq", "momentum_error", "momentum_sq", "inner_spread",
     "fresh_inner_spread", "gradient_spread", "potential", "noise_sq", "error_sq", "update_sq", "dispersion_sq",
-    "first_deviation_sq", "client_drift_sq", "mean_drift", "estimator_error", "estimator_error_sq", "change",
+    "first_deviation_sq", "client_drift_sq", "mean_drift", "estimator_error", "estimator_error_sq", "change", "bias_sq",
+    "moment_sq", "used_error", "kept_error",
 )  # fmt: skip
 
 
@@ -62,6 +63,19 @@ ROWS = {
     "comfedl.lemma_3": ("estimator_error_sq", SAME, {}),
     "comfedl.lemma_4_step": ("estimator_error_sq", SAME, {"client_drift_sq": SAME}),
     "comfedl.lemma_4": ("estimator_error_sq", SAME, {}),
+    "baselines.averaged_noise": ("noise_sq", SAME, {}),
+    "baselines.local_sgd_bias": ("bias_sq", SAME, {"consensus_error": SAME}),
+    "baselines.local_sgd_step": ("objective", "rise", {"gradient_sq": SAME, "direction_sq": SAME, "bias_sq": SAME, "noise_sq": SAME}),
+    "baselines.local_sgd_descent": ("objective", "rise", {"gradient_sq": SAME, "consensus_error": SAME, "noise_sq": SAME}),
+    "baselines.minibatch_sgd_descent": ("objective", "rise", {"gradient_sq": SAME, "noise_sq": SAME}),
+    "baselines.scgd_moment": ("moment_sq", SAME, {}),
+    "baselines.scgd_value": ("used_error", SAME, {"kept_error": SAME}),
+    "baselines.scgd_estimate": ("kept_error", NEXT, {"kept_error": SAME}),
+    "baselines.scgd_descent": ("objective", "rise", {"gradient_sq": SAME, "used_error": SAME, "moment_sq": SAME}),
+    "baselines.biased_sgd_noise": ("noise_sq", SAME, {}),
+    "baselines.biased_sgd_bias": ("bias_sq", SAME, {}),
+    "baselines.biased_sgd_step": ("objective", "rise", {"gradient_sq": SAME, "direction_sq": SAME, "bias_sq": SAME, "noise_sq": SAME}),
+    "baselines.biased_sgd_descent": ("objective", "rise", {"gradient_sq": SAME, "bias_sq": SAME, "noise_sq": SAME}),
     "comfedl.descent": ("change", SAME, {"gradient_sq": SAME, "mean_drift": SAME, "estimator_error": SAME}),
 }  # fmt: skip
 """Lemma -> the statistic on its left with its time, and the times of its observables: read off the papers once more."""
@@ -96,6 +110,9 @@ def test_sums_and_means_over_rounds_and_runs():
     for lemma, wanted in (
         ("fcsg.lemma_b_1", consensus.sum()),
         ("local_scgdm.lemma_4_3", consensus.mean()),
+        ("baselines.local_sgd_drift", consensus.mean()),
+        ("baselines.local_sgd_heterogeneity_drift", consensus.mean()),
+        ("baselines.scgd_values", np.mean([at("used_error", t) for t in range(STEPS)])),
         ("local_scgdm.summed", gradient.mean()),
         ("feddro.theorem_f_6", at("objective", 8) - at("objective", 0) + at("inner_error", 8) - at("inner_error", 0)),
     ):
@@ -139,7 +156,17 @@ def test_sums_since_the_last_communication():
 
 def test_steps_that_lemmas_leave_out():
     trace = told(1)
-    assert LINKS["fcsg.lemma_a_3_variance"][0].keeps(trace, 4).tolist() == [False, True, True, True]
+    for lemma in ("fcsg.lemma_a_3_variance", "baselines.scgd_value", "baselines.scgd_estimate"):
+        assert LINKS[lemma][0].keeps(trace, 4).tolist() == [False, True, True, True]
+    assert LINKS["baselines.local_sgd_bias"][0].keeps(trace, 7).tolist() == [
+        False,
+        True,
+        True,
+        False,
+        True,
+        True,
+        False,
+    ]
     assert LINKS["comfedl.lemma_2"][0].keeps(trace, 7).tolist() == [False, True, True, False, True, True, False]
     assert LINKS["comfedl.lemma_2_step"][0].observables["t"](trace)[:, 0].tolist() == [t % 3 for t in range(STEPS + 1)]
     assert (LINKS["comfedl.lemma_2"][0].left(trace)[:, 0] == trace["mean_drift"][:, 0] ** 2).all()
@@ -154,11 +181,13 @@ def test_steps_that_lemmas_leave_out():
 
 
 def test_periods_and_steps_ahead_of_the_chains():
-    found = {name.partition(".")[0]: (chain.period, chain.extra_steps) for name, chain in chains().items()}
+    found = {(name.partition(".")[0], chain.period, chain.extra_steps) for name, chain in chains().items()}
     assert found == {
-        "local_scgdm": ("p", 1), "comfedl": ("tau", 0), "fcsg": ("q", 1), "fcsg_m": ("q", 1), "acc_fcsg_m": ("q", 1),
-        "meta_fl": ("tau", 0), "feddro": ("I", 1),
+        ("local_scgdm", "p", 1), ("comfedl", "tau", 0), ("fcsg", "q", 1), ("fcsg_m", "q", 1), ("acc_fcsg_m", "q", 1),
+        ("meta_fl", "tau", 0), ("feddro", "I", 1), ("baselines", "p", 1), ("baselines", "", 1),
     }  # fmt: skip
+    rounds = {name: chain.round_of({"p": 3.0}) for name, chain in chains().items() if name.startswith("baselines.")}
+    assert rounds["baselines.local_sgd"] == 3 and rounds["baselines.minibatch_sgd"] == 1  # every step is a round
 
 
 # --- statistics ------------------------------------------------------------------------------------------------------------

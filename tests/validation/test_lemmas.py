@@ -39,6 +39,11 @@ INSTANCES = {
     "comfedl.theorem_1": ("local_heterogeneous", {"eta": R(1, 50), "tau": 2, "b": 16, "b_1": 16, "m": 2}, 40),
     "comfedl.theorem_2": ("local_homogeneous", {"eta": R(1, 50), "tau": 2, "b": 16, "m": 2}, 40),
     "fcsg.theorem_4_1": ("conditional_heterogeneous", {"alpha": R(1, 25), "q": 3, "m": 2, "b": 1}, 30),
+    "baselines.local_sgd": ("federated_heterogeneous", {"eta": R(1, 4), "p": 3, "b": 2}, 24),
+    "baselines.local_sgd_heterogeneity": ("federated_heterogeneous", {"eta": R(1, 4), "p": 3, "b": 2}, 24),
+    "baselines.minibatch_sgd": ("federated_noisy", {"eta": R(1, 2), "b": 2}, 24),
+    "baselines.scgd": ("local_noisy", {"eta": R(1, 10), "gamma": R(1, 2), "b": 1}, 24),
+    "baselines.biased_sgd": ("conditional_heterogeneous", {"eta": R(1, 5), "m": 2, "b": 1}, 24),
     "fcsg_m.theorem_4_4": (
         "conditional_heterogeneous",
         {"alpha": R(1, 40), "q": 2, "m": 2, "b": 1, "B": 4},
@@ -195,6 +200,15 @@ def test_the_plug_in_gradient_is_the_mean_of_the_sampled_ones() -> None:
     spread = (step.before.x - step.stepped.x).std(0) / math.sqrt(4000)
     assert float(spread.max()) > 0
     assert bool(((sampled - exact).abs() <= 5 * spread + 1e-12).all())
+
+
+def test_a_plug_in_gradient_with_too_many_outcomes_is_refused() -> None:
+    """Of 8 signs in a batch there are 9 different means; of 2000 there are 2001."""
+    made = problem("conditional_noisy", **SMALL, outer_support=2)
+    x = made.initial_point.expand(1, made.clients, -1)
+    assert plug_in_gradient(made, x, 8).shape == x.shape
+    with pytest.raises(InputError, match="wanted at most 1000 outcomes of 2000 inner samples to sum over, got 2001"):
+        plug_in_gradient(made, x, 2000)
 
 
 def test_the_meta_gradients_average_to_the_gradient() -> None:

@@ -204,13 +204,16 @@ def test_the_sentences_are_read_off_the_product(found):
     largest = max(told.constants, key=lambda line: line.factor)
     constant, assumption, term = answer.sentences
     assert constant.startswith(f"Measure {largest.symbol} better: it is {largest.worst:.4g} in the bound")
-    assert f"term {max(told.terms, key=lambda line: line.times).name}:" in term
-    assert f"{max(told.links, key=lambda line: line.factor).name} loses most" in term
+    above = {line.name: line.times - (line.counterpart or 0) * line.times / line.value for line in told.terms}
+    assert f"term {max(above, key=above.get)}:" in term
+    assert f"the step {max(told.links, key=lambda line: line.factor).name} of the proof, which loses most" in term
     other = min(told.constants, key=lambda line: line.factor)
     swapped = replace(
         told, constants=tuple(replace(line, factor=99.0 if line is other else 1.0) for line in told.constants)
     )
-    swapped = replace(swapped, terms=tuple(replace(t, times=1.0 + (t.name == "drift")) for t in told.terms), links=())
+    swapped = replace(
+        swapped, terms=tuple(replace(t, times=1.0 + (t.name == "drift"), slack=None) for t in told.terms), links=()
+    )
     constant, assumption, term = replace(answer, explanation=swapped).sentences
     assert constant.startswith(f"Measure {other.symbol} better") and "99 of the factor" in constant
     assert f'"{other.assumptions[0]}"' in assumption and "a factor 99" in assumption
@@ -281,10 +284,27 @@ def build():
 
 def test_a_model_from_a_file(tmp_path):
     (tmp_path / "my_model.py").write_text(MODEL)
-    answer = fedco.practice("baselines.local_sgd", f"{tmp_path / 'my_model.py'}:build", T=20, seeds=2, above=1)
+    lines: list[str] = []
+    model = f"{tmp_path / 'my_model.py'}:build"
+    answer = fedco.practice("baselines.local_sgd", model, T=20, seeds=2, above=1, note=lines.append)
+    assert (
+        lines[0] == "constants of my_model:" and lines[-2].startswith("bound / measured") and "heuristics" in lines[-1]
+    )
     told = answer.explanation
     assert math.isclose(math.prod(line.factor for line in told.constants) * told.remaining, told.factor, rel_tol=1e-12)
     assert {line.symbol for line in told.constants} <= {"L", "G", "sigma", "F_gap"} and told.constants
+
+
+def test_a_constant_that_unequal_clients_do_not_show_stays_as_it_is(tmp_path):
+    """Its noise is a sum over the examples of all clients together; the rest of the answer stands."""
+    text = MODEL.replace("x.split(20)", "x.split(25)").replace(
+        'clients": data', 'clients": data, "form": "meta", "points": 2'
+    )
+    (tmp_path / "unequal.py").write_text(text)
+    answer = fedco.practice("meta_fl.theorem_8", f"{tmp_path / 'unequal.py'}:build", T=4, seeds=2, above=0)
+    told = answer.explanation
+    assert told.kept["sigma_G"].startswith("cannot be measured along a run: client data: wanted as many examples")
+    assert math.isclose(math.prod(line.factor for line in told.constants) * told.remaining, told.factor, rel_tol=1e-12)
 
 
 def test_the_command(capsys, monkeypatch, tmp_path):
@@ -345,4 +365,6 @@ def test_the_sheet_has_the_grid_the_product_and_the_terms(found):
     assert [row[0] for row in grid.rows] == [row.step for row in answer.rows]
     assert product.rows[-1][-1] == answer.explanation.factor and len(terms.rows) == len(answer.explanation.terms)
     assert [table.name for table in answer.sheet().tables[3:]] == ["gain", "conditions", "heuristics"]
-    assert "what remains" in answer.to_markdown() and "95% t-interval" in str(answer)
+    assert "what remains" not in answer.to_markdown() and "95% t-interval" in str(answer)
+    without = replace(answer, explanation=replace(answer.explanation, links=(), no_links="for a reason"))
+    assert "what remains" in without.to_markdown() and "no links of a proof: for a reason" in str(without)

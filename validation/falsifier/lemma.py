@@ -73,7 +73,7 @@ def trace_of(
 
     `expectation` takes every statistic from the lanes of a noisy run to the instances.
     """
-    period, total = int(numbers[chain.period]), steps + chain.extra_steps
+    period, total = chain.round_of(numbers), steps + chain.extra_steps
     walked = list(walk(method, problem, total, 1, start=start, period=period, draws=draws))
     return Trace(_Recorded(chain.metrics(problem, numbers), walked, expectation), numbers, period, steps)
 
@@ -99,7 +99,8 @@ def rounding_of(link: Link, trace: Trace) -> Array:
     assert isinstance(recorded, _Recorded)
     recorded.asked.clear()
     link.left(trace)
-    return _EPSILON * sum((np.abs(recorded[name]).max(axis=0) for name in tuple(recorded.asked)), np.zeros(1))
+    found = _EPSILON * sum((np.abs(recorded[name]).max(axis=0) for name in tuple(recorded.asked)), np.zeros(1))
+    return found if link.difference_of is None else found + _EPSILON**2 * link.difference_of(trace).max(axis=0)
 
 
 def balanced(left: Any, terms: Sequence[Any], larger: Any = np.maximum) -> tuple[Any, Any]:

@@ -36,6 +36,8 @@ class Link:
         of_a_run: the sides are seen along a run; False for an expectation over every outcome of a batch.
         also: label of another statement -> its own observables: what a run says of it is no part of the chain.
         between: labels of the statements that speak of the steps between communications alone.
+        difference_of: squared size of the vectors whose small difference the left side is the squared size of, where it is one, so
+            that a search takes no rounding for a violation.
         note: what the statistic is, where that is not obvious.
     """
 
@@ -53,6 +55,7 @@ class Link:
     of_a_run: bool = True
     also: Mapping[str, Mapping[str, Side]] = field(default_factory=dict)
     between: tuple[str, ...] = ()
+    difference_of: Side | None = None
     note: str = ""
 
 
@@ -60,23 +63,29 @@ class Link:
 class LemmaChain:
     """The lemmas of a theorem's proof in the order of the proof, and how a run is measured.
 
-    `period` names the hyperparameter that counts the steps of a round. `extra_steps` are run beyond the horizon, for
-    lemmas that look ahead. `metrics(problem, numbers)` builds the recorded quantities. `demonstrations` are runs outside
-    the recipe that show a link fail.
+    `period` names the hyperparameter that counts the steps of a round; without one every step is a round. `extra_steps` are
+    run beyond the horizon, for lemmas that look ahead. `metrics(problem, numbers)` builds the recorded quantities.
+    `demonstrations` are runs outside the recipe that show a link fail. `stands_for` names, by a part of the last link with a
+    descent term, the terms of the theorem that come out of it, where that is not one of the same name.
     """
 
     metrics: Callable[[Any, Numbers], Mapping[str, StepMetric]]
     links: tuple[Link, ...]
-    period: str
+    period: str = ""
     extra_steps: int = 1
     demonstrations: tuple[Callable[[], LemmaReport], ...] = ()
+    stands_for: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def round_of(self, numbers: Mapping[str, Any]) -> int:
+        """The steps of a round."""
+        return int(numbers[self.period]) if self.period else 1
 
 
 def trace_run(
     chain: LemmaChain, method: Method, problem: Any, steps: int, seeds: int, numbers: Numbers, root_seed: int = 0
 ) -> Trace:
     """Run and record every metric of the chain at every step."""
-    period = int(numbers[chain.period])
+    period = chain.round_of(numbers)
     metrics = chain.metrics(problem, numbers)
     total = steps + chain.extra_steps
     check_memory(8 * total * seeds * len(metrics), "seeds")

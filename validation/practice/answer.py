@@ -383,12 +383,15 @@ def _product_of(lines: list[ConstantLine]) -> float:
 
 
 def _term_sentence(found: Explanation) -> str:
-    """Which term a better theorem should attack: the largest one with constants along the run; and which step of the proof."""
-    term = max(found.terms, key=lambda term: term.times)
+    """What a better theorem should attack: the step of the proof with the largest factor, and the term with the most, with constants
+    along the run, above what the run shows of it."""
+    term = max(found.terms, key=lambda term: term.excess)
     link = max(found.links, key=lambda link: link.factor, default=None)
     slack = "" if term.slack is None else f", {term.slack:.4g} times what the run shows of it"
-    step = "" if link is None else f"; of the proof's steps {link.name} loses most, a factor {link.factor:.4g}"
-    return f"A better theorem should attack the term {term.name}: it is {term.times:.4g} times the measured metric{slack}{step}."
+    step = (
+        "" if link is None else f"the step {link.name} of the proof, which loses most, a factor {link.factor:.4g}, and "
+    )
+    return f"A better theorem should attack {step}the term {term.name}: it is {term.times:.4g} times the measured metric{slack}."
 
 
 def _line(row: Row) -> str:

@@ -49,6 +49,7 @@ def practice(
     root_seed: int = 0,
     hours: float = HOURS,
     progress: Callable[[str], Callable[[Progress], None]] | None = None,
+    note: Callable[[str], None] = lambda text: None,
 ) -> Practice:
     """Run a theorem's method with the hyperparameters that make its bound least, and with other step sizes.
 
@@ -69,7 +70,8 @@ def practice(
         budget: runs, one seed at one step size each, that the grid may take; those of the whole grid as it is given without it. The
             products and the heuristics are run besides.
         hours: a run that would take longer by an estimate is refused before it starts.
-        progress: makes, from a label, what a run reports to.
+        progress: makes, from a label, what a run reports to. note: gets a line for each thing that takes a while and is no run of the grid,
+            such as a constant that is estimated.
 
     Raises:
         InputError: a problem that does not fit, a theorem without a method, step size or measured metric, or nothing admissible at T.
@@ -86,7 +88,10 @@ def practice(
         )
     item = get_theorem(theorem)
     label = item.statement(statement or item.default).label
-    recipe, made = recipe_for(item), with_constants(find_problem(problem), item, label)
+    recipe, made = recipe_for(item), find_problem(problem)
+    if not made.certificates:
+        note(f"constants of {made.name}:")
+    made = with_constants(made, item, label, progress=lambda name: note(f"  {name}"))
     if not item.metric.is_squared_gradient:
         raise InputError(f"{item.id}: its metric is {item.metric.name}; only mean squared gradients are measured")
     if why := misfit(item, made, label):
@@ -121,8 +126,10 @@ def practice(
     gains: tuple[GainLine, ...] = ()
     rules: tuple[Heuristic, ...] = ()
     if answer.theory.mean is not None and answer.best is not None:
+        note("bound / measured, term by term")
         explanation = explain(bench, theory, seeds, bench.trajectory(theory, seeds))
         if answer.gain:
+            note("the way to the best step size, and the heuristics")
             along = explanation.along if explanation else {}
             gains = gain_lines(bench, theory, along, rows, answer.best, seeds)
             rules = heuristics(bench, theory, rows, answer.best, seeds)

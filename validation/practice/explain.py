@@ -72,6 +72,11 @@ class TermLine:
     counterpart: float | None = None
     slack: float | None = None
 
+    @property
+    def excess(self) -> float:
+        """What of `times` no lemma observes."""
+        return self.times if self.slack is None else self.times * (1 - 1 / self.slack)
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -109,7 +114,11 @@ def along_the_run(
     for name, binding in bench.statement.symbols.items():
         if binding.quantity.role != "constant":
             continue
-        value = how(bench.problem, binding.quantity.name, models)
+        try:
+            value = how(bench.problem, binding.quantity.name, models)
+        except InputError as error:  # such as noise over the examples of clients that have not as many
+            kept[name] = f"cannot be measured along a run: {error}"
+            continue
         if value is None:
             kept[name] = "not measured along a run"
             continue
@@ -242,9 +251,29 @@ def _links(
         seen = counterparts(chain.links, bench.label, trace, seen_as)
     except (InputError, ValueError) as error:
         return (), {}, f"its lemmas cannot be evaluated here: {error}"
+    observed = _shared_out(seen, chain.stands_for, bench, last)
     if any(not (isfinite(item.bound) and item.bound > 0) for item in report.implied):
-        return (), seen, "a lemma of the chain implies no positive bound here"
-    return _lines(report, measured), seen, ""
+        return (), observed, "a lemma of the chain implies no positive bound here"
+    return _lines(report, measured), observed, ""
+
+
+def _shared_out(
+    seen: Mapping[str, float], stands_for: Mapping[str, tuple[str, ...]], bench: Bench, last: Bound
+) -> dict[str, float]:
+    """What the run shows of each term: a part that several terms come out of is shared out among them by size.
+
+    A part stands for the term of its name where the chain says nothing else; the descent of the run for the terms of the start.
+    """
+    taken = {term for terms in stands_for.values() for term in terms}
+    roles = {term.name: term.role for term in bench.statement.terms}
+    at_start = tuple(name for name, role in roles.items() if role == START and name not in taken)
+    found: dict[str, float] = {}
+    for part, value in seen.items():
+        terms = at_start if part == START else stands_for.get(part, (part,))
+        total = sum(last.terms.get(term, 0.0) for term in terms)
+        if total > 0:
+            found |= {term: value * last.terms[term] / total for term in terms if term in last.terms}
+    return found
 
 
 def _lines(report: LemmaReport, measured: float) -> tuple[LinkLine, ...]:
@@ -256,15 +285,10 @@ def _lines(report: LemmaReport, measured: float) -> tuple[LinkLine, ...]:
 
 
 def _terms(bench: Bench, bound: Bound, last: Bound, measured: float, seen: Mapping[str, float]) -> tuple[TermLine, ...]:
-    """Every term with its counterpart: the observed part of the same name; the terms of the start have one together, which is shared
-    out among them by size."""
-    roles = {term.name: term.role for term in bench.statement.terms}
-    start = sum(value for name, value in last.terms.items() if roles[name] == START)
+    """Every term with its counterpart."""
     lines = []
     for name, value in last.terms.items():
         found = seen.get(name)
-        if roles[name] == START:
-            found = seen[START] * value / start if START in seen and start > 0 else None
         slack = value / found if found and found > 0 else None
         lines.append(TermLine(name, value, value / measured, bound.terms[name], found, slack))
     return tuple(lines)

@@ -11,6 +11,7 @@ from ...proof.author import (
     Derivation,
     Proof,
     Reader,
+    Scalar,
     Signomial,
     Term,
     Var,
@@ -22,6 +23,16 @@ from ...proof.author import (
 from ...proof.tactics import smooth_composition, smooth_descent, smooth_mean, variance_of_mean
 
 X, U, AFTER, NEXT_U = Var("x"), Var("u"), Var("x", 1), Var("u", 1)
+
+
+def whole_step(
+    proof: Proof, eta: Signomial, smoothness: Signomial, expected: Scalar, bias: Scalar, noise: Scalar, *by: str
+) -> None:
+    """`whole step`: (b) of docs/theory/baselines.md before anything is left out, with these squared norms."""
+    kept = quantity("gradient") - bias + (1 - smoothness * eta) * expected
+    after = quantity("F") - eta / 2 * kept + smoothness * eta**2 / 2 * noise
+    why = "-2<a, c> = ||a - c||^2 - ||a||^2 - ||c||^2"
+    proof.claim("whole step", quantity("F", 1) <= after, "descent lemma", *by, why=why)
 
 
 class Scgd:
@@ -103,6 +114,26 @@ class Scgd:
             why="the fresh noise of the value is orthogonal to its old error",
         )
 
+    def value_error(self) -> None:
+        """Steps 3 and 4 at a later step, apart: the error of the value that it uses, and the bias by that."""
+        s, proof, used = self.s, self.proof, self.value["later"]
+        error = sq(self.g(X) - used)
+        fresh = s.gamma**2 * s.delta_g**2 / s.b
+        claimed = error <= (1 - s.gamma) ** 2 * quantity("A") + fresh
+        proof.claim(
+            "value, later", claimed, "value batch", "value noise", why="the fresh noise is orthogonal to the old error"
+        )
+        change = self.df(self.g(X)) - self.df(used)
+        difference = proof.given(Act(self.inner(self.dg(X, 0)), change))
+        proof.claim(
+            "bias by the value",
+            quantity("P") <= self.by_value * error,
+            proof.act("jacobian", change, why="conditional Cauchy-Schwarz"),
+            proof.bound("L_f", self.df(self.g(X)), self.df(used)),
+            "direction, later, expected",
+            squares=(difference - self.clients(difference),),
+        )
+
     def estimate(self, kind: str) -> None:
         """Step 5: the error of the estimate after a step."""
         s, proof, share = self.s, self.proof, self.share[kind]
@@ -128,12 +159,17 @@ def scgd(s: Reader) -> Derivation:
     return _scgd(s, 2 * s.gamma**0)
 
 
+def scgd_in_full(s: Reader) -> Derivation:
+    """Section 4 with the error of the value that a step uses."""
+    return _scgd(s, 2 * s.gamma**0, in_full=True)
+
+
 def scgd_sharpened(s: Reader) -> Derivation:
     """Section 4: Young's inequality with gamma, nothing of 1 + gamma rounded up."""
     return _scgd(s, 1 + s.gamma)
 
 
-def _scgd(s: Reader, young: Signomial) -> Derivation:
+def _scgd(s: Reader, young: Signomial, in_full: bool = False) -> Derivation:
     method = Scgd(s, young)
     proof, moved, gradient, kinds = method.proof, method.moved, method.gradient, ("first", "later")
     A = proof.quantity("A", sq(U - method.g(X)))
@@ -149,6 +185,8 @@ def _scgd(s: Reader, young: Signomial) -> Derivation:
     proof.independent(method.inner(drawn - method.g(X)), "n", name="value clients")
     for kind in kinds:
         method.at_step(kind)
+    if in_full:
+        method.value_error()
     proof.cases("noise", *(f"noise, {kind}" for kind in kinds))
     smooth_descent(proof, s.eta, s.L_F, X, AFTER, method.moment / s.N, P, "noise", squares=(proof.given(moved),))
     proof.bound("C_g", method.g(X), method.g(AFTER), per=MEAN, name="moved")
@@ -172,6 +210,15 @@ def _scgd(s: Reader, young: Signomial) -> Derivation:
 
 def biased_sgd(s: Reader) -> Derivation:
     """Section 5."""
+    return _biased_sgd(s, in_full=False)
+
+
+def biased_sgd_in_full(s: Reader) -> Derivation:
+    """The same with one step of which nothing is left out."""
+    return _biased_sgd(s, in_full=True)
+
+
+def _biased_sgd(s: Reader, in_full: bool) -> Derivation:
     proof = Proof(s, time="independence")
     clients = proof.clients(s.N)
     batch, inner = proof.batch("i", s.b, "independence"), proof.batch("j", s.m, "independence")
@@ -223,4 +270,8 @@ def biased_sgd(s: Reader) -> Derivation:
     )
     move = proof.update("x")
     smooth_descent(proof, s.eta, s.S_F, X, AFTER, size / (s.N * s.b), scale, move, "noise", "bias")
+    if in_full:
+        expected = clients(known)
+        noise = clients(batch(direction - known))
+        whole_step(proof, s.eta, s.S_F, sq(expected), sq(gradient - expected), sq(noise), move)
     return proof.qed("descent, summed", "infimum", metric="gradient", model="x", inside={"eta": Fraction(1, 4)})

@@ -8,7 +8,7 @@ from ...proof import tactics
 from ...proof.author import Derivation, Reader, Signomial, Var, sq
 from ...proof.kernel import Drift
 from ...proof.tactics import Sgd
-from .derivation_composed import biased_sgd, scgd, scgd_sharpened
+from .derivation_composed import biased_sgd, scgd, scgd_sharpened, whole_step
 
 X = Var("x")
 
@@ -37,7 +37,19 @@ def _pooled(s: Reader, kept: Signomial) -> Sgd:
 
 def local_sgd(s: Reader) -> Derivation:
     """Section 2: every direction has the second moment M^2."""
+    return _second_moment(tactics.local_descent(s), s)
+
+
+def local_sgd_in_full(s: Reader) -> Derivation:
+    """The same with one step of which nothing is left out."""
     sgd = tactics.local_descent(s)
+    expected = sgd.clients(sgd.gradient(X))
+    bias, noise = sgd.full(sgd.clients(X)) - expected, sgd.clients(sgd.batch(sgd.noise))
+    whole_step(sgd.proof, s.eta, s.L, sq(expected), sq(bias), sq(noise), "mean")
+    return _second_moment(sgd, s)
+
+
+def _second_moment(sgd: Sgd, s: Reader) -> Derivation:
     proof, direction = sgd.proof, sgd.batch(sgd.sampled)
     proof.claim(
         "growth",

@@ -80,6 +80,7 @@ def _theorem_1() -> Recipe:
             *_tuned_stress_and_edge(outer=True),
         ),
         every=_period,
+        defaults={"b_1": 1},
     )
 
 

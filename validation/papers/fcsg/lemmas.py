@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from itertools import combinations_with_replacement
-from math import factorial, prod
+from math import comb, factorial, prod
 from typing import Any
 
 import numpy as np
@@ -17,19 +17,27 @@ import torch
 from torch import Tensor
 
 from ....algorithms.engine.method import broadcast, client_mean
+from ....errors import InputError
 from ....synthetic.kinds import InnerSample
 from ...lemmas.link import LemmaChain, Link
 from ...lemmas.metrics import consensus, dispersion, gradient_sq, mean_square, objective, per_run, square_mean
 from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
+
+MOST_OUTCOMES = 1000
 
 
 def plug_in_gradient(problem: Any, x: Tensor, m: int) -> Tensor:
     """grad Fhat^n(x_n) with m inner samples, `(runs, clients, dim)`: every outcome of xi and of the m draws.
 
     The draws are exchangeable, since only their mean enters.
+
+    Raises:
+        InputError: there are too many outcomes.
     """
     outer, outer_weights = problem.outer_atoms()
     inner, inner_weights = problem.inner_atoms(outer)
+    if (outcomes := comb(len(inner_weights) + m - 1, m)) > MOST_OUTCOMES:
+        raise InputError(f"m: wanted at most {MOST_OUTCOMES} outcomes of {m} inner samples to sum over, got {outcomes}")
     total = torch.zeros_like(x)
     for combination in combinations_with_replacement(range(len(inner_weights)), m):
         orders = factorial(m) // prod(factorial(count) for count in Counter(combination).values())

@@ -1,20 +1,15 @@
-"""How the baselines' theorems are run: the methods, and the instances on which they are validated."""
+"""The baselines: their methods, and the instances on which their theorems are validated."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
 
-from ...algorithms import SCGD, LocalSGD, Method, MinibatchSGD
-from ..proofs.code import COMPOSITE as COMPOSITE_ROLES
-from ..proofs.code import ESTIMATES, MODELS, Code
-from ..runs.declaration import InPractice, Runs
-from ..runs.instance import Instance
-from ..runs.parameters import AT_REST, LOCAL_NOISE
-from ..runs.parameters import NEAR as COMPOSITE
-from ..runs.recipe import Recipe, optional
-from .fcsg.codes import conditional
+from ....algorithms import SCGD, LocalSGD, Method, MinibatchSGD
+from ...runs.instance import Instance
+from ...runs.parameters import AT_REST, LOCAL_NOISE
+from ...runs.parameters import NEAR as COMPOSITE
+from ...runs.recipe import Recipe, optional
 
 R = Fraction
 NEAR = {"start": 5.0}
@@ -218,49 +213,4 @@ BIASED_SGD = Recipe(
             "stress",
         ),
     ),
-)
-
-CODES = {
-    "baselines.scgd": (
-        Code(
-            lambda v: scgd(vars(v)), "local_composite", ESTIMATES, COMPOSITE_ROLES, {"sample": ("z",), "outer": ("s",)}
-        ),
-    ),
-    "baselines.biased_sgd": (conditional(lambda v: minibatch_sgd(vars(v)), MODELS),),
-}
-
-
-def network() -> Any:
-    """A network with 2 tanh units, 34 parameters: which rows of the wine table are of the rarest cultivar; 4 clients."""
-    import torch
-    from torch import nn
-    from torch.nn.functional import cross_entropy
-
-    from ...synthetic.parts.tables import read_table
-    from ..experiments.estimates import estimate
-
-    features, labels = read_table("wine")
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(features.shape[1], 2), nn.Tanh(), nn.Linear(2, 2))
-    order = torch.randperm(len(labels))[:160].split(40)
-    data = [(features[rows], (labels[rows] > 0).long()) for rows in order]
-    needs = "baselines.local_sgd"
-    return estimate(model, cross_entropy, data, theorem=needs, points=8, lower_bound=0.0, name="wine_network").problem
-
-
-RUNS = Runs(
-    {
-        "baselines.local_sgd": LOCAL_SGD,
-        "baselines.local_sgd_heterogeneity": LOCAL_SGD_HETEROGENEITY,
-        "baselines.minibatch_sgd": MINIBATCH_SGD,
-        "baselines.scgd": SCGD_RECIPE,
-        "baselines.biased_sgd": BIASED_SGD,
-    },
-    codes=CODES,
-    practice={
-        "baselines.local_sgd": (
-            InPractice("logistic", "Logistic regression, 6 clients with laws of their own", "federated_logistic", 400),
-            InPractice("network", "A small network on the wine table, constants estimated", network, 400),
-        )
-    },
 )

@@ -1,0 +1,162 @@
+"""The baselines: the lemmas of docs/theory/baselines.md along a run.
+
+v_k^t is the direction of client k at step t, vbar_t their mean, and a_t the mean of vbar_t given the past: exact, of the clients'
+gradients, or for a conditional problem of the plug-in gradients. Step t moves from x_t to x_{t+1}.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from ....algorithms.engine.method import client_mean
+from ...lemmas.link import LemmaChain, Link
+from ...lemmas.metrics import consensus, gradient_sq, mean_square, objective, per_run, square_mean
+from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
+from ...runs.recipe import optional
+from ..fcsg.lemmas import before, change, mean_of, plug_in_gradient
+
+Expected = Callable[[Step], Tensor]
+
+
+def directions(step: Step, eta: Any) -> Tensor:
+    """v_k^t, `(runs, clients, dim)`."""
+    moved = step.before.x - step.stepped.x
+    return moved / per_run(eta, moved)
+
+
+def with_expected(eta: Any, expected: Expected) -> dict[str, StepMetric]:
+    """What the descent of a step speaks of; `expected` gives E[v_k^t] given the past, `(runs, clients, dim)`."""
+
+    def bias_sq(step: Step) -> Tensor:
+        gap: Tensor = step.problem.gradient(step.before.average) - client_mean(expected(step))
+        return gap.square().sum(-1)
+
+    return {
+        "objective": objective,
+        "gradient_sq": gradient_sq,
+        "direction_sq": lambda step: mean_square(expected(step)),
+        "bias_sq": bias_sq,
+        "noise_sq": lambda step: mean_square(directions(step, eta) - expected(step)),
+        "scaled_model_sq": lambda step: square_mean(step.before.x / per_run(eta, step.before.x)),
+    }
+
+
+def plain(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:
+    """On plain losses the direction has the mean grad F_k(x_k)."""
+    return {
+        **with_expected(numbers["eta"], lambda step: step.problem.local_gradient(step.before.x)),
+        "consensus": consensus,
+    }
+
+
+def plugged_in(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:
+    """On a conditional problem it has that of the plug-in gradient with m inner samples."""
+    m = optional(numbers, "m") or 1
+    return with_expected(numbers["eta"], lambda step: plug_in_gradient(step.problem, step.before.x, m))
+
+
+def composed(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:
+    """SCGD: u_k is what step t uses, u_t what it starts from."""
+    eta = numbers["eta"]
+    return {
+        "objective": objective,
+        "gradient_sq": gradient_sq,
+        "moment_sq": lambda step: square_mean(directions(step, eta)),
+        "used_error": lambda step: square_mean(step.stepped.u - step.problem.inner(step.before.x)),
+        "kept_error": lambda step: mean_square(step.before.u - step.problem.inner(step.before.x)),
+    }
+
+
+def _later(_: Trace, rows: int) -> Array:
+    """The first inner value is drawn afresh."""
+    return np.arange(rows) > 0
+
+
+def _at_each_step(*names: str) -> dict[str, Callable[[Trace], Array]]:
+    """Observables at the steps whose change a lemma bounds."""
+    recorded = {"consensus_error": "consensus"}
+    return {name: before(recorded.get(name, name)) for name in names}
+
+
+def _noise(lemma: str) -> Link:
+    return Link(lemma, lambda r: r["noise_sq"], feeds="noise_sq", difference_of=lambda r: r["scaled_model_sq"])
+
+
+def _local_sgd(drift: str, stands_for: Mapping[str, tuple[str, ...]]) -> LemmaChain:
+    return LemmaChain(
+        plain,
+        (
+            _noise("baselines.averaged_noise"),
+            Link(
+                "baselines.local_sgd_bias",
+                lambda r: r["bias_sq"],
+                {"consensus_error": lambda r: r["consensus"]},
+                keeps=lambda r, rows: np.arange(rows) % r.period > 0,
+                note="at the start of a round both sides are 0",
+            ),
+            Link(drift, mean_of("consensus"), ends_round=None, feeds="consensus_error"),
+            Link(
+                "baselines.local_sgd_step",
+                change,
+                _at_each_step("gradient_sq", "direction_sq", "bias_sq", "noise_sq"),
+            ),
+            Link(
+                "baselines.local_sgd_descent",
+                change,
+                _at_each_step("gradient_sq", "consensus_error", "noise_sq"),
+            ),
+        ),
+        period="p",
+        stands_for=stands_for,
+    )
+
+
+LOCAL_SGD = _local_sgd("baselines.local_sgd_drift", {})
+LOCAL_SGD_HETEROGENEITY = _local_sgd(
+    "baselines.local_sgd_heterogeneity_drift", {"drift": ("heterogeneity", "noise_drift")}
+)
+MINIBATCH_SGD = LemmaChain(
+    plain,
+    (
+        _noise("baselines.averaged_noise"),
+        Link("baselines.minibatch_sgd_descent", change, _at_each_step("gradient_sq", "noise_sq")),
+    ),
+)
+SCGD = LemmaChain(
+    composed,
+    (
+        Link("baselines.scgd_moment", lambda r: r["moment_sq"], feeds="moment_sq"),
+        Link(
+            "baselines.scgd_value",
+            lambda r: r["used_error"],
+            {"kept_error": lambda r: r["kept_error"]},
+            keeps=_later,
+        ),
+        Link(
+            "baselines.scgd_estimate",
+            lambda r: r["kept_error"][1:],
+            _at_each_step("kept_error"),
+            keeps=_later,
+        ),
+        Link("baselines.scgd_values", mean_of("used_error"), ends_round=None, feeds="used_error"),
+        Link("baselines.scgd_descent", change, _at_each_step("gradient_sq", "used_error", "moment_sq")),
+    ),
+    stands_for={"bias": ("inner_start", "inner_noise", "inner_drift")},
+)
+BIASED_SGD = LemmaChain(
+    plugged_in,
+    (
+        _noise("baselines.biased_sgd_noise"),
+        Link("baselines.biased_sgd_bias", lambda r: r["bias_sq"], feeds="bias_sq"),
+        Link(
+            "baselines.biased_sgd_step",
+            change,
+            _at_each_step("gradient_sq", "direction_sq", "bias_sq", "noise_sq"),
+        ),
+        Link("baselines.biased_sgd_descent", change, _at_each_step("gradient_sq", "bias_sq", "noise_sq")),
+    ),
+)
