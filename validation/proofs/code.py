@@ -146,7 +146,9 @@ class Beside:
 
     def _enacted(self, period: int) -> tuple[Any, ...]:
         code, run = self.code, self.along(period)
-        problem, point = Oracles(run, code), run.point.items()
+        theorem = self.progress.theorem
+        said = {*theorem.assume, *theorem.statement(self.progress.label).assume}
+        problem, point = Oracles(run, code, noiseless="deterministic" in said), run.point.items()
         numbers = {p.name: int(v) if p.count else float(v) for p, v in point if v.denominator == 1 or not p.count}
         start = problem.values.floats(run.variable(code.model, 0))
         given = problem.values.floats(run.variable(code.embedding, -1))[0, 0] if code.embedding else None

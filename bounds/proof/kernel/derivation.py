@@ -114,6 +114,7 @@ class Verdict:
     the theorem is `checked` only where there are none. `dropped`: the nonnegative numbers that single steps leave out; `loose`:
     conditions that are used with room only. `formal`: the assumed bounds in words; `rests_on`: the metric, the horizon, the
     period and the variant of the method that the derivation is about. `at`: the numbers at which it holds, where it is not the statement.
+    `gives`: the constants of the statement of which it is checked that they bound what the statement says of them.
     """
 
     theorem: str
@@ -132,6 +133,7 @@ class Verdict:
     formal: tuple[str, ...] = ()
     rests_on: Mapping[str, str] = field(default_factory=dict)
     at: AtNumbers | None = None
+    gives: tuple[str, ...] = ()
 
     @property
     def checked(self) -> bool:
