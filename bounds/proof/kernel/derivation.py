@@ -11,7 +11,16 @@ from ..search import points_near
 from .assumptions import Declared
 from .facts import Fact, Quantity, State, assumed
 from .known import Averaged
-from .problem import accept_declarations, accept_metric, horizon, left_side, period, rests_on, right_side
+from .problem import (
+    accept_declarations,
+    accept_metric,
+    accept_schedules,
+    horizon,
+    left_side,
+    period,
+    rests_on,
+    right_side,
+)
 from .reader import Reader
 from .readings import Reading
 from .region import Region
@@ -294,6 +303,7 @@ def _state(
     if len(set(names)) != len(names):
         raise ProofError("a quantity is declared twice")
     found = reading(derivation, theorem, statement, reader)
+    accept_schedules(found, derivation.offset)
     structural = accept_declarations(found, derivation.time)
     axioms = found.axioms(derivation.axioms)
     quantities = {q.name: q for q in derivation.quantities}

@@ -12,6 +12,7 @@ from typing import Any
 
 from ...language import bounding
 from ...language.metrics import DISTANCE_SQ, GAP, GRADIENT_SQ, LAST
+from ...language.schedule import read_schedule
 from .algebra import Algebra
 from .assumptions import Start
 from .readings import Reading
@@ -209,6 +210,16 @@ def period(reading: Reading) -> Signomial:
     if not name and any(_local(phases) for v in reading.setting.variables for phases, _ in v.equations):
         raise ProofError("no symbol of the statement is the number of local steps in a round")
     return _count(reading, name) if name else ONE
+
+
+def accept_schedules(reading: Reading, offset: Signomial | None) -> None:
+    """Raises unless a step size of the method that depends on the step depends on the clock of the derivation, and on nothing else."""
+    method = reading.theorem.method
+    for name, formula in (method.schedules if method else {}).items():
+        found = read_schedule(formula)
+        if found is None or found.every != 1 or offset is None or reading.reader.read(found.t0) != offset:
+            shown = "no clock" if offset is None else f"the clock t + {offset!r}"
+            raise ProofError(f"{method.name} gets {name} = {formula}, and the derivation has {shown}")
 
 
 def _local(phases: frozenset[str]) -> bool:

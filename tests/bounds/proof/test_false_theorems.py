@@ -18,7 +18,7 @@ from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Theorem
 from fedco.bounds.papers.baselines.derivations import local_sgd
 from fedco.bounds.papers.library.derivations import AFTER, Least, X, sgd_convex
-from fedco.bounds.proof.author import Derivation, quantity, value
+from fedco.bounds.proof.author import Derivation, Proof, Var, quantity, sq, value
 from fedco.bounds.proof.derivations import verdict
 from fedco.bounds.proof.kernel import Corollary, Lemma, ProofError, Reader, Verdict, check
 from fedco.bounds.proof.solve import solved
@@ -274,6 +274,88 @@ def test_a_corollary_may_write_its_schedule_into_the_method():
         plan, made = corollary({"name": "minibatch_sgd", "eta": eta, "b": "b"})
         assert verdict(plan, made).checked
         assert instances_of(plan, made).hold
+
+
+# --- the method -------------------------------------------------------------------------------------------------------
+
+
+def beside_the_code(s: Reader) -> Derivation:
+    """A model that follows exact gradients, with the factor 0 in the equation of a variable that follows the method's code."""
+    proof = Proof(s, time="independence")
+    clients, batch = proof.clients(s.N), proof.batch("i", s.b, "independence")
+    proof.source("xi", "n i", "independence")
+    dF = proof.function("dF", "x -> x", "xi", role="local_gradient", mean_per="n")
+    code = Var("z")
+    proof.variable("z", "x", every=code - s.eta * clients(batch(dF(code, 0))) + 0 * X)
+    proof.variable("x", "x", every=X - s.eta * clients(dF(X)))
+    proof.free("p r", "x")
+    proof.objective("F", lambda point: clients(dF(point)), "smoothness")
+    least = proof.minimiser()
+    proof.quantity("distance", sq(X - least))
+    proof.quantity("gap", value("F", AFTER) - value("F", least))
+    proof.bound("L_bar", *proof.points, of="F", name="smooth")
+    proof.update("x", name="step")
+    reasons = "step", proof.convex("convexity", X, least), proof.smooth("F", "smooth", s.L_bar, X, AFTER)
+    claimed = 2 * s.eta * quantity("gap") <= quantity("distance") - quantity("distance", 1)
+    proof.claim("approach", claimed, *reasons)
+    proof.sum("approach")
+    proof.bound("D", of="distance", name="start")
+    return proof.qed("approach, summed", "start", metric="gap", model="x", inside={"eta": Fraction(1, 2)})
+
+
+def test_the_model_of_a_derivation_is_the_one_that_the_code_has():
+    """False: a millionth of the variance. Both locks accepted it, as what another equation speaks of was taken for compared."""
+    attack = theorem(CONVEX, terms={**CONVEX["terms"], "variance": "eta*sigma**2/(10**6*N*b)"})
+    plan = solved(beside_the_code(Reader(attack, attack.statement())), attack, "printed")
+    assert check(plan, attack, "printed").accepted  # type: ignore[arg-type]
+    found = instances_of(plan, attack)
+    assert any("x after step 0" in line for line in found.failed)
+    assert "the update equations of z: the code keeps no such value" in found.not_covered
+
+
+class Staircase:
+    """The symbols of a statement with a/t0 for eta."""
+
+    def __init__(self, s: Reader):
+        self.s = s
+
+    def __getattr__(self, name: str) -> Any:
+        return self.s.a / self.s.t0 if name == "eta" else getattr(self.s, name)
+
+
+def test_a_step_size_that_falls_later_is_no_constant_one():
+    """False for long runs: a/(floor(t/6) + t0) is a/t0 in the first six steps, and both locks compared no more."""
+    symbols = {n: of for n, of in CONVEX["symbols"].items() if n != "eta"} | {
+        "a": "step_numerator",
+        "t0": "step_offset",
+    }
+    attack = theorem(
+        CONVEX,
+        symbols=symbols,
+        terms={"initialisation": "D**2*t0/(2*a*T)", "variance": "a*sigma**2/(t0*N*b)"},
+        conditions={"step_size": "a/t0 <= 1/L_bar"},
+        method={"name": "minibatch_sgd", "eta": "a/(floor(t/6) + t0)", "b": "b"},
+    )
+
+    def build(s: Reader) -> Derivation:
+        return replace(sgd_convex(Staircase(s)), inside={"a": Fraction(1, 2)})  # type: ignore[arg-type]
+
+    with pytest.raises(ProofError, match="the derivation has no clock"):
+        said(attack, build)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fedco.bounds.proof.kernel.derivation.accept_schedules", lambda *_: None)
+        plan = solved(build(Reader(attack, attack.statement())), attack, "printed")
+        assert check(plan, attack, "printed").accepted  # type: ignore[arg-type]
+        found = instances_of(plan, attack)
+    assert any("x after step 6" in line for line in found.failed)
+
+
+@pytest.mark.parametrize("eta", ["eta*b/2", "eta*N/3"])
+def test_a_formula_for_a_step_size_is_compared_at_more_than_one_point(eta: str):
+    """False for large batches, or many clients: at the sizes of the one instance the formula was eta."""
+    attack = theorem(CONVEX, method={"name": "minibatch_sgd", "eta": eta, "b": "b"})
+    found = instances_of(solved(sgd_convex(Reader(attack, attack.statement())), attack, "printed"), attack)
+    assert any("x after step 0" in line for line in found.failed)
 
 
 # --- names ------------------------------------------------------------------------------------------------------------
