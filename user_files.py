@@ -75,6 +75,17 @@ def is_python_file(text: str) -> bool:
     return text.endswith(".py") or ".py:" in text
 
 
+def name_in_data(text: str) -> str:
+    """A name that stands in a file of data.
+
+    Raises:
+        InputError: it names code, and the user does not trust the file.
+    """
+    if is_python_file(text) and not is_trusting():
+        CodeName(text, trusted=False).load()
+    return text
+
+
 def is_file(text: str) -> bool:
     """Whether a text names a file of theorems rather than an id: FILE.toml, FILE.py or FILE.py:NAME."""
     return text.endswith(".toml") or is_python_file(text)

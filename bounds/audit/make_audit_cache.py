@@ -101,11 +101,17 @@ def write(key: str) -> Path:
 
     Raises:
         ValueError: the paper has no folder.
-        RecheckError: a finding is not confirmed.
+        RecheckError: a finding is not confirmed, or a refutation does not stand.
     """
+    from ..registry import get_paper
+    from .findings import RecheckError
+    from .refuted import of_paper, stands
+
     folder = folder_of(key)
     if folder is None:
         raise ValueError(f"{key}: no folder in which an audit cache could be kept")
+    if fallen := [name for name, item in of_paper(get_paper(key)).items() if not stands(item)]:
+        raise RecheckError(f"{fallen[0]}: what it holds does not break the claim with this grade")
     made = make(key)
     content = {"format": FORMAT, "paper": key, "made_from": fingerprint(folder), "checked": made.checked}
     kept = {"findings": list(made.rows), "proved": list(made.proved), "warnings": dict(made.warnings)}

@@ -108,7 +108,7 @@ class Form:
         norm: of an operator. over: for every client, or as a root mean square over the clients.
 
     Raises:
-        ValueError: a function or level that there is not.
+        ValueError: a function or level that there is not, or one that the kind does not have.
     """
 
     kind: str
@@ -122,6 +122,10 @@ class Form:
             raise ValueError(f"{self.function!r}: no function of a problem; there are {', '.join(FUNCTIONS)}")
         if self.per not in LEVELS:
             raise ValueError(f"{self.per!r}: wanted one of {LEVELS}")
+        if self.over != EACH and self.kind != UNLIKE:
+            raise ValueError(f"{self.over!r} goes with the {UNLIKE} only, not with the {self.kind}")
+        if self.kind == NOISE and self.per != MEAN_SQUARE:
+            raise ValueError(f"{self.per!r}: a {NOISE} is in {MEAN_SQUARE}")
 
     @property
     def dimension(self) -> Dimension:

@@ -117,10 +117,11 @@ def _with_lemmas(found: Derivation, theorem: Theorem, accepted: Verdict) -> Verd
         if name not in accepted.given:
             continue
         known = _premise(lemma.theorem, lemma.label)
-        if not known.checked:
+        proved = known.checked and {*lemma.constants} <= {*known.gives}
+        if not proved:
             left.append(name)
         formal |= dict.fromkeys(known.formal)
-        assumed |= set(known.assumptions) if known.checked else {item.name for item in lemma.theorem.assumptions}
+        assumed |= set(known.assumptions) if proved else {item.name for item in lemma.theorem.assumptions}
     return replace(
         accepted,
         given=tuple(left),

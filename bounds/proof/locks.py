@@ -15,6 +15,7 @@ from ...user_files import is_trusting
 from ..language.reading import InputError
 from ..language.result import AbstractResult, Sheet, Table
 from ..language.theorem import Theorem
+from ..registry import paper_of
 from .derivations import prove as by_rules
 from .kernel import Verdict
 
@@ -120,11 +121,16 @@ def prove(
 
     Raises:
         InputError: the statement has no derivation.
-        LockError: the process that tries the instances failed.
+        LockError: the process that tries the instances failed, or does not know this theorem.
     """
     verdict = by_rules(theorem, label)
     if rules_only:
         return Proof(verdict, None)
+    if not given and paper_of(theorem) is None:
+        raise LockError(
+            f"{theorem.id}: instances are tried in another process, which knows theorems of papers and files only; "
+            "wanted `fedco prove FILE`, or rules_only=True"
+        )
     note(
         f"{theorem.id}: {len(verdict.lines)} lines by the rules; trying instances, which takes seconds, at most minutes"
     )

@@ -15,7 +15,7 @@ from ...bounds.language.definition import define, keys_of, restated, statement_k
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_theorem as find
 from ...bounds.registry import paper_of
-from ...user_files import is_python_file, split_file
+from ...user_files import is_python_file, name_in_data, split_file
 from ..exact.interval import Ends
 from ..exact.problem import Instance, as_fractions
 from ..runs.bundle import FROM_DATA, Bundle, BundleError, Sides
@@ -95,7 +95,7 @@ def _target(bundle: Bundle, method: Path | None) -> Target:
     more, where = (tuple(map(str, parameters.get(part, ()))) for part in ("assume", "where"))
     if "definition" in parameters:
         return target_of(_stranger(parameters, method), "printed", change, more, where)
-    theorem, label = find(name), label.rstrip(")")
+    theorem, label = find(name_in_data(name)), label.rstrip(")")
     if "restated" in parameters:
         theorem = restated(theorem, label, parameters["restated"])
     return target_of(theorem, label, change, more, where)

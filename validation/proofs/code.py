@@ -12,13 +12,16 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any, cast
 
+import sympy as sp
 import torch
 from flint import fmpq
 
 from ...algorithms import Start
+from ...bounds.language.reading import InputError
+from ...bounds.language.schedule import read_schedule
 from ...bounds.language.theorem import Theorem
 from ...bounds.proof.instances import is_outer
-from ...bounds.proof.kernel import CLOCK, COMMUNICATION, LOCAL, Loop, Setting
+from ...bounds.proof.kernel import CLOCK, COMMUNICATION, LOCAL, Loop, Param, Setting
 from ...bounds.proof.kernel.derivation import Progress
 from ...bounds.proof.runs import Style, arranged, instance
 from ..lemmas.trace import walk
@@ -40,6 +43,10 @@ STYLE = Style(
     horizon=1,
     enumerated=False,
 )
+OTHER = replace(STYLE, b=3, m=3, B=4, clients=2)
+"""Other sizes, so that what a theorem gives its method is compared at more than one point."""
+SMALLER = Fraction(7, 9)
+"""How much smaller the hyperparameters are there."""
 WEIGHTS = {
     "step_size": Fraction(3, 16),
     "step_numerator": Fraction(7, 8),
@@ -50,6 +57,8 @@ WEIGHTS = {
     "step_scale": Fraction(9, 16),
 }
 """Hyperparameters by quantity: the equations are compared, not the bounds, so that no condition has to hold."""
+LATEST = 12
+"""The latest step at which a step size may change for the first time."""
 NOTHING = ((fmpq(1), fmpq(0)),)
 """The law of a sample that is 0."""
 COMPOSITE = {"inner": "g", "jacobian": "dg", "outer": "df"}
@@ -94,6 +103,7 @@ class Code:
         left_out: clients that are not in a random set.
         silent: sources that the method does not draw from, as they make no noise; their samples are 0.
         covered: whether the derivation is about this variant; one that it is not about is named beside it.
+        named: whether the theorem names the method and gives it formulas, which are then compared at two points.
     """
 
     build: Callable[[SimpleNamespace], Any]
@@ -109,6 +119,7 @@ class Code:
     left_out: int = 1
     silent: tuple[str, ...] = ()
     covered: bool = True
+    named: bool = False
 
     def beside(self, progress: Progress) -> Beside:
         """The code and the equations of a derivation, on one instance."""
@@ -118,9 +129,10 @@ class Code:
 class Beside:
     """The update equations of a derivation and the code of a method, along the same paths; both run once."""
 
-    def __init__(self, code: Code, progress: Progress):
-        self.code, self.progress = code, progress
-        self.base = instance(replace(STYLE, left_out=code.left_out), progress)
+    def __init__(self, code: Code, progress: Progress, style: Style = STYLE, factor: Fraction = Fraction(1)):
+        self.code, self.progress, self.factor = code, progress, factor
+        self.base = instance(replace(style, left_out=code.left_out), progress)
+        self.length = _length(progress.theorem, self.base.point)
         self._steps: dict[int, tuple[Any, ...]] = {}
 
     @property
@@ -131,12 +143,15 @@ class Beside:
     def along(self, period: int, setting: Setting | None = None) -> Paths:
         """The equations of the derivation, or of another setting, along a few random paths."""
         laws = {**self.base.laws, **dict.fromkeys(self.code.silent, NOTHING)}
-        base, weights = self.base, {b.name: WEIGHTS.get(b.quantity.name) for b in self.progress.theorem.notation}
+        base, known = self.base, ((b.name, WEIGHTS.get(b.quantity.name)) for b in self.progress.theorem.notation)
+        weights = {name: value and self.factor * value for name, value in known}
         chosen = {**weights, str(self.progress.state.period): Fraction(period)}
         point = {p: chosen.get(p.name) or v for p, v in base.point.items()}
         if (offset := self.progress.state.offset) is not None:
             point[CLOCK] = offset.at(point)
-        return Paths(setting or base.setting, base.problem, point, STEPS, period, base.start, base.free, laws=laws)
+        return Paths(
+            setting or base.setting, base.problem, point, self.length, period, base.start, base.free, laws=laws
+        )
 
     def steps(self, period: int) -> tuple[Any, ...]:
         """The steps of the code; of the derivation's equations only the drawn labels are used."""
@@ -146,7 +161,9 @@ class Beside:
 
     def _enacted(self, period: int) -> tuple[Any, ...]:
         code, run = self.code, self.along(period)
-        problem, point = Oracles(run, code), run.point.items()
+        theorem = self.progress.theorem
+        said = {*theorem.assume, *theorem.statement(self.progress.label).assume}
+        problem, point = Oracles(run, code, noiseless="deterministic" in said), run.point.items()
         numbers = {p.name: int(v) if p.count else float(v) for p, v in point if v.denominator == 1 or not p.count}
         start = problem.values.floats(run.variable(code.model, 0))
         given = problem.values.floats(run.variable(code.embedding, -1))[0, 0] if code.embedding else None
@@ -156,7 +173,7 @@ class Beside:
             kept=problem.kept if "kept" in code.samples else None,
         )
         method = code.build(SimpleNamespace(**numbers))
-        found = walk(method, problem, STEPS, PATHS, start=Start(x=start[0, 0], y=given), draws=cast(Any, draws))
+        found = walk(method, problem, self.length, PATHS, start=Start(x=start[0, 0], y=given), draws=cast(Any, draws))
         return tuple(found)
 
     def differences(self, setting: Setting | None = None) -> Iterator[Difference]:
@@ -167,6 +184,9 @@ class Beside:
                 yield from self._differences(period, setting)
             except OtherSampleError as error:
                 yield Difference(f"period {period}", "none of the kind", str(error))
+        if self.code.named:
+            other = Beside(replace(self.code, named=False), self.progress, OTHER, SMALLER)
+            yield from other.differences(setting)
 
     def _differences(self, period: int, setting: Setting | None) -> Iterator[Difference]:
         run, code = self.along(period, setting), self.code
@@ -177,6 +197,25 @@ class Beside:
                     wanted = values.floats(run.variable(variable, step.t + run.setting.variable(variable).defined))
                     where = f"{variable} after step {step.t} (period {period})"
                     yield from unequal(where, wanted, read(step))
+
+
+def _length(theorem: Theorem, point: Mapping[Param, Fraction]) -> int:
+    """How many steps are compared: more where a step size of the method changes later.
+
+    Raises:
+        InputError: a step size changes too late for that.
+    """
+    values = {p.name: value for p, value in point.items()}
+    found = STEPS
+    for formula in (theorem.method.schedules if theorem.method else {}).values():
+        schedule = read_schedule(sp.sympify(formula))
+        every = STEPS if schedule is None else schedule.every
+        rows = {symbol: values.get(symbol.name) for symbol in sp.sympify(every).free_symbols}
+        late = sp.sympify(every).xreplace({s: sp.Rational(v.numerator, v.denominator) for s, v in rows.items() if v})
+        if not late.is_Integer or late > LATEST:
+            raise InputError(f"{formula}: its changes are too late to be compared step by step")
+        found = max(found, int(late) + 2)
+    return found
 
 
 def unequal(where: str, equations: torch.Tensor, code: torch.Tensor) -> Iterator[Difference]:
@@ -220,4 +259,5 @@ def _named_method(theorem: Theorem, progress: Progress) -> Code | None:
         roles,
         samples,
         model=model,
+        named=True,
     )

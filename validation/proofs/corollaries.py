@@ -12,6 +12,7 @@ import sympy as sp
 
 from ...bounds.evaluation.enclosure import EnclosureError, enclose_bound
 from ...bounds.evaluation.evaluate import bound, complete
+from ...bounds.language.notation import STEP
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Statement, Theorem
 from ...bounds.proof.kernel import Corollary
@@ -85,4 +86,23 @@ def _compared(
     except (InputError, EnclosureError) as error:
         return Point(values, name, f"the theorem has no bound: {error}", 0.0, 0.0)
     broken = "" if result.admissible else f"the conditions of {name} fail"
+    broken = broken or _other_run(own.theorem, parent.theorem, found, given)
     return Point(values, name, broken if left <= right else "", float(left), float(right))
+
+
+def _other_run(own: Theorem, parent: Theorem, found: Mapping[str, Fraction], given: Mapping[str, Fraction]) -> str:
+    """What the method of the corollary is given that its theorem's is not, at these values."""
+    ours, theirs = _given(own, found), _given(parent, given)
+    other = sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
+    return "".join(f"the method is given {n} = {ours.get(n)}, in {parent.id} {theirs.get(n)}" for n in other[:1])
+
+
+def _given(theorem: Theorem, values: Mapping[str, Fraction]) -> dict[str, Any]:
+    """The method's name, options and hyperparameters at values of the symbols; what depends on the step at two steps."""
+    if theorem.method is None:
+        return {}
+    known = ((b.symbol, values[b.name]) for b in theorem.notation if b.name in values)
+    point = {symbol: sp.Rational(v.numerator, v.denominator) for symbol, v in known}
+    formulas = {name: sp.sympify(formula).xreplace(point) for name, formula in theorem.method.values.items()}
+    at = {name: tuple(formula.subs(STEP, t) for t in (0, 5)) for name, formula in formulas.items()}
+    return {**at, **theorem.method.options, "method": theorem.method.name}

@@ -197,16 +197,22 @@ def _codes(progresses: Sequence[Progress], case: str, codes: Sequence[Any] | Non
             why = differences[0] if differences else "its code has the same update equations"
             found.variants.append(f"not about {name}: {why}")
     if declared:
-        equations = {v.name for p in progresses for v in p.derivation.setting.variables if v.equations}
-        for name in sorted(equations - read - auxiliary(progresses)):
+        for name in sorted(not_compared(progresses, read)):
             found.without(f"{case} the update equations of {name}: the code keeps no such value".strip())
 
 
-def auxiliary(progresses: Sequence[Progress]) -> set[str]:
-    """Variables that stand in an equation of another one: what is compared then depends on them."""
-    settings = [p.derivation.setting for p in progresses]
-    equations = [(v.name, term) for s in settings for v in s.variables for _, term in v.equations]
-    return {name for own, term in equations for name, _ in variables(term) if name != own}
+def not_compared(progresses: Sequence[Progress], read: set[str]) -> set[str]:
+    """Variables with equations that the code does not keep, nor anything that is computed from them at once or over others."""
+    rows = [(p.state.algebra, v) for p in progresses for v in p.derivation.setting.variables if v.equations]
+    enters = {
+        v.name: {name for _, term in v.equations for name, _ in variables(algebra.normal(term))} for algebra, v in rows
+    }
+    models = {p.derivation.model for p in progresses if isinstance(p.derivation, Derivation)}
+    found, new = set[str](), read & enters.keys()
+    while new:
+        found |= new
+        new = set().union(*(enters[name] for name in new)) & enters.keys() - found
+    return enters.keys() - found | models - read
 
 
 def _try_corollary(plan: Corollary, theorem: Theorem, label: str, found: _Found) -> None:

@@ -18,6 +18,8 @@ from ...bounds.proof.instances import as_fraction
 if TYPE_CHECKING:
     from .code import Code
 
+NOISY = ("outer_gradient", "inner_value", "inner_jacobian", "extra_gradient", "local_gradient", "local_hessian")
+"""Roles of functions of which a problem has samples, unless it is `deterministic`."""
 PATHS = 3
 STEPS = 5
 PERIODS = (2, 1)
@@ -123,8 +125,9 @@ class Values:
 class Oracles:
     """The functions of a run as what a method calls."""
 
-    def __init__(self, run: Paths, code: Code):
+    def __init__(self, run: Paths, code: Code, *, noiseless: bool = False):
         self.run, self.code, self.kind, self.name = run, code, code.kind, "paths"
+        self.noiseless = noiseless
         self.values = Values(run)
         self.clients = self.values.clients
         self.dim = self.inner_dim = 2
@@ -155,6 +158,11 @@ class Oracles:
         setting = self.run.setting
         function = setting.function(self.code.roles[role])
         expect(drawn is None or set(function.sources) <= set(drawn.sources), f"{function.name}: not its sample")
+        exact = bool(function.sources) or function.role not in NOISY or self.noiseless
+        expect(
+            drawn is None or exact,
+            f"{function.name}: the derivation has no samples of it, and nothing says that it has none",
+        )
         samples: tuple[Any, ...] = tuple(0 if drawn is None else self.run.sample(s, drawn.t) for s in function.sources)
         if function.label:
             (label,) = (v.name for v in setting.variables if v.space == function.label and v.equations)

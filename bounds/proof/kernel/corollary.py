@@ -15,6 +15,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+import sympy as sp
+
+from ....user_files import is_python_file
 from ..search import certificate_for
 from .derivation import Line, Verdict, allowed_point, distinct
 from .reader import Reader
@@ -130,10 +133,20 @@ def _same_subject(corollary: Corollary, theorem: Any, label: str) -> None:
     needed = [item.name for item in parent.assumptions if item not in theorem.assumptions]
     if needed:
         raise ProofError(f"{parent.id} assumes {needed[0]!r}, which the corollary does not list")
-    if (parent.method and parent.method.name) != (theorem.method and theorem.method.name):
-        raise ProofError(f"{parent.id} is about another method")
+    if _run(parent, own) != _run(theorem, own):
+        raise ProofError(f"{parent.id} is about another method, or gives it other hyperparameters")
     if not set(parent.statement(corollary.label).assume) <= {*theorem.assume, *own.assume}:
         raise ProofError(f"{parent.id} assumes more of a problem")
+
+
+def _run(theorem: Any, statement: Any) -> Any:
+    """The method of a theorem with all that it is given, the schedule of a statement put in; a file that it names is one in its folder."""
+    method = theorem.method
+    if method is None:
+        return None
+    fixed = {c.left: c.right for c in statement.conditions if c.relation == "=="}
+    values = {name: sp.sympify(formula).xreplace(fixed) for name, formula in method.values.items()}
+    return method.name, values, dict(method.options), method.folder if is_python_file(method.name) else None
 
 
 def same_symbols(parent: Any, theorem: Any) -> None:

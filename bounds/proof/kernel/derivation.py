@@ -11,7 +11,16 @@ from ..search import points_near
 from .assumptions import Declared
 from .facts import Fact, Quantity, State, assumed
 from .known import Averaged
-from .problem import accept_declarations, accept_metric, horizon, left_side, period, rests_on, right_side
+from .problem import (
+    accept_declarations,
+    accept_metric,
+    accept_schedules,
+    horizon,
+    left_side,
+    period,
+    rests_on,
+    right_side,
+)
 from .reader import Reader
 from .readings import Reading
 from .region import Region
@@ -114,6 +123,7 @@ class Verdict:
     the theorem is `checked` only where there are none. `dropped`: the nonnegative numbers that single steps leave out; `loose`:
     conditions that are used with room only. `formal`: the assumed bounds in words; `rests_on`: the metric, the horizon, the
     period and the variant of the method that the derivation is about. `at`: the numbers at which it holds, where it is not the statement.
+    `gives`: the constants of the statement of which it is checked that they bound what the statement says of them.
     """
 
     theorem: str
@@ -132,6 +142,7 @@ class Verdict:
     formal: tuple[str, ...] = ()
     rests_on: Mapping[str, str] = field(default_factory=dict)
     at: AtNumbers | None = None
+    gives: tuple[str, ...] = ()
 
     @property
     def checked(self) -> bool:
@@ -292,6 +303,7 @@ def _state(
     if len(set(names)) != len(names):
         raise ProofError("a quantity is declared twice")
     found = reading(derivation, theorem, statement, reader)
+    accept_schedules(found, derivation.offset)
     structural = accept_declarations(found, derivation.time)
     axioms = found.axioms(derivation.axioms)
     quantities = {q.name: q for q in derivation.quantities}

@@ -355,7 +355,21 @@ def _verdict(
         facts=tuple(facts),
         formal=tuple(dict.fromkeys(text for _, each in loops(loop) for text in _formal(each, theorem, reader))),
         rests_on={"method": "the update equations under definitions"},
+        gives=_gives(loop, theorem, theorem.statement(label), reader),
     )
+
+
+def _gives(loop: Loop, theorem: Any, statement: Any, reader: Reader) -> tuple[str, ...]:
+    """The constants that are delivered: by name, or as the root of the terms where these bound what the constant would."""
+    whole, found = sum(term.expr for term in statement.terms), []
+    for each in loop.delivers:
+        if each.target:
+            found.append(each.target)
+        else:
+            power = what_is_bounded(loop, each, theorem, statement, reader).power
+            same = (d for d in statement.derived if d.bounds == theorem.metric.bounds)
+            found += [d.name for d in same if whole == d.symbol**power]
+    return tuple(found)
 
 
 def _formal(loop: Loop, theorem: Any, reader: Reader) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ...language import bounding
 from ...language.metrics import DISTANCE_SQ, GAP, GRADIENT_SQ, LAST
+from ...language.schedule import read_schedule
 from .algebra import Algebra
 from .assumptions import Start
 from .readings import Reading
@@ -77,6 +78,8 @@ GRADIENTS: Mapping[str, Callable[[Reading, Term], Term]] = {
 """The gradient of the objective of each kind of problem."""
 SHARED = {"shared_composite": ("outer_gradient",)}
 """The functions that all clients have in common, by the kind of problem."""
+SAMPLES = {("conditional", "inner_value"): 2, ("conditional", "inner_jacobian"): 2}
+"""How many samples a function has, by the kind of problem and its role; one or none where it is not here."""
 EQUAL = {
     "outer_gradient": bounding.EQUAL_OUTER,
     "inner_value": bounding.EQUAL_INNER,
@@ -160,11 +163,26 @@ def _function(reading: Reading, function: Function) -> set[str]:
         raise ProofError(f"{function.name}: the {function.role} is one function without noise")
     if not (alone or common or clients <= function.index):
         raise ProofError(f"{function.name}: the {function.role} differs from client to client")
+    _sampled(reading, function)
     if function.equal:
         if function.role not in EQUAL:
             raise ProofError(f"{function.name}: no assumption makes the {function.role} of all clients equal")
         reading.says(function.equal, EQUAL[function.role])
     return {function.equal} - {""}
+
+
+def _sampled(reading: Reading, function: Function) -> None:
+    """A function has the samples of its kind of problem; without any, the statement does not speak of its noise.
+
+    A bound of the noise is one over all samples together, so that it does not hold given some of several.
+    """
+    if len(function.sources) > SAMPLES.get((reading.theorem.problem, function.role), 1):
+        raise ProofError(f"{function.name}: the {function.role} of the problem has no {len(function.sources)} samples")
+    if function.sources or reading.steps_inside:
+        return
+    for name, binding in reading.statement.symbols.items():
+        if any((row.kind, row.function) == (bounding.NOISE, function.role) for row in binding.quantity.bounds):
+            raise ProofError(f"{function.name}: it has no samples, and {name} bounds their noise")
 
 
 def _objective_gradient(reading: Reading, declared: Term, point: Term) -> None:
@@ -197,6 +215,16 @@ def period(reading: Reading) -> Signomial:
     if not name and any(_local(phases) for v in reading.setting.variables for phases, _ in v.equations):
         raise ProofError("no symbol of the statement is the number of local steps in a round")
     return _count(reading, name) if name else ONE
+
+
+def accept_schedules(reading: Reading, offset: Signomial | None) -> None:
+    """Raises unless a step size of the method that depends on the step depends on the clock of the derivation, and on nothing else."""
+    method = reading.theorem.method
+    for name, formula in (method.schedules if method else {}).items():
+        found = read_schedule(formula)
+        if found is None or found.every != 1 or offset is None or reading.reader.read(found.t0) != offset:
+            shown = "no clock" if offset is None else f"the clock t + {offset!r}"
+            raise ProofError(f"{method.name} gets {name} = {formula}, and the derivation has {shown}")
 
 
 def _local(phases: frozenset[str]) -> bool:

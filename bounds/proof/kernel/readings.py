@@ -45,8 +45,10 @@ from .setting import CLIENTS, Function, Setting
 from .signomial import ONE, ProofError, Signomial
 from .terms import App, Mean, Proj, Sum, Term, Var, variables
 
-OF_A_QUANTITY = (bounding.START, bounding.GAP, bounding.DISTANCE)
-"""Kinds of bound that a named quantity has; the others are of functions and objectives."""
+OF_A_QUANTITY = {bounding.START: "inner_value", bounding.GAP: "objective", bounding.DISTANCE: "objective"}
+"""Kinds of bound that a named quantity has, each of one function; the others are of functions and objectives."""
+_OF_ONE = {**OF_A_QUANTITY, bounding.STRONG_CONVEXITY: "objective", bounding.POLYAK_LOJASIEWICZ: "objective"}
+"""Kinds of bound that the kernel reads of one function only."""
 
 
 @dataclass(frozen=True)
@@ -192,6 +194,7 @@ class Reading:
             for row in self.forms(item.symbol)
             for each in implied(row)
             if (each.function, each.kind in OF_A_QUANTITY) in roles
+            and each.function == _OF_ONE.get(each.kind, each.function)
             and item.kind in ("", each.kind)
             and item.per in ("", each.per)
         ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from .known import Averaged, Known
 from .signomial import ProofError, Signomial, identifier
@@ -109,8 +110,8 @@ class Setting:
     levels: Mapping[str, Mapping[str, int]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        groups = (self.indices, self.sources, self.functions, self.variables, self.objectives)
-        for group in groups:
+        groups: tuple[tuple[Any, ...], ...] = (self.indices, self.sources, self.variables)
+        for group in (*groups, (*self.functions, *self.objectives)):
             names = [identifier(item.name) for item in group]
             if len(set(names)) != len(names):
                 raise ProofError(f"declared twice: {sorted(n for n in names if names.count(n) > 1)[0]}")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ....storage import DamagedError, read_json, sealed, write_json
+from ....user_files import name_in_data
 from ...language.reading import InputError
 from ...language.theorem import Theorem
 from ..derivations import verdict
@@ -80,14 +81,14 @@ def recheck(path: str, theorem_named: Callable[[str], Theorem]) -> Checked:
     """What the kernel says of the certificate in a file.
 
     Raises:
-        InputError: it is no such file, or is about no statement that has a derivation.
+        InputError: it is no such file, is about no statement that has a derivation, or names code that is not trusted.
     """
     try:
         data = read_json(path, FORMAT)
     except DamagedError as error:
         raise InputError(f"{path}: no sharpened proof: {error}") from error
     try:
-        theorem = theorem_named(str(data["theorem"]))
+        theorem = theorem_named(name_in_data(str(data["theorem"])))
         label = str(data["statement"])
         if label != theorem.default:
             raise InputError(f"{path}: wanted a certificate of the {theorem.default} statement, got {label[:20]!r}")

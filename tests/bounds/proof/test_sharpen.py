@@ -12,6 +12,7 @@ from random import Random
 import fedco
 import pytest
 from fedco.bounds import get_theorem
+from fedco.bounds.audit.necessary import kept_bundles
 from fedco.bounds.evaluation.evaluate import bound as evaluated
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Term
@@ -20,7 +21,11 @@ from fedco.bounds.proof.kernel import AtNumbers, ProofError, check
 from fedco.bounds.proof.kernel.derivation import begin, finish
 from fedco.bounds.proof.locks import prove as both_locks
 from fedco.bounds.proof.sharpen import recheck, record, save, sharpen, to_data
-from fedco.storage import sealed
+from fedco.bounds.proof.sharpen.certificate import FORMAT
+from fedco.storage import sealed, write_json
+from fedco.user_files import trusting
+from fedco.validation.runs.bundle import BundleError, from_dict, replay
+from fedco.validation.runs.refutations import REGISTRY
 
 MINIBATCH = "baselines.minibatch_sgd"
 AT = {"L_bar": 2, "sigma": 3, "F_gap": 5, "eta": "1/8", "b": 2, "N": 3, "T": 40}
@@ -331,3 +336,28 @@ def test_a_sample_of_the_table_comes_out_again(row):
     assert any(row["at"] == {n: str(v) for n, v in record.values_of(theorem.statement(), k).items()} for k in range(5))
     again = sharpen(theorem.statement(), row["at"]).to_dict()
     assert again["stated"] == row["stated"] and again["sharpened"] == pytest.approx(row["sharpened"], rel=1e-3)
+
+
+def test_a_certificate_runs_no_code(tmp_path):
+    """It is data: the theorem that it names may be code only where the user trusts it."""
+    marker, path = tmp_path / "ran", tmp_path / "sharpened.json"
+    (tmp_path / "mine.py").write_text(f"open({str(marker)!r}, 'w').close()\n", encoding="utf-8")
+    named = {"format": FORMAT, "theorem": f"{tmp_path / 'mine.py'}:theorem", "statement": "printed"}
+    write_json(path, sealed(named))
+    with pytest.raises(InputError, match="not run: theorem is code that a file of data names"):
+        recheck(str(path), get_theorem)
+    assert not marker.exists()
+    with trusting(), pytest.raises(InputError, match="theorem"):
+        recheck(str(path), get_theorem)
+    assert marker.exists()
+
+
+def test_a_bundle_runs_no_code(tmp_path):
+    """The same of a bundle of `falsify`, whose claim names the theorem."""
+    marker = tmp_path / "ran"
+    (tmp_path / "mine.py").write_text(f"open({str(marker)!r}, 'w').close()\n", encoding="utf-8")
+    bundle = from_dict(next(iter(kept_bundles().values())))
+    forged = replace(bundle, claim=f"{tmp_path / 'mine.py'}:theorem (printed)")
+    with pytest.raises(BundleError, match="not run: theorem is code that a file of data names"):
+        replay(forged, REGISTRY)
+    assert not marker.exists()
