@@ -33,13 +33,13 @@ def show(name: str, statement: str | None = None) -> Answer:
 
     Example: fedco show fcsg.theorem_4_1 --statement corrected --latex
     """
-    from ..bounds.language.rendering import sheets_of, theorem_dict, theorem_latex, to_text
+    from ..bounds.language.rendering import describe, sheets_of, theorem_latex, to_text
     from ..bounds.registry import get_theorem
 
     item = get_theorem(name)
     labels = (chosen_label(item, statement),) if statement else item.labels
     latex = {"latex": lambda: theorem_latex(item, labels)}
-    return Answer(theorem_dict(item, labels), to_text(item, labels), lambda: sheets_of(item, labels), latex)
+    return Answer(describe(item, labels), to_text(item, labels), lambda: sheets_of(item, labels), latex)
 
 
 @command("latex", "markdown", trust=True)

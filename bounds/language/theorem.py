@@ -748,7 +748,7 @@ class Theorem:
 
     def to_dict(self) -> dict[str, Any]:
         """What `fedco show --json` prints."""
-        return bounds.theorem_dict(self)
+        return bounds.describe(self)
 
     def to_latex(self, *labels: str) -> str:
         """Its statements for a paper, or those with these labels; needs amsmath and amssymb."""
