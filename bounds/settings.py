@@ -39,7 +39,7 @@ class Assumed:
 
 
 @dataclass(frozen=True)
-class Settled:
+class Resolved:
     """A statement with the values for its symbols.
 
     Args:
@@ -80,13 +80,13 @@ class Settled:
         return (*lines, *([f"not used: {', '.join(self.unused)}"] if self.unused else []))
 
 
-def settle(
+def resolve(
     statement: Statement,
     values: Mapping[str, Any],
     shared: Mapping[str, Any] | Path | str | None = None,
     assume: str | Sequence[str] = (),
     without: Collection[str] = (),
-) -> Settled:
+) -> Resolved:
     """Values of the symbols of a statement from what a user knows.
 
     A quantity that no symbol stands for, and that says what the metric is without running (`initial_gradient_norm`, `gradient_cap`,
@@ -109,8 +109,8 @@ def settle(
             raise InputError(f"{rule[:40]!r}: not an assumption; {nearest(rule, tuple(RULES))}")
     helpful = serves(statement, [name for name in (*shared, *values) if _is_no_symbol(statement, name)])
     others = {name: read_number(name, value) for name, value in {**shared, **values}.items() if name in helpful}
-    found, derived = _resolved(statement, _without(values, helpful), None)
-    more, more_derived = _resolved(statement, _without(shared, helpful), unused := [])
+    found, derived = _symbols_and_derived(statement, _without(values, helpful), None)
+    more, more_derived = _symbols_and_derived(statement, _without(shared, helpful), unused := [])
     doubts = {symbol_of(statement, name) or name: text for name, text in estimated.items() if name not in values}
     doubts = {name: text for name, text in doubts.items() if name not in found}
     found = {**{symbol: value for symbol, value in more.items() if symbol not in without}, **found}
@@ -125,7 +125,7 @@ def settle(
     replaced = tuple((name, str(value)) for name, value in derived.items())
     taken = {*found, *others, *derived}
     beside = Beside(_checked(others), {name: text for name, text in doubts.items() if name in taken})
-    return Settled(statement, found, tuple(dict.fromkeys(unused)), assumed, replaced, beside)
+    return Resolved(statement, found, tuple(dict.fromkeys(unused)), assumed, replaced, beside)
 
 
 def _shared(given: Mapping[str, Any] | Path | str | None) -> tuple[Mapping[str, Any], Mapping[str, str]]:
@@ -157,7 +157,7 @@ def _checked(others: Mapping[str, Fraction]) -> Mapping[str, Fraction]:
     return others
 
 
-def _resolved(
+def _symbols_and_derived(
     statement: Statement, values: Mapping[str, Any], unused: list[str] | None
 ) -> tuple[dict[str, Any], dict[str, Fraction]]:
     """Symbol -> value, and derived constant -> number; a name without use is an error, or joins `unused`."""

@@ -20,27 +20,8 @@ from . import startup
 startup.prepare()  # before anything imports sympy
 
 from ..storage import DamagedWarning  # noqa: E402
-from . import estimate, experiments, explore, falsify, inverse, practice, run, sharpen, theory, verify, vocabulary  # noqa: E402
-
-app = typer.Typer(
-    name="fedco",
-    help="Convergence theory of federated compositional optimisation: evaluate, invert, audit, validate and plot.",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-theory.register(app)
-inverse.register(app)
-experiments.register(app)
-explore.register(app)
-falsify.register(app)
-run.register(app)
-practice.register(app)
-sharpen.register(app)
-estimate.register(app)
-verify.register(app)
-vocabulary.register(app)
+from . import checks, pages, runs, theory, verbs  # noqa: E402, F401  each adds its commands
+from .command import app  # noqa: E402
 
 
 def _version(asked: bool) -> None:

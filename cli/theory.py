@@ -1,52 +1,15 @@
-"""fedco theorems | show | bound | admissible | audit"""
+"""fedco theorems | show | audit | prove | symbols | constants"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from ..bounds.language.reading import InputError
-from .common import (
-    Assume,
-    Constants,
-    Json,
-    Latex,
-    Markdown,
-    Sets,
-    StatementOption,
-    Strict,
-    Trust,
-    check_medium,
-    chosen_statement,
-    emit,
-    emit_about,
-    emit_sheets,
-    listing,
-    note,
-    noted,
-    settled,
-)
-from .completion import theorem_ids
-
-TheoremId = Annotated[
-    str,
-    typer.Argument(
-        metavar="ID|FILE",
-        help="For instance feddro.theorem_5_1 (see `fedco theorems`), my_bound.toml, or my_paper.py:theorem_1.",
-        autocompletion=theorem_ids,
-    ),
-]
+from .command import Answer, Asked, Texts, chosen_label, command, listing, note
 
 
-def theorems(
-    paper: Annotated[
-        str | None,
-        typer.Argument(metavar="[PAPER|FILE]", help="A paper key such as feddro, or a file; all papers without it."),
-    ] = None,
-    as_json: Json = False,
-) -> None:
+@command()
+def theorems(paper: str | None = None) -> Answer:
     """List every registered theorem, corollary and lemma."""
     from .. import bounds
 
@@ -58,147 +21,29 @@ def theorems(
     text = "\n".join(
         f"{row['id']:<32} {row['kind']:<10} {row['title']}  [{', '.join(row['statements'])}]" for row in rows
     )
-    cells = ((row["id"], row["kind"], row["title"], ", ".join(row["statements"])) for row in rows)
-    if not emit_sheets(lambda: [listing("Theorems", ("id", "kind", "title", "statements"), cells)], as_json):
-        emit({"theorems": rows}, text, as_json)
+    plain = {name: lambda row, name=name: row[name] for name in ("id", "kind", "title")}
+    return listing(
+        "theorems", "Theorems", rows, text, {**plain, "statements": lambda row: ", ".join(row["statements"])}
+    )
 
 
-def show(
-    name: TheoremId,
-    statement: Annotated[
-        str | None,
-        typer.Option("--statement", metavar="LABEL", help="Only printed, composed or corrected; all without it."),
-    ] = None,
-    latex: Latex = False,
-    markdown: Markdown = False,
-    as_json: Json = False,
-    trust: Trust = False,
-) -> None:
+@command("latex", "markdown", trust=True)
+def show(name: str, statement: str | None = None) -> Answer:
     """Show a theorem: assumptions, constants with meaning and dimension, conditions, terms.
 
     Example: fedco show fcsg.theorem_4_1 --statement corrected --latex
     """
-    from ..bounds.language.rendering import sheets_of, theorem_dict, theorem_latex, to_text
-    from ..bounds.registry import get_theorem as theorem
+    from ..bounds.language.rendering import describe, sheets_of, theorem_latex, to_text
+    from ..bounds.registry import get_theorem
 
-    item = theorem(name)
-    labels = (chosen_statement(item, statement),) if statement else item.labels
-    check_medium(as_json, latex, markdown)
-    if latex:
-        print(theorem_latex(item, labels))
-    elif not emit_sheets(lambda: sheets_of(item, labels), as_json, markdown=markdown):
-        emit(theorem_dict(item, labels), to_text(item, labels), as_json)
+    item = get_theorem(name)
+    labels = (chosen_label(item, statement),) if statement else item.labels
+    latex = {"latex": lambda: theorem_latex(item, labels)}
+    return Answer(describe(item, labels), to_text(item, labels), lambda: sheets_of(item, labels), latex)
 
 
-def bound(
-    name: TheoremId,
-    statement: StatementOption = None,
-    sets: Sets = None,
-    constants: Constants = None,
-    assume: Assume = None,
-    strict: Strict = False,
-    sensitivity: Annotated[
-        bool, typer.Option("--sensitivity", help="Also the percent change of the bound per percent of each symbol.")
-    ] = False,
-    latex: Latex = False,
-    markdown: Markdown = False,
-    as_json: Json = False,
-    trust: Trust = False,
-) -> None:
-    """Evaluate a bound; outside the conditions the value is printed with "admissible": false and the conditions that fail.
-
-    Example: fedco bound feddro.lemma_3_1 --set L_h=1 --set L_f=1/2 --set L_g=1 --set B_f=1 --set B_g=2
-    """
-    from ..bounds.evaluation.evaluate import bound as evaluated
-    from ..bounds.registry import get_theorem as theorem
-
-    item = theorem(name)
-    chosen = item.statement(chosen_statement(item, statement))
-    given = settled(chosen, sets, constants, assume)
-    result = evaluated(given.statement, given.values, strict=False, beside=given.beside)
-    found = None
-    if sensitivity:
-        from ..bounds.cost.sensitivity import elasticities  # brings in the optimiser
-
-        found = elasticities(given.statement, given.values)
-    if not emit_sheets(
-        lambda: (noted(each.sheet(), given.notes) for each in (result, found) if each), as_json, latex, markdown
-    ):
-        more = {"sensitivity": found.to_dict()} if found else {}
-        text = f"{result}\n{found}" if found else str(result)
-        emit_about(chosen, {**result.to_dict(), **more}, text, as_json, given)
-    if strict and not result.admissible:
-        raise typer.Exit(3)
-
-
-def admissible(
-    name: TheoremId,
-    solve: Annotated[
-        str, typer.Option("--solve", metavar="NAME[,NAME]", help="Hyperparameters to solve for, e.g. eta or I,T.")
-    ],
-    statement: StatementOption = None,
-    sets: Sets = None,
-    constants: Constants = None,
-    assume: Assume = None,
-    strict: Strict = False,
-    figure: Annotated[
-        Path | None,
-        typer.Option("--figure", metavar="FILE", help="Also draw the set of two hyperparameters (.png, .svg, .pdf)."),
-    ] = None,
-    latex: Latex = False,
-    markdown: Markdown = False,
-    as_json: Json = False,
-    trust: Trust = False,
-) -> None:
-    """Exact admissible interval of a hyperparameter, with the condition that binds at each end.
-
-    Example: fedco admissible feddro.theorem_5_1 --solve I --set T=100000 --set L_h=1 ...
-    """
-    from ..bounds.region.admissible import admissible as solved
-    from ..bounds.registry import get_theorem as theorem
-    from ..bounds.settings import symbol_of
-
-    asked = tuple(part.strip() for part in solve.split(",") if part.strip())
-    if not asked:
-        raise InputError("--solve: wanted the name of a hyperparameter, got nothing")
-    item = theorem(name)
-    chosen = item.statement(chosen_statement(item, statement))
-    names = tuple(symbol_of(chosen, name) or name for name in asked)
-    given = settled(chosen, sets, constants, assume, names)
-    if figure is not None:
-        from ..bounds.region.admissible import region_picture
-
-        if len(names) != 2:
-            raise InputError(f"--figure: wanted two names in --solve, got {len(names)}")
-        result = region_picture(given.statement, (names[0], names[1]), given.values, figure)
-    else:
-        result = solved(given.statement, names, given.values)
-    if not emit_sheets(lambda: [noted(result.sheet(), given.notes)], as_json, latex, markdown):
-        emit_about(chosen, result.to_dict(), result, as_json, given)
-    if strict and not result.feasible:
-        raise typer.Exit(3)
-
-
-def audit(
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="[ID|FILE]", help="A theorem id, a paper key or a file; everything without it."),
-    ] = None,
-    recheck: Annotated[
-        str | None, typer.Option("--recheck", metavar="FINDING", help="Run one finding's check again.")
-    ] = None,
-    check: Annotated[
-        bool | None,
-        typer.Option(
-            "--check/--no-check",
-            help="Run every check now, or none; without it only those of papers that changed since their last audit.",
-        ),
-    ] = None,
-    latex: Latex = False,
-    markdown: Markdown = False,
-    as_json: Json = False,
-    trust: Trust = False,
-) -> None:
+@command("latex", "markdown", trust=True)
+def audit(name: str | None = None, recheck: str | None = None, check: bool | None = None) -> Answer:
     """Every discrepancy found in the papers, worst first, each with a check that anyone can rerun.
 
     The findings of a paper are read from its last audit, of which the date is given, as long as its declarations are those of that day.
@@ -207,10 +52,8 @@ def audit(
         from ..bounds.audit.checks import recheck as run_again
 
         evidence = {key: str(value) for key, value in run_again(recheck, name).items()}
-        emit(
-            {"finding": recheck, "confirmed": True, "evidence": evidence}, f"{recheck}: confirmed\n{evidence}", as_json
-        )
-        return
+        data = {"finding": recheck, "confirmed": True, "evidence": evidence}
+        return Answer(data, f"{recheck}: confirmed\n{evidence}")
     from ..bounds.audit.findings import counted, describe, findings_sheet
     from ..bounds.audit.make_audit_cache import findings
 
@@ -218,25 +61,12 @@ def audit(
     days = sorted({day for day in dates.values() if day})
     checked = f"every check confirmed on {' to '.join(days)}" if days else "not checked"
     note(f"{counted(rows)}, {checked}" if rows else "no findings: there was no check to run")
-    if not emit_sheets(lambda: [findings_sheet(rows)], as_json, latex, markdown):
-        emit({"findings": rows, "checked": dates}, "\n\n".join(describe(row) for row in rows), as_json)
+    text = "\n\n".join(describe(row) for row in rows)
+    return Answer({"findings": rows, "checked": dates}, text, lambda: [findings_sheet(rows)])
 
 
-def prove(
-    name: TheoremId,
-    statement: Annotated[
-        str | None,
-        typer.Option("--statement", metavar="LABEL", help="sharpened, where there is one; else the default."),
-    ] = None,
-    rules_only: Annotated[
-        bool, typer.Option("--rules-only", help="Leave the instances out; the proof is then not called checked.")
-    ] = False,
-    as_json: Json = False,
-    latex: Latex = False,
-    markdown: Markdown = False,
-    html: Annotated[bool, typer.Option("--html", help="Print a page of HTML, formulas in MathML.")] = False,
-    trust: Trust = False,
-) -> None:
+@command("latex", "markdown", "html", trust=True)
+def prove(name: str, statement: str | None = None, rules_only: bool = False) -> Answer:
     """Check the derivation of a corrected statement step by step, and print it; exit status 1 if it does not check.
 
     Two locks: every step follows by the rules of a kernel, and every claim holds on exact instances, run by the method's own code,
@@ -253,31 +83,51 @@ def prove(
     from ..bounds import get_theorem
     from ..bounds.proof.locks import prove as both_locks
 
-    check_medium(as_json, latex, markdown, html)
     if name.endswith(".json"):
         from ..bounds.proof.sharpen import recheck
 
         found = recheck(name, get_theorem)
-        emit(found.to_dict(), found, as_json)
-        if not found.accepted:
-            raise typer.Exit(1)
-        return
+        return Answer(found.to_dict(), found, status=int(not found.accepted))
     theorem = get_theorem(name)
-    label = chosen_statement(theorem, statement)
-    proof = both_locks(theorem, label, rules_only=rules_only, given=name, note=note)
-    if latex or markdown or html:
+    proof = both_locks(theorem, chosen_label(theorem, statement), rules_only=rules_only, given=name, note=note)
+
+    def written(medium: str) -> str:
         from ..bounds.proof.written import document, media
 
         shown = document.document(theorem, proof.verdict, proof)
-        print(
-            media.to_latex(shown) if latex else media.to_markdown(shown) if markdown else media.to_html(shown), end=""
-        )
-    else:
-        emit(proof.to_dict(), proof, as_json)
-    if not (proof.verdict.checked if rules_only else proof.checked):
-        raise typer.Exit(1)
+        return {"latex": media.to_latex, "markdown": media.to_markdown, "html": media.to_html}[medium](shown)
+
+    by_medium = {medium: lambda medium=medium: written(medium) for medium in ("latex", "markdown", "html")}
+    status = int(not (proof.verdict.checked if rules_only else proof.checked))
+    return Answer(proof.to_dict(), proof, None, by_medium, status)
 
 
-def register(app: typer.Typer) -> None:
-    for command in (theorems, show, bound, admissible, audit, prove):
-        app.command()(command)
+@command()
+def symbols(words: Texts = None) -> Answer:
+    """Find symbols by meaning: each quantity with its range, its dimension and the letter that every paper has for it.
+
+    Example: fedco symbols step size
+    """
+    from ..bounds.vocabulary import search
+
+    found = search(words or [])
+    return Answer({"symbols": [row.to_dict() for row in found]}, "\n".join(map(str, found)))
+
+
+@command(trust=True)
+def constants(names: list[str], statement: str | None = None, shared: bool = False, out: Path | None = None) -> Answer:
+    """A TOML file for --constants, to be filled in: meaning, dimension and range of every constant of a statement.
+
+    Example: fedco constants feddro.theorem_5_1 fcsg.theorem_4_1 --shared --out constants.toml
+    """
+    from ..bounds.vocabulary import template
+    from ..storage import write_text
+
+    chosen = [Asked(name, statement).chosen for name in names]
+    text = template(chosen, shared=shared)
+    if out is not None:
+        if out.exists():
+            raise InputError(f"--out {out}: wanted a new file, got one that is there")
+        write_text(out, text)
+    data = {"statements": [item.name for item in chosen], "toml": text, "file": str(out) if out else None}
+    return Answer(data, f"wrote {out}" if out else text.rstrip("\n"))

@@ -29,8 +29,7 @@ OWN_PLACES = (
     "examples/",
 )
 ALLOWED = {
-    "cli/theory.py": {"feddro", "theorem_5", "theorem_1"},  # the examples in the help of an argument
-    "cli/run.py": {"feddro"},  # an example in the help of an argument
+    "cli/options.py": {"feddro", "theorem_5", "theorem_1"},  # the examples in the help of an argument
     "bounds/language/definition.py": {
         "theorem_1",
         "local_sgd",

@@ -1,20 +1,18 @@
-"""A theorem as text, LaTeX, a dict, or a page of the documentation; all of it from the declaration."""
+"""What a theorem says, described once, and the description as text, sheets and LaTeX; all of it from the declaration."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sympy as sp
 
-from .markdown import table
 from .notation import latex_of as latex_of_name
 from .result import Cell, Math, Sheet, Table, to_html, to_markdown
 from .result import to_latex as sheet_latex
 from .theorem import Condition, Statement, Theorem
-from .typesetting import latex, letters_of, mathml
+from .typesetting import latex, letters_of
 
 _POWER = re.compile(r"\^(-?[0-9/]+)")
 _LATEX_RELATIONS = {"<": "<", "<=": r"\le", ">=": r"\ge", ">": ">", "==": "="}
@@ -23,21 +21,6 @@ _LATEX_RELATIONS = {"<": "<", "<=": r"\le", ">=": r"\ge", ">": ">", "==": "="}
 def latex_of(statement: Statement, expr: sp.Expr) -> str:
     """LaTeX in the paper's own letters, written as a mathematician does; derived constants stay names."""
     return latex(expr, letters_of(statement))
-
-
-def mathml_of(statement: Statement, expr: sp.Expr, *, display: bool = False) -> str:
-    """The same as a `<math>` element for HTML."""
-    return mathml(latex_of(statement, expr), display=display)
-
-
-def to_mathml(statement: Statement) -> dict[str, Any]:
-    """A statement for HTML: `<math>` elements of the metric, and by name of its derived constants, conditions and terms."""
-    return {
-        "metric": mathml(statement.theorem.metric.latex),
-        "derived": {c.name: mathml(f"{c.latex} = {latex_of(statement, c.expr)}") for c in statement.derived},
-        "conditions": {c.name: mathml(condition_latex(statement, c)) for c in statement.stated},
-        "terms": {term.name: mathml_of(statement, term.expr) for term in statement.terms},
-    }
 
 
 def letter(statement: Statement, name: str) -> Math:
@@ -50,7 +33,7 @@ def letter(statement: Statement, name: str) -> Math:
 def condition_math(statement: Statement, name: str) -> Math:
     """A condition of a statement by name."""
     condition = statement.condition(name)
-    return Math(str(condition), condition_latex(statement, condition))
+    return Math(str(condition), lambda: condition_latex(statement, condition))
 
 
 def symbol_table(statement: Statement, name: str, values: Mapping[str, Cell], role: str = "") -> Table:
@@ -90,29 +73,80 @@ def status_of(statement: Statement) -> dict[str, Any]:
     return {"status": known.status, "refuted_by": list(known.bundles)}
 
 
+def describe(theorem: Theorem, labels: Sequence[str] = ()) -> dict[str, Any]:
+    """A theorem, of which `fedco show --json` is the JSON and every page and text is made; all statements without labels."""
+    metric = theorem.metric
+    return {
+        "theorem": theorem.id,
+        "kind": theorem.kind,
+        "title": theorem.title,
+        "source": str(theorem.source),
+        "metric": Math(metric.name, metric.latex),
+        "dimension": str(metric.dimension),
+        "assumptions": [
+            {"name": item.name, "text": item.text, "formal": list(theorem.formally(item))}
+            for item in theorem.assumptions
+        ],
+        "step_sizes": {n: sp.sstr(f) for n, f in theorem.method.schedules.items()} if theorem.method else {},
+        "statements": {label: describe_statement(theorem.statement(label)) for label in labels or theorem.labels},
+    }
+
+
+def describe_statement(statement: Statement) -> dict[str, Any]:
+    """A statement; its formulas, the names of its symbols and those of its derived constants have LaTeX, too."""
+    from ..audit.necessary import needed
+    from ..audit.statement_warning import has_derivation
+
+    def formula(expr: Any) -> Math:
+        return Math(sp.sstr(expr), lambda: latex_of(statement, expr))
+
+    return {
+        **status_of(statement),
+        "derivation": has_derivation(statement),
+        "note": statement.note,
+        "symbols": {
+            Math(name, binding.latex): {
+                "quantity": binding.quantity.name,
+                "meaning": binding.meaning,
+                "dimension": _unit(binding.quantity.unit),
+                "domain": binding.quantity.domain,
+                "role": binding.quantity.role,
+            }
+            for name, binding in statement.symbols.items()
+        },
+        "derived": {letter(statement, constant.name): formula(constant.expr) for constant in statement.derived},
+        "conditions": [
+            {"name": c.name, "relation": condition_math(statement, c.name), "note": c.note} for c in statement.stated
+        ],
+        "schedule": {letter(statement, name): formula(expr) for name, expr in statement.schedule.items()},
+        "terms": {term.name: formula(term.expr) for term in statement.terms},
+        "necessary": {name: part.to_dict() for name, part in needed(statement).items()},
+        "latex": statement_latex(statement),
+    }
+
+
 def statement_sheet(statement: Statement) -> Sheet:
     """A statement: the bound, its terms, conditions, derived constants and symbols."""
     from ..audit.necessary import needed
 
-    theorem, known = statement.theorem, needed(statement)
-    terms = tuple((term.name, term.role, _math(statement, term.expr)) for term in statement.terms)
-    derived = tuple((letter(statement, c.name), _math(statement, c.expr), c.meaning) for c in statement.derived)
-    conditions = tuple((c.name, condition_math(statement, c.name), c.note) for c in statement.stated)
-    symbols = tuple(
-        (letter(statement, name), binding.meaning, _unit(binding.quantity.unit), binding.quantity.domain)
-        for name, binding in statement.symbols.items()
-    )
-    tables: tuple[Table, ...] = (
+    theorem, said = statement.theorem, describe_statement(statement)
+    terms = tuple((term.name, term.role, said["terms"][term.name]) for term in statement.terms)
+    derived = zip(said["derived"].items(), (constant.meaning for constant in statement.derived), strict=True)
+    symbols = ((name, row["meaning"], row["dimension"], row["domain"]) for name, row in said["symbols"].items())
+    tables = (
         Table("terms", ("term", "role", "value"), terms),
-        Table("conditions", ("condition", "relation", "note"), conditions),
-        Table("derived constants", ("symbol", "value", "meaning"), derived),
-        Table("symbols", ("symbol", "meaning", "dimension", "domain"), symbols),
+        Table("conditions", ("condition", "relation", "note"), tuple(tuple(c.values()) for c in said["conditions"])),
+        Table("derived constants", ("symbol", "value", "meaning"), tuple((*pair, why) for pair, why in derived)),
+        Table("symbols", ("symbol", "meaning", "dimension", "domain"), tuple(symbols)),
+        Table(
+            "necessary parts",
+            ("part", "known", "instance"),
+            tuple((part.part, str(part), part.bundle) for part in needed(statement).values()),
+        ),
     )
-    necessary = tuple((part.part, str(part), part.bundle) for part in known.values())
-    tables = (*tables, Table("necessary parts", ("part", "known", "instance"), necessary))
     claim = None
-    if statement.terms:
-        right = " + ".join(latex_of(statement, term.expr) for term in statement.terms)
+    if terms:
+        right = " + ".join(value.latex for *_, value in terms)
         claim = Math(f"{theorem.metric.name} <= {statement.total}", rf"{theorem.metric.latex} \le {right}")
     notes = (*notes_about(statement), *((statement.note,) if statement.note else ()))
     return Sheet(f"{statement.name}: {theorem.title}", claim, tuple(t for t in tables if t.rows), notes)
@@ -120,19 +154,13 @@ def statement_sheet(statement: Statement) -> Sheet:
 
 def theorem_sheet(theorem: Theorem) -> Sheet:
     """What all statements of a theorem share: what it bounds, and its assumptions."""
-    metric = theorem.metric
-    assumed = Table(
-        "assumptions", ("assumption", "text"), tuple((item.name, item.text) for item in theorem.assumptions)
-    )
-    meaning = f" ({metric.meaning})" if metric.meaning else ""
-    notes: tuple[str, ...] = (f"It bounds {metric.name}, of dimension {metric.dimension}{meaning}.",)
-    notes += tuple(f"At step t, {name} = {formula}." for name, formula in _step_sizes(theorem).items())
-    return Sheet(f"{theorem.id}: {theorem.title} ({theorem.source})", None, (assumed,) if assumed.rows else (), notes)
-
-
-def _step_sizes(theorem: Theorem) -> dict[str, str]:
-    """The hyperparameters of the method that depend on the step t, as formulas."""
-    return {name: sp.sstr(each) for name, each in theorem.method.schedules.items()} if theorem.method else {}
+    said = describe(theorem, [theorem.default])
+    assumed = tuple((item["name"], item["text"]) for item in said["assumptions"])
+    meaning = f" ({theorem.metric.meaning})" if theorem.metric.meaning else ""
+    notes: tuple[str, ...] = (f"It bounds {said['metric']}, of dimension {said['dimension']}{meaning}.",)
+    notes += tuple(f"At step t, {name} = {formula}." for name, formula in said["step_sizes"].items())
+    tables = (Table("assumptions", ("assumption", "text"), assumed),) if assumed else ()
+    return Sheet(f"{theorem.id}: {theorem.title} ({theorem.source})", None, tables, notes)
 
 
 def sheets_of(theorem: Theorem, labels: Sequence[str] = ()) -> list[Sheet]:
@@ -144,47 +172,36 @@ def _unit(dimension: str) -> Math:
     return Math(dimension, _POWER.sub(r"^{\1}", dimension).replace(" or ", r"\text{ or }"))
 
 
-def _math(statement: Statement, expr: sp.Expr) -> Math:
-    return Math(sp.sstr(expr), latex_of(statement, expr))
-
-
 def to_text(theorem: Theorem, labels: Sequence[str] = ()) -> str:
     """A theorem for a terminal; all statements without labels."""
+    said = describe(theorem, labels)
     lines = [
-        f"{theorem.id}: {theorem.title} ({theorem.source})",
-        f"bounds {theorem.metric.name}  [{theorem.metric.dimension}]",
+        f"{said['theorem']}: {said['title']} ({said['source']})",
+        f"bounds {said['metric']}  [{said['dimension']}]",
     ]
-    for item in theorem.assumptions:
-        lines += [f"  assumption {item.name}: {item.text}"]
-        lines += [f"    formally: {text}" for text in theorem.formally(item)]
-    lines += [f"  at step t, {name} = {formula}" for name, formula in _step_sizes(theorem).items()]
-    for label in labels or theorem.labels:
-        lines += ["", *_statement_text(theorem, theorem.statement(label))]
+    for item in said["assumptions"]:
+        lines += [f"  assumption {item['name']}: {item['text']}", *(f"    formally: {text}" for text in item["formal"])]
+    lines += [f"  at step t, {name} = {formula}" for name, formula in said["step_sizes"].items()]
+    for label, statement in said["statements"].items():
+        lines += ["", *_statement_text(theorem.statement(label), statement)]
     return "\n".join(lines)
 
 
-def _statement_text(theorem: Theorem, statement: Statement) -> list[str]:
+def _statement_text(statement: Statement, said: Mapping[str, Any]) -> list[str]:
+    from ..audit.necessary import needed
     from ..audit.statement_warning import standing
 
-    lines = [f"{statement.label}:" + (f"  ({statement.note})" if statement.note else "")]
-    lines.append(f"  status: {standing(statement)}")
-    for binding in theorem.symbols(statement.label).values():
-        quantity = binding.quantity
-        lines.append(f"  {binding.name:<18} {binding.meaning}  [{quantity.unit}], {quantity.domain}")
-    lines += [f"  where {c.name} = {sp.sstr(c.expr)}" for c in statement.derived]
-    lines += [f"  if {c.name}: {c}{_necessary(statement, c.name)}" for c in statement.stated]
-    lines += [f"  unless set, {name} = {sp.sstr(expr)}" for name, expr in statement.schedule.items()]
-    return lines + [
-        f"  + {term.name}: {sp.sstr(term.expr)}{_necessary(statement, term.name)}" for term in statement.terms
+    shown = {part: f"  [{known}]" for part, known in needed(statement).items() if known.bundle}
+    """What an exact instance shows of a term or condition, behind it."""
+    return [
+        f"{statement.label}:" + (f"  ({said['note']})" if said["note"] else ""),
+        f"  status: {standing(statement)}",
+        *(f"  {n:<18} {row['meaning']}  [{row['dimension']}], {row['domain']}" for n, row in said["symbols"].items()),
+        *(f"  where {name} = {formula}" for name, formula in said["derived"].items()),
+        *(f"  if {c['name']}: {c['relation']}{shown.get(c['name'], '')}" for c in said["conditions"]),
+        *(f"  unless set, {name} = {formula}" for name, formula in said["schedule"].items()),
+        *(f"  + {name}: {formula}{shown.get(name, '')}" for name, formula in said["terms"].items()),
     ]
-
-
-def _necessary(statement: Statement, part: str) -> str:
-    """What an exact instance shows of a term or condition, behind it; nothing where none is kept."""
-    from ..audit.necessary import needed
-
-    known = needed(statement).get(part)
-    return f"  [{known}]" if known and known.bundle else ""
 
 
 def statement_html(statement: Statement) -> str:
@@ -240,205 +257,3 @@ def condition_latex(statement: Statement, condition: Condition, before: str = ""
     if condition.asks_for_whole:
         return rf"{left} {before}\in \mathbb{{N}}"
     return f"{left} {before}{_LATEX_RELATIONS[condition.relation]} {right}"
-
-
-def theorem_dict(theorem: Theorem, labels: Sequence[str] = ()) -> dict[str, Any]:
-    """A theorem as JSON-ready data; all statements without labels."""
-    return {
-        "theorem": theorem.id,
-        "kind": theorem.kind,
-        "title": theorem.title,
-        "source": str(theorem.source),
-        "metric": theorem.metric.name,
-        "dimension": str(theorem.metric.dimension),
-        "assumptions": [
-            {"name": item.name, "text": item.text, "formal": list(theorem.formally(item))}
-            for item in theorem.assumptions
-        ],
-        "step_sizes": _step_sizes(theorem),
-        "statements": {label: _statement_dict(theorem, theorem.statement(label)) for label in labels or theorem.labels},
-    }
-
-
-def _statement_dict(theorem: Theorem, statement: Statement) -> dict[str, Any]:
-    from ..audit.necessary import needed
-    from ..audit.statement_warning import has_derivation
-
-    return {
-        **status_of(statement),
-        "derivation": has_derivation(statement),
-        "note": statement.note,
-        "symbols": {
-            name: {
-                "quantity": binding.quantity.name,
-                "meaning": binding.meaning,
-                "dimension": binding.quantity.unit,
-                "domain": binding.quantity.domain,
-                "role": binding.quantity.role,
-            }
-            for name, binding in theorem.symbols(statement.label).items()
-        },
-        "derived": {constant.name: sp.sstr(constant.expr) for constant in statement.derived},
-        "conditions": [{"name": c.name, "relation": str(c), "note": c.note} for c in statement.stated],
-        "schedule": {name: sp.sstr(expr) for name, expr in statement.schedule.items()},
-        "terms": {term.name: sp.sstr(term.expr) for term in statement.terms},
-        "necessary": {name: part.to_dict() for name, part in needed(statement).items()},
-        "latex": statement_latex(statement),
-    }
-
-
-def to_page(
-    theorem: Theorem,
-    findings: list[Any],
-    validated: Sequence[str],
-    known: Sequence[str] = (),
-    proofs: Sequence[str] = (),
-    measured: Sequence[str] = (),
-) -> str:
-    """The documentation page of a theorem, in Markdown with display formulas.
-
-    Args:
-        findings: those of the audit about it.
-        validated: lines that say on which instances it is compared with runs.
-        known: the part of the page about what is known of each statement, in Markdown.
-        proofs: the part about derivations that the kernel checks.
-        measured: the parts about tightness and searches for counterexamples.
-    """
-    lines = [f"# {theorem.id}", "", f"*{theorem.title}* — {theorem.source}.", ""]
-    lines += [
-        f"It bounds **{theorem.metric.name}** (dimension {theorem.metric.dimension}). {theorem.metric.meaning}",
-        "",
-    ]
-    lines += known
-    if theorem.assumptions:
-        lines += ["## Assumptions", "", *(f"- **{a.name}**: {a.text}." for a in theorem.assumptions), ""]
-    for label in theorem.labels:
-        lines += _statement_page(theorem.statement(label))
-    lines += [*_symbols_page(theorem), *proofs]
-    lines += [
-        "## Validated on",
-        "",
-        *(f"- {line}" for line in validated),
-        "",
-    ]
-    lines += [*measured, *_refutation_lines(theorem.id)]
-    lines += ["## Findings", ""]
-    lines += [f"- `{f.id}` ({f.severity}, {f.where}): {f.printed} — instead: {f.expected}." for f in findings] or [
-        "None."
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _bundle_lines(files: Sequence[str]) -> list[str]:
-    from ..audit.refuted import refutations
-
-    graded = [(file, refutations()[file.removeprefix("refutations/").removesuffix(".json")].word) for file in files]
-    return [f"- {word.capitalize()}, by an exact instance: [{b}]({b}), `fedco replay docs/{b}`" for b, word in graded]
-
-
-def _refutation_lines(claim: str) -> list[str]:
-    """The exact instances that refute the claim, with the command that re-checks each."""
-    from ..audit.refuted import refutations
-
-    mine = [item for item in refutations().values() if item.claim == claim]
-    if not mine:
-        return []
-    rows = [
-        f"- {r.statement}: {r.word}: {r.summary} {_alternatives(r.alternatives)}"
-        f"[bundle](../refutations/{r.name}.json), `fedco replay docs/refutations/{r.name}.json`"
-        for r in mine
-    ]
-    return ["## Refuted by exact instances", "", *rows, ""]
-
-
-def _alternatives(readings: Mapping[str, str]) -> str:
-    return "".join(f"With {reading}: {verdict}. " for reading, verdict in readings.items())
-
-
-def _statement_page(statement: Statement) -> list[str]:
-    """A statement as a formula, and as tables that name its parts as commands and Python do."""
-    lines = [f"## {statement.label.capitalize()}", ""]
-    if statement.note:
-        lines += [f"_{statement.note}._", ""]
-    _, begin, *body, end = statement_latex(statement).split("\n")
-    if any(body):
-        lines += ["$$", *(line.replace("align*", "aligned") for line in (begin, *body, end)), "$$", ""]
-    if statement.derived:
-        known = statement.theorem.dimensions(statement)
-        rows = [[f"`{d.name}`", f"`{sp.sstr(d.expr)}`", d.meaning, str(known[d.symbol])] for d in statement.derived]
-        lines += [*table(["constant", "in Python", "meaning", "dimension"], rows, align=False), ""]
-    if statement.terms:
-        rows = [[term.name, term.role, f"`{sp.sstr(term.expr)}`"] for term in statement.terms]
-        lines += [*table(["term", "role", "in Python"], rows, align=False), ""]
-    if statement.stated:
-        lines += [*(f"- condition `{c.name}`: `{c}`" for c in statement.stated), ""]
-    return lines
-
-
-def _symbols_page(theorem: Theorem) -> list[str]:
-    """The symbols of all statements, each once."""
-    found = {name: binding for label in theorem.labels for name, binding in theorem.symbols(label).items()}
-    if not found:
-        return []
-    rows = [[f"${b.latex}$", f"`{name}`", b.meaning, b.quantity.unit, b.quantity.domain] for name, b in found.items()]
-    return [
-        "## Symbols",
-        "",
-        *table(["symbol", "in Python", "meaning", "dimension", "domain"], rows, align=False),
-        "",
-    ]
-
-
-def audit_page(findings: list[Any]) -> str:
-    """The audit as a referee's report, worst findings first."""
-    titles = {
-        "breaks": "Claims that do not follow as stated",
-        "constant": "Claims that survive with another constant or condition",
-        "slip": "Slips: nothing changes once the line is read as meant",
-    }
-    lines = [
-        "# Audit",
-        "",
-        "Generated by `make docs`. Every entry has a check; `fedco audit --recheck ID` runs it.",
-        "",
-        *_findings_table(findings, titles),
-        "",
-        f"{len(findings)} findings from {sum(not f.cause for f in findings)} causes: one slip that is seen in a theorem, its corollary and "
-        "its lemmas is one cause. Each stands on the most charitable reading of the line, which it names.",
-        "",
-    ]
-    for severity, title in titles.items():
-        lines += [f"## {title}", ""]
-        for f in (f for f in findings if f.severity == severity):
-            lines += [
-                f"### {f.id}",
-                "",
-                f"*[{f.theorem}](theorems/{f.theorem}.md), {f.where}* ({f.kind}).",
-                "",
-                f"- Printed: {f.printed}.",
-                f"- What follows instead: {f.expected}.",
-                f"- Read: {f.charitable}.",
-                f"- Consequence: {f.consequence}.",
-                *([f"- The same slip as `{f.cause}`."] if f.cause else []),
-                f"- Re-check: `{f.command}`",
-                *_bundle_lines(f.bundles),
-                *(["- No exact instance is kept."] if severity == "breaks" and not f.bundles else []),
-                "",
-            ]
-    return "\n".join(lines)
-
-
-def withdrawn_page(withdrawn: Sequence[Any]) -> str:
-    """The findings that did not stand when they were read again, with the reason."""
-    rows = [[", ".join(f"`{name}`" for name in item.ids), item.why] for item in withdrawn]
-    return "\n".join(["## Withdrawn", "", *table(["findings", "why"], rows, align=False), ""])
-
-
-def _findings_table(findings: Sequence[Any], titles: Mapping[str, str]) -> list[str]:
-    """How many findings of each severity a paper has."""
-    counts = Counter((f.theorem.partition(".")[0], f.severity) for f in findings)
-    papers = dict.fromkeys(paper for paper, _ in counts)
-    rows = [[paper, *(str(counts[paper, severity]) for severity in titles)] for paper in papers]
-    total = ["all", *(str(sum(counts[paper, severity] for paper in papers)) for severity in titles)]
-    heads = ["paper", *(title[:1].lower() + title[1:] for title in titles.values())]
-    return table(heads, [*rows, total], align=False)

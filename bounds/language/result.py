@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from html import escape
@@ -43,12 +43,27 @@ _TEX_TEXT = {
 _MARKDOWN_TEXT = {mark: f"\\{mark}" for mark in r"\`*_|<>$[]"}
 
 
-@dataclass(frozen=True)
-class Math:
-    """Mathematics: as plain text, and as LaTeX without delimiters."""
+class Math(str):
+    """Mathematics: plain text, which has LaTeX without delimiters too; JSON of it is the text.
 
-    text: str
-    latex: str
+    Args:
+        latex: it, or what makes it when it is asked for.
+    """
+
+    _latex: str | Callable[[], str]
+
+    def __new__(cls, text: str, latex: str | Callable[[], str]) -> Math:
+        made = super().__new__(cls, text)
+        made._latex = latex
+        return made
+
+    @property
+    def latex(self) -> str:
+        return self._latex if isinstance(self._latex, str) else self._latex()
+
+    @property
+    def text(self) -> str:
+        return str(self)
 
 
 Cell = str | int | float | bool | Decimal | Math | None
@@ -257,7 +272,7 @@ def _tabular(table: Table) -> list[str]:
 
 def is_long(column: tuple[Cell, ...]) -> bool:
     """Whether a cell of a column is text that should wrap."""
-    return any(isinstance(cell, str) and len(cell) > _LONG_TEXT for cell in column)
+    return any(isinstance(cell, str) and not isinstance(cell, Math) and len(cell) > _LONG_TEXT for cell in column)
 
 
 def is_numeric(column: tuple[Cell, ...]) -> bool:
@@ -311,7 +326,7 @@ def _html_cell(cell: Cell) -> str:
 
 
 def _in_frame(cell: Cell) -> str | float | None:
-    return cell.text if isinstance(cell, Math) else float(cell) if isinstance(cell, Decimal) else cell
+    return str(cell) if isinstance(cell, Math) else float(cell) if isinstance(cell, Decimal) else cell
 
 
 def to_frame(sheet: Sheet) -> DataFrame:

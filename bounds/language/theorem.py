@@ -21,6 +21,7 @@ import sympy as sp
 from ... import bounds
 from ...ranges import AT_MOST
 from ...user_files import CodeName
+from ..options import documented
 from .bounding import SAYINGS, Form, about, implied
 from .dimension import Dimension, modulo
 from .formula import nearest
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from ..proof.locks import Proof
     from ..proof.sharpen import Sharpened
     from ..region.admissible import Admissible
-    from ..settings import Settled
+    from ..settings import Resolved
 
     Number = int | float | str | Fraction | Rational
     Constants = str | Path | Mapping[str, Number]
@@ -747,7 +748,7 @@ class Theorem:
 
     def to_dict(self) -> dict[str, Any]:
         """What `fedco show --json` prints."""
-        return bounds.theorem_dict(self)
+        return bounds.describe(self)
 
     def to_latex(self, *labels: str) -> str:
         """Its statements for a paper, or those with these labels; needs amsmath and amssymb."""
@@ -759,16 +760,16 @@ class Theorem:
 
     # the verbs, which read well at the call site: functions of a statement that the package `bounds` names. A value may be named by
     # its symbol, its quantity or a derived constant; `constants` is a file or a mapping that serves every statement, `assume`
-    # names rules for what is missing (`fedco.bounds.settings.settle`). With types, a dict of numbers is handed over as `constants`.
-    def _settled(
+    # names rules for what is missing (`fedco.bounds.settings.resolve`). With types, a dict of numbers is handed over as `constants`.
+    def _resolved(
         self,
         statement: str,
         values: Mapping[str, Any],
         constants: Constants | None,
         assume: str | Sequence[str],
         *without: str,
-    ) -> Settled:
-        return bounds.settle(self.statement(statement), values, constants, assume, without)
+    ) -> Resolved:
+        return bounds.resolve(self.statement(statement), values, constants, assume, without)
 
     @overload
     def bound(  # type: ignore[overload-overlap]
@@ -805,7 +806,7 @@ class Theorem:
 
         See `fedco.bounds.evaluation.evaluate.bound` and `fedco.bounds.evaluation.arrays.bound_on_arrays`.
         """
-        given = self._settled(statement, values, constants, assume)
+        given = self._resolved(statement, values, constants, assume)
         if any(map(is_array, given.values.values())):
             return bounds.bound_on_arrays(given.statement, given.values, strict=strict, beside=given.beside)
         return bounds.bound(given.statement, given.values, strict=strict, beside=given.beside)
@@ -821,7 +822,7 @@ class Theorem:
     ) -> Admissible:
         """Admissible set of one or several hyperparameters; see `fedco.bounds.region.admissible.admissible`."""
         names = (solve,) if isinstance(solve, str) else tuple(solve)
-        given = self._settled(statement, values, constants, assume, *names)
+        given = self._resolved(statement, values, constants, assume, *names)
         return bounds.admissible(given.statement, names, given.values)
 
     def tune(
@@ -837,7 +838,7 @@ class Theorem:
         **values: Number,
     ) -> Tuned:
         """Best hyperparameters under a budget, or cheapest for a target; see `fedco.bounds.optimum.tuning.tune`."""
-        given = self._settled(statement, values, constants, assume)
+        given = self._resolved(statement, values, constants, assume)
         return bounds.tune(
             given.statement, given.values, budget=budget, eps=eps, cost=cost, ranges=ranges, beside=given.beside
         )
@@ -850,7 +851,7 @@ class Theorem:
         self, *, constants: Constants | None = None, assume: str | Sequence[str] = (), **values: Number
     ) -> Sharpened:
         """The least bound that the premises of its proof give at numbers; see `fedco.bounds.proof.sharpen.sharpen`."""
-        given = self._settled("", values, constants, assume)
+        given = self._resolved("", values, constants, assume)
         return bounds.sharpen(given.statement, given.values)
 
     def complexity(
@@ -864,7 +865,7 @@ class Theorem:
         **values: Number,
     ) -> Complexity:
         """What reaching a target costs, tuned and with the paper's schedule; see `fedco.bounds.cost.complexity.complexity`."""
-        given = self._settled(statement, values, constants, assume)
+        given = self._resolved(statement, values, constants, assume)
         return bounds.complexity(given.statement, given.values, eps, cost=cost, beside=given.beside)
 
     def rates(self, statement: str = "", minimise: tuple[str, ...] = ("samples", "rounds")) -> Rates:
@@ -880,7 +881,7 @@ class Theorem:
         **values: Number,
     ) -> Elasticities:
         """Percent change of the bound per percent change of each symbol; see `fedco.bounds.cost.sensitivity.elasticities`."""
-        given = self._settled(statement, values, constants, assume)
+        given = self._resolved(statement, values, constants, assume)
         return bounds.elasticities(given.statement, given.values)
 
 
@@ -888,7 +889,7 @@ class _Verb:
     """A verb as a method whose signature, for editors that ask for it, has the symbols of the theorem as keywords."""
 
     def __init__(self, function: Callable[..., Any]):
-        self.function, self.__doc__ = function, function.__doc__
+        self.function, self.__doc__ = function, documented(function)
 
     def __get__(self, theorem: Theorem | None, owner: type) -> Any:
         return self.function if theorem is None else _BoundVerb(self.function, theorem)
@@ -899,7 +900,7 @@ class _BoundVerb:
         self.__func__, self.__self__, self.__doc__, self.__name__ = (
             function,
             theorem,
-            function.__doc__,
+            documented(function),
             function.__name__,
         )
 
@@ -918,8 +919,9 @@ class _BoundVerb:
         return Signature([*before, *(each for each in named if each.name not in taken), last])
 
 
-for _name in ("bound", "admissible", "tune", "complexity", "elasticities"):
+for _name in ("bound", "admissible", "tune", "complexity", "elasticities", "sharpen"):
     setattr(Theorem, _name, _Verb(getattr(Theorem, _name)))
+Theorem.prove.__doc__ = documented(Theorem.prove)
 
 
 def _first_consistent(expr: sp.Expr, known: Mapping[sp.Symbol, Dimension]) -> Dimension:

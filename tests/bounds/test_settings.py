@@ -10,7 +10,7 @@ from fedco.bounds.evaluation.evaluate import bound
 from fedco.bounds.language.assumptions import RULES, rules_for
 from fedco.bounds.language.quantities import QUANTITIES
 from fedco.bounds.language.reading import InputError
-from fedco.bounds.settings import derivable, settle, symbol_of
+from fedco.bounds.settings import derivable, resolve, symbol_of
 from fedco.bounds.vocabulary import search, template
 
 FCSG = theorem("fcsg.theorem_4_1")
@@ -28,8 +28,8 @@ def test_quantities_are_the_letters_of_every_paper():
     named = {FCSG.notation[name].quantity.name: value for name, value in letters.items()}
     point = used(FCSG.statement(), POINT)
     assert FCSG.bound(**letters, **point).total == FCSG.bound(**named, **point).total
-    assert settle(FEDDRO.statement(), {"outer_smoothness": 2, "clients": 4}).values == {"L_f": 2, "K": 4}
-    assert settle(theorem("comfedl.theorem_1").statement(), {}, {"inner_sample_smoothness": 2}).values == {"L_f": 2}
+    assert resolve(FEDDRO.statement(), {"outer_smoothness": 2, "clients": 4}).values == {"L_f": 2, "K": 4}
+    assert resolve(theorem("comfedl.theorem_1").statement(), {}, {"inner_sample_smoothness": 2}).values == {"L_f": 2}
 
 
 def test_a_quantity_is_one_symbol_at_most_in_every_statement():
@@ -40,50 +40,50 @@ def test_a_quantity_is_one_symbol_at_most_in_every_statement():
 
 
 def test_what_a_statement_does_not_use_is_listed_and_what_nothing_has_is_refused():
-    found = settle(FCSG.statement(), {"S_f": 1}, {"S_f": 2, "B_f": 3, "outer_lipschitz": 4, "L_1": 5, "L_Phi": 6})
+    found = resolve(FCSG.statement(), {"S_f": 1}, {"S_f": 2, "B_f": 3, "outer_lipschitz": 4, "L_1": 5, "L_Phi": 6})
     assert (found.values, found.unused) == ({"S_f": 1}, ("B_f", "outer_lipschitz", "L_1", "L_Phi"))
     assert found.notes == ("not used: B_f, outer_lipschitz, L_1, L_Phi",)
     for name, meant in (("S_ff", "S_f"), ("outer_sample_smothness", "outer_sample_smoothness")):
         for place in ({"shared": {name: 1}, "values": {}}, {"values": {name: 1}}):
             with pytest.raises(InputError, match=f"{name}: not a symbol of .*the nearest is {meant}"):
-                settle(FCSG.statement(), **place)
+                resolve(FCSG.statement(), **place)
     with pytest.raises(InputError, match="B_f: not a symbol"):
-        settle(FCSG.statement(), {"B_f": 1})
+        resolve(FCSG.statement(), {"B_f": 1})
 
 
 def test_two_values_for_one_symbol_are_refused_and_the_command_line_goes_first():
-    assert settle(FCSG.statement(), {"outer_sample_smoothness": "1/2", "S_f": "0.5"}).values == {"S_f": "0.5"}
+    assert resolve(FCSG.statement(), {"outer_sample_smoothness": "1/2", "S_f": "0.5"}).values == {"S_f": "0.5"}
     with pytest.raises(
         InputError, match=r"outer_sample_smoothness: is S_f in fcsg\.theorem_4_1 .*S_f has another value"
     ):
-        settle(FCSG.statement(), {"S_f": 2, "outer_sample_smoothness": 1})
-    assert settle(FCSG.statement(), {"S_f": 2}, {"outer_sample_smoothness": 1}).values == {"S_f": 2}
+        resolve(FCSG.statement(), {"S_f": 2, "outer_sample_smoothness": 1})
+    assert resolve(FCSG.statement(), {"S_f": 2}, {"outer_sample_smoothness": 1}).values == {"S_f": 2}
 
 
 def test_a_derived_constant_stands_for_its_parts():
     """S_F = S_g L_f + S_f L_g^2 with parts 2, 3, 5, 7 is 59."""
     parts = {"L_f": 2, "L_g": 3, "S_f": 5, "S_g": 7, "F_gap": 11, "sigma_g": 0}
     point = used(FCSG.statement(), POINT)
-    whole = settle(FCSG.statement(), {**point, "L_f": 2, "L_g": 3, "F_gap": 11, "sigma_g": 0, "S_F": 59})
+    whole = resolve(FCSG.statement(), {**point, "L_f": 2, "L_g": 3, "F_gap": 11, "sigma_g": 0, "S_F": 59})
     assert whole.replaced == (("S_F", "59"),) and "S_g" not in whole.statement.symbols
     made = bound(whole.statement, {**whole.values, "S_f": 5} if "S_f" in whole.statement.symbols else whole.values)
     given = FCSG.bound(**parts, **point)
     assert made.terms == given.terms and made.derived["S_F"] == 59
-    larger = settle(FCSG.statement(), {**parts, **point, "S_F": 60})
+    larger = resolve(FCSG.statement(), {**parts, **point, "S_F": 60})
     assert "S_g" in larger.unused and bound(larger.statement, larger.values).total > given.total
     assert "L_Phi" in derivable(FEDDRO.statement()) and derivable(theorem("feddro.lemma_3_1").statement()) == {}
     assert "T_th" not in derivable(FEDDRO.statement("printed")), "it depends on hyperparameters"
 
 
 def test_only_the_parts_that_nothing_else_needs_may_be_left_out():
-    whole = settle(FEDDRO.statement(), {"L_Phi": 3})
+    whole = resolve(FEDDRO.statement(), {"L_Phi": 3})
     assert {"L_h", "L_f", "B_g"} <= set(whole.statement.symbols), "they occur beside L_Phi too"
     with pytest.raises(InputError, match="L_h: wanted a nonnegative real"):
         bound(whole.statement, whole.values)
 
 
 def test_rules_fill_in_what_is_missing_and_nothing_else():
-    found = settle(FEDDRO.statement(), {"sigma_h": 1}, assume=("zero_noise", "equal_clients", "exact_start"))
+    found = resolve(FEDDRO.statement(), {"sigma_h": 1}, assume=("zero_noise", "equal_clients", "exact_start"))
     assert {item.symbol: item.rule for item in found.assumed} == {
         "sigma_g": "zero_noise",
         "delta_g": "zero_noise",
@@ -94,23 +94,23 @@ def test_rules_fill_in_what_is_missing_and_nothing_else():
     assert found.values["sigma_h"] == 1 and found.values["delta_g"] == "0"
     assert "assumed by zero_noise (every oracle is exact): sigma_g = 0, delta_g = 0" in found.notes
     assert found.to_dict()["assumed"][0] == {"symbol": "sigma_g", "value": "0", "rule": "zero_noise", "source": "0"}
-    assert settle(FEDDRO.statement(), {}, assume="zero_noise").values.keys() == {"sigma_h", "sigma_g", "delta_g"}
+    assert resolve(FEDDRO.statement(), {}, assume="zero_noise").values.keys() == {"sigma_h", "sigma_g", "delta_g"}
     with pytest.raises(InputError, match="'zero-noise': not an assumption; the nearest is zero_noise"):
-        settle(FEDDRO.statement(), {}, assume="zero-noise")
+        resolve(FEDDRO.statement(), {}, assume="zero-noise")
 
 
 def test_the_value_noise_from_that_of_the_jacobian_and_a_radius():
     known = {"sigma_g": "1/3", "domain_radius": 6}
     for item, jacobian in ((FEDDRO, "inner_noise"), (SCGDM, "inner_jacobian_noise")):
-        found = settle(item.statement(), {"sigma_g": "1/3"}, {"domain_radius": 6}, ("bounded_domain", "zero_noise"))
+        found = resolve(item.statement(), {"sigma_g": "1/3"}, {"domain_radius": 6}, ("bounded_domain", "zero_noise"))
         (filled,) = (each for each in found.assumed if each.symbol == "delta_g")
         assert (filled.value, filled.rule, filled.source) == ("2", "bounded_domain", f"{jacobian}*domain_radius")
-    without = settle(FEDDRO.statement(), {"sigma_g": known["sigma_g"]}, assume=("bounded_domain", "zero_noise"))
+    without = resolve(FEDDRO.statement(), {"sigma_g": known["sigma_g"]}, assume=("bounded_domain", "zero_noise"))
     assert without.values["delta_g"] == "0", "without the radius the next rule is asked"
 
 
 def test_a_stronger_constant_stands_in_for_a_weaker_one():
-    found = settle(FCSG.statement(), {}, {"outer_smoothness": 3}, ("stand_ins",))
+    found = resolve(FCSG.statement(), {}, {"outer_smoothness": 3}, ("stand_ins",))
     assert found.values["S_f"] == "3" and found.assumed[0].source == "outer_smoothness"
 
 
@@ -204,12 +204,12 @@ def test_a_filled_in_template_is_a_file_of_constants(shared, tmp_path):
     statements = [FCSG.statement()] if not shared else [FCSG.statement(), FEDDRO.statement(), SCGDM.statement()]
     file = tmp_path / "constants.toml"
     file.write_text(template(statements, shared=shared))
-    assert settle(FCSG.statement(), {}, file).values == {}, "nothing is filled in yet"
+    assert resolve(FCSG.statement(), {}, file).values == {}, "nothing is filled in yet"
     filled = template(statements, shared=shared).replace('= "?"', '= "1/2"')
     file.write_text(filled)
     constants = {n for n, b in FCSG.symbols().items() if b.quantity.role == "constant"}
-    assert set(settle(FCSG.statement(), {}, file).values) == constants
-    assert set(map(Fraction, settle(FCSG.statement(), {}, file).values.values())) == {Fraction(1, 2)}
+    assert set(resolve(FCSG.statement(), {}, file).values) == constants
+    assert set(map(Fraction, resolve(FCSG.statement(), {}, file).values.values())) == {Fraction(1, 2)}
     for name in constants:
         binding = FCSG.notation[name]
         assert binding.quantity.meaning in filled and f"{binding.quantity.domain}; dimension" in filled

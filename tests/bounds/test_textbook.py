@@ -23,7 +23,7 @@ from fedco.bounds.language.definition import define, keys_of, load
 from fedco.bounds.language.formula import read_formula
 from fedco.bounds.language.power import Power
 from fedco.bounds.language.reading import InputError
-from fedco.bounds.language.rendering import statement_latex, to_mathml
+from fedco.bounds.language.rendering import describe
 from fedco.validation.explorer.javascript import Library, statement_source
 from fedco.validation.falsifier.attack import falsify
 
@@ -77,7 +77,8 @@ def test_the_value_at_a_point_on_arrays_and_enclosed(name: str):
 
 def test_it_is_written_for_people_and_as_data(name: str):
     theorem = load(FILES[name])
-    assert "align" in statement_latex(theorem.statement()) and "<math" in to_mathml(theorem.statement())["metric"]
+    said = describe(theorem)
+    assert "align" in said["statements"][theorem.default]["latex"] and said["metric"].latex
     again = define(**keys_of(theorem, "printed"))
     assert again.statement() == theorem.statement() and again.metric == theorem.metric
     assert list(automatic(theorem)) == []

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 import sympy as sp
-from fedco.bounds.language.rendering import latex_of, mathml_of, statement_latex, to_mathml
+from fedco.bounds.language.rendering import describe_statement, latex_of, statement_latex
 from fedco.bounds.language.theorem import Statement
 from fedco.bounds.language.typesetting import Letters, latex, letters_of, mathml
 from fedco.bounds.registry import all_theorems
@@ -197,14 +197,14 @@ def test_powers_of_letters_that_are_formulas_keep_their_meaning():
 def test_mathml_of_every_formula_is_well_formed_and_has_its_letters():
     for id, label in STATEMENTS[:: max(1, len(STATEMENTS) // 25)]:
         chosen = statement(id, label)
-        made = to_mathml(chosen)
-        for text in [made["metric"], *made["derived"].values(), *made["conditions"].values(), *made["terms"].values()]:
-            root = ElementTree.fromstring(text)
+        said = describe_statement(chosen)
+        formulas = [*said["derived"].values(), *(c["relation"] for c in said["conditions"]), *said["terms"].values()]
+        for written in [chosen.theorem.metric.latex, *(formula.latex for formula in formulas)]:
+            root = ElementTree.fromstring(mathml(written))
             assert root.tag.endswith("math") and "".join(root.itertext()).strip()
-    drift = mathml_of(
-        statement("fcsg.theorem_4_1", "printed"), statement("fcsg.theorem_4_1", "printed").term("drift").expr
-    )
-    assert {"α", "q", "S", "F", "42"} <= set(ElementTree.fromstring(drift).itertext())
+    drift = statement("fcsg.theorem_4_1", "printed")
+    written = mathml(latex_of(drift, drift.term("drift").expr))
+    assert {"α", "q", "S", "F", "42"} <= set(ElementTree.fromstring(written).itertext())
 
 
 @pytest.mark.parametrize("text", [r"\text{<script>alert(1)</script>}", "<img src=x onerror=alert(1)>", r"a & b"])

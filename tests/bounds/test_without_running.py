@@ -13,7 +13,7 @@ from fedco.bounds import all_theorems, get_theorem
 from fedco.bounds.evaluation.without_running import GAP_BY, Worth, about_estimates, limits
 from fedco.bounds.language.bounding import LIPSCHITZ
 from fedco.bounds.language.quantities import QUANTITIES
-from fedco.bounds.settings import settle
+from fedco.bounds.settings import resolve
 from fedco.cli import app
 from fedco.errors import InputError
 from fedco.synthetic import problem, problems
@@ -141,7 +141,7 @@ def test_what_helps_the_comparison_may_be_given_and_nothing_else():
         bound(gradient_cap=-1)
     with pytest.raises(InputError, match="initial_gradient_norm"):
         get_theorem("fcsg.lemma_a_2").bound(S_f=1, S_g=1, L_f=1, L_g=1, initial_gradient_norm=1)
-    found = settle(get_theorem("meta_fl.theorem_8").statement(), {}, {"objective_smoothness": 3, "gradient_cap": 2})
+    found = resolve(get_theorem("meta_fl.theorem_8").statement(), {}, {"objective_smoothness": 3, "gradient_cap": 2})
     assert dict(found.beside.quantities) == {"objective_smoothness": 3, "gradient_cap": 2} and found.unused == ()
 
 
@@ -160,7 +160,7 @@ def test_a_constants_file_says_which_constants_are_estimates(tmp_path):
     for wrong, said in (("L = 1\n[estimated]\nS = 'x'\n", "S"), ("L = 1\nestimated = 3\n", "table of texts")):
         file.write_text(wrong, encoding="utf-8")
         with pytest.raises(InputError, match=said):
-            settle(get_theorem(LOCAL).statement(), {}, file)
+            resolve(get_theorem(LOCAL).statement(), {}, file)
 
 
 def test_a_limit_that_is_an_estimate_itself_is_called_one():

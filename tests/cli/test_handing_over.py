@@ -13,7 +13,7 @@ import pytest
 import typer
 from fedco.algorithms.engine.progress import Interrupted
 from fedco.bounds.language.result import Sheet
-from fedco.cli import app, completion, experiments, main
+from fedco.cli import app, completion, main, terminal
 from fedco.errors import InputError
 from fedco.validation.runs import bundle as bundles
 from typer.testing import CliRunner
@@ -92,16 +92,16 @@ def test_validate_lemmas(replaced, tmp_path):
     )
 
 
-def test_a_device_that_is_not_there_is_refused(monkeypatch):
+def test_a_device_that_is_not_there_is_refused(replaced, monkeypatch):
     import torch
 
+    calls = replaced("fedco.validation.runs.validate.validate")
     for there in (True, False):
         monkeypatch.setattr(torch.cuda, "is_available", lambda there=there: there)
-        if there:
-            assert experiments._check_device("cuda") == "cuda"
-        else:
-            with pytest.raises(InputError, match="--device cuda: wanted a machine with a CUDA device, found none"):
-                experiments._check_device("cuda")
+        done = run("validate", ID, "--device", "cuda")
+        assert there or str(done.exception) == "--device cuda: wanted a machine with a CUDA device, found none"
+    assert [named["device"] for _, named in calls] == ["cuda"]
+    assert str(run("validate", ID, "--device", "tpu").exception) == "--device tpu: wanted cpu or cuda"
 
 
 def test_falsify(replaced):
@@ -215,7 +215,7 @@ def test_verify(replaced):
 
 def test_explore_and_report_open_the_page_that_was_asked_for(replaced, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    calls = replaced("fedco.validation.explorer.page.write_explorer")
+    calls = replaced("fedco.validation.explorer.page.write_explorer", page=tmp_path / "explore.html")
     opened = []
     monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or len(opened) < 3)
     assert run("explore", "a", "b", "--out", "x.html", "--with", "m").stdout == "found in words\n" and not opened
@@ -313,15 +313,30 @@ def test_counterexamples(replaced, tmp_path):
         assert isinstance(failed.exception, InputError) and str(failed.exception) == said
 
 
-def test_replays_of_several_bundles(replaced, monkeypatch, swap):
-    answers = iter([({"confirmed": True}, "yes", Sheet("1")), ({"confirmed": False}, "no", Sheet("2"))] * 2)
-    replaced("fedco.validation.runs.refutations.names_about", ("one", "two"))
-    replaced("fedco.validation.runs.refutations.named_bundle", "kept")
-    monkeypatch.setattr(experiments, "_replayed", lambda name, kept, method: next(answers))
+@pytest.fixture
+def replays(monkeypatch):
+    """Replace what replays a bundle by answers, one for each call: whether it is confirmed."""
+    verdict = SimpleNamespace(to_dict=lambda: {"v": 1}, sheet=lambda: Sheet("v", None, (), ("note",)))
+
+    def answered(*outcomes):
+        done = iter([SimpleNamespace(confirmed=each, largest_difference=0.5, verdict=verdict) for each in outcomes])
+        monkeypatch.setattr(bundles, "replay", lambda kept, registry: next(done))
+
+    return answered
+
+
+def test_replays_of_several_bundles(replaced, replays, swap):
+    kept = {"one": SimpleNamespace(notes={"reading": "r"}), "two": SimpleNamespace(notes={})}
+    replaced("fedco.validation.runs.refutations.names_about", tuple(kept))
+    swap("fedco.validation.runs.refutations.named_bundle", kept.get)
+    replays(True, False, True, False)
     done = run("replay", ID)
-    assert done.stdout == "one: yes\ntwo: no\n" and done.exit_code == 1
+    assert (
+        done.stdout.splitlines()[0] == "one: confirmed" and "two: NOT confirmed" in done.stdout and done.exit_code == 1
+    )
     data = json.loads(run("replay", ID, "--json").stdout)
-    wanted = [{"name": "one", "confirmed": True}, {"name": "two", "confirmed": False}]
+    about = {"largest_difference": 0.5, "verdict": {"v": 1}, "assumptions": {}}
+    wanted = [{"name": "one", "confirmed": True, **about}, {"name": "two", "confirmed": False, **about}]
     assert data == {"confirmed": False, "claim": ID, "bundles": wanted}
 
     def damaged(file):
@@ -334,26 +349,28 @@ def test_replays_of_several_bundles(replaced, monkeypatch, swap):
     )
 
 
-def test_what_a_replay_found(monkeypatch):
-    verdict = SimpleNamespace(to_dict=lambda: {"v": 1}, sheet=lambda: Sheet("v", None, (), ("note",)))
+def test_what_a_replay_found(replays, swap, monkeypatch):
+    notes = {"reading": "as printed", "z": "no", "assumptions": {"1": True, "2": False}}
+    checks = {"assumption_checks": {"1": ["a", "b"], "2": ["c"]}}
     for confirmed, word in ((True, "confirmed"), (False, "NOT confirmed")):
-        done = SimpleNamespace(confirmed=confirmed, largest_difference=0.5, verdict=verdict)
-        monkeypatch.setattr(bundles, "run", None, raising=False)
-        monkeypatch.setattr(bundles, "replay", lambda kept, registry, done=done: done)
-        data, text, sheet = experiments._replayed(
-            "dir/x.json", SimpleNamespace(notes={"reading": "as printed", "z": "no"})
-        )
-        assert data == {"confirmed": confirmed, "largest_difference": 0.5, "verdict": {"v": 1}, "assumptions": {}}
-        assert text.splitlines()[0] == word and text.splitlines()[-1] == "  reading: as printed"
-        assert sheet.title == f"x: {word}" and sheet.notes == (word, "note", "reading: as printed")
-        notes = {
-            "reading": "",
-            "assumptions": {"1": True, "2": False},
-            "assumption_checks": {"1": ["a", "b"], "2": ["c"]},
-        }
-        data, text, _ = experiments._replayed("dir/x.json", SimpleNamespace(notes=notes))
-        assert data["assumptions"] == {"1": True, "2": False}
-        assert text.splitlines()[-2:] == ["  assumption 1 holds: a; b", "  assumption 2 is violated: c"]
+        for more in ({}, checks):
+            swap("fedco.validation.runs.refutations.names_about", lambda name: ())
+            swap(
+                "fedco.validation.runs.refutations.named_bundle",
+                lambda name, more=more: SimpleNamespace(notes=notes | more),
+            )
+            replays(*[confirmed] * 3)
+            done, data = run("replay", "dir/x.json"), json.loads(run("replay", "dir/x.json", "--json").stdout)
+            assert done.exit_code == (0 if confirmed else 1) and data["assumptions"] == {"1": True, "2": False}
+            lines = done.stdout.splitlines()
+            assert lines[0] == word and lines[2] == "  reading: as printed"
+            assert lines[3:] == (["  assumption 1 holds: a; b", "  assumption 2 is violated: c"] if more else [])
+            shown = []
+            monkeypatch.setattr(terminal, "is_terminal", lambda: True)
+            monkeypatch.setattr(terminal, "show_sheets", shown.extend)
+            run("replay", "dir/x.json")
+            monkeypatch.setattr(terminal, "is_terminal", lambda: False)
+            assert shown[0].title == f"x: {word}" and shown[0].notes[:3] == (word, "note", "reading: as printed")
 
 
 def test_completion():

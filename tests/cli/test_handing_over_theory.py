@@ -144,11 +144,24 @@ def test_findings_and_when_they_were_checked(replaced):
 
 def test_tune_hands_over_budgets_ranges_and_prices(replaced):
     calls = replaced("fedco.bounds.optimum.tuning.tune", Found())
-    asked = ["--budget", "T=5", "--eps", "1/3", "--range", "b=1:", "--range", "q=:4", "--weight", "rounds=2"]
+    asked = [
+        "--budget",
+        "T=5",
+        "--eps",
+        "1/3",
+        "--range",
+        "b= 1 : ",
+        "--range",
+        "q=:4",
+        "--range",
+        "m=2:5",
+        "--weight",
+        "rounds=2",
+    ]
     assert run("tune", "fcsg.theorem_4_1", "--set", "L_f=1", *asked).stdout.startswith("found in words")
     ((_, values), named) = calls.pop()
     assert values == {"L_f": "1"} and named == {
-        "budget": {"T": "5"}, "eps": "1/3", "cost": {"rounds": "2"}, "ranges": {"b": ("1", None), "q": (None, "4")},
+        "budget": {"T": "5"}, "eps": "1/3", "cost": {"rounds": "2"}, "ranges": {"b": ("1", None), "q": (None, "4"), "m": ("2", "5")},
         "beside": Beside(),
     }  # fmt: skip
     run("tune", "fcsg.theorem_4_1", "--cost", "rounds")
@@ -232,15 +245,16 @@ def test_orders_are_asked_for_alone(replaced, tmp_path):
 
 def test_what_is_said_of_a_statement_is_printed_with_it(swap, capsys):
     """The caution once, after the notes about the values; JSON has its status, and what refutes it."""
-    from fedco.cli import common
+    from fedco.cli.command import Answer
 
     known = SimpleNamespace(text="REFUTED: by x", status="refuted", bundles=("x",))
     swap("fedco.bounds.audit.statement_warning.statement_warning", lambda statement: known)
     given = SimpleNamespace(notes=("assumed: a",), to_dict=lambda: {"assumed": ["a"]})
-    common.emit_about(None, {"v": Fraction(1).numerator}, "line\n  REFUTED: by x\nend", False, given)
+    told = Answer({"v": Fraction(1).numerator}, "line\n  REFUTED: by x\nend").about(None, given)
+    told.show("")
     assert capsys.readouterr().out == "line\nend\n  assumed: a\n  REFUTED: by x\n"
-    common.emit_about(None, {"v": 1}, "line", True, given)
+    told.show("json")
     assert json.loads(capsys.readouterr().out) == {"v": 1, "assumed": ["a"], "status": "refuted", "refuted_by": ["x"]}
     known.text = ""
-    common.emit_about(None, {}, "line\n\nend", False)
+    Answer({}, "line\n\nend").about(None).show("")
     assert capsys.readouterr().out == "line\n\nend\n"

@@ -14,10 +14,12 @@ from types import SimpleNamespace
 import pytest
 import typer
 from fedco.bounds.language.result import Math, Sheet, Table
-from fedco.cli import _is_out_of_memory, _one_line, app, common, experiments, falsify, inverse, startup, terminal
+from fedco.cli import app, command, main, options, startup, terminal
+from fedco.cli.command import Answer, noted, pairs
+from fedco.cli.runs import problem_text
 from fedco.errors import InputError
-from fedco.storage import DamagedWarning
 from rich.console import Console
+from typer.testing import CliRunner
 
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 DEFAULTS = {
@@ -71,58 +73,75 @@ def test_nothing_of_the_table_is_left_over():
     assert COMMANDS.keys() >= {*DEFAULTS, *(name for name, _ in LEAST)} and len(COMMANDS) == 27
 
 
+def test_every_row_of_the_table_of_options_is_used_and_every_option_has_its_words():
+    kept = {**options.OPTIONS, **options.ARGUMENTS}
+    taken = {
+        options.option_of(name, option.name)[0]
+        for name, made in COMMANDS.items()
+        for option in made.params
+        if option.name != "help"
+    }
+    assert taken == kept.keys() and not options.OPTIONS.keys() & options.ARGUMENTS.keys()
+    assert all(option.help for made in COMMANDS.values() for option in made.params)
+    assert options.COMPLETED.keys() <= kept.keys()
+
+
 # --- what the commands share ---------------------------------------------------------------------------------------------------
 
 
 def test_infinities_are_null_at_every_depth(capsys):
-    common.emit({"a": (1, math.inf, {"b": [-math.inf, math.nan, 2.5]}), "c": "x"}, "", True)
+    Answer({"a": (1, math.inf, {"b": [-math.inf, math.nan, 2.5]}), "c": "x"}, "").show("json")
     out = capsys.readouterr().out
     assert out == json.dumps({"a": [1, None, {"b": [None, None, 2.5]}], "c": "x"}, indent=2) + "\n"
-    common.note("said")
+    command.note("said")
     assert capsys.readouterr() == ("", "said\n")
 
 
 def test_values_are_set_once():
-    assert common.read_sets(["a=1", " b = 2/3 "]) == {"a": "1", "b": "2/3"} and common.read_sets(None) == {}
-    with pytest.raises(InputError, match="a: set twice; wanted one value"):
-        common.read_sets(["a=1", "a=1"])
-    assert inverse._pairs("--budget", ["T=1", "b=2"]) == {"T": "1", "b": "2"} and inverse._pairs("--budget", None) == {}
+    assert pairs(["a=1", " b = 2/3 "]) == {"a": "1", "b": "2/3"} and pairs(None) == {}
+    with pytest.raises(InputError, match=r"^a: set twice; wanted one value"):
+        pairs(["a=1", "a=1"])
     with pytest.raises(InputError, match="--budget T: set twice"):
-        inverse._pairs("--budget", ["T=1", "T=2"])
+        pairs(["T=1", "T=2"], "--budget")
+
+
+def refused(said, *arguments):
+    failed = CliRunner().invoke(app, list(arguments))
+    assert isinstance(failed.exception, InputError) and said in str(failed.exception), failed.exception
 
 
 def test_one_way_to_print():
-    common.check_medium(False, False, False)
-    for one in ((True, False, False), (False, True, False), (False, False, True)):
-        common.check_medium(*one)
-    with pytest.raises(InputError, match="--latex: wanted one way to print, got --json and --latex"):
-        common.check_medium(True, True, False)
-    with pytest.raises(InputError, match="--markdown: wanted one way to print, got --latex and --markdown"):
-        common.check_medium(False, True, True)
+    values = [part for name in ("L_h", "L_f", "L_g", "B_f", "B_g") for part in ("--set", f"{name}=1")]
+    at = ["bound", "feddro.lemma_3_1", *values]
+    for one in ("--json", "--latex", "--markdown"):
+        assert CliRunner().invoke(app, [*at, one]).exit_code == 0
+    refused("--latex: wanted one way to print, got --json and --latex", *at, "--json", "--latex")
+    refused("--markdown: wanted one way to print, got --latex and --markdown", *at, "--markdown", "--latex")
+    refused("--html: wanted one way to print, got --json and --html", "prove", "fcsg.theorem_4_1", "--html", "--json")
 
 
 def test_costs_and_weights():
-    assert inverse._cost("rounds", None) == "rounds" and inverse._cost(None, ["a=2"]) == {"a": "2"}
-    assert inverse._cost(None, None) is None
-    with pytest.raises(InputError, match="wanted either --cost or --weight, got both"):
-        inverse._cost("rounds", ["a=2"])
+    refused(
+        "wanted either --cost or --weight, got both", "tune", "fcsg.theorem_4_1", "--cost", "rounds", "--weight", "a=2"
+    )
 
 
 SHEET = Sheet("Title", Math("x**2 <= y", "x"), (Table("t", ("name", "value"), (("a", 1.0), ("b", 3.5))),), ("A note",))
 
 
-def test_a_sheet_in_each_medium(capsys, monkeypatch):
+def test_an_answer_in_each_medium(capsys, monkeypatch):
+    answer = Answer({"a": 1}, "in words", lambda: [SHEET, SHEET], {"html": lambda: "<p>\n"})
     monkeypatch.setattr(terminal, "is_terminal", lambda: False)
-    assert common.emit_sheets(lambda: [SHEET], False) is False and common.emit_sheets(lambda: [SHEET], True) is False
-    assert capsys.readouterr().out == ""
-    shown = []
+
+    def printed(medium):
+        answer.show(medium)
+        return capsys.readouterr().out
+
+    assert printed("") == "in words\n" and printed("html") == "<p>\n"
+    assert printed("markdown").count("**Title**") == 2 == printed("latex").count("% Title")
     monkeypatch.setattr(terminal, "is_terminal", lambda: True)
-    monkeypatch.setattr(terminal, "show_sheets", shown.append)
-    assert common.emit_sheets(lambda: [SHEET], False) is True and shown == [[SHEET]]
-    assert common.emit_sheets(lambda: [SHEET], True) is False and len(shown) == 1
-    listed = common.listing("Methods", ("a", "b"), iter([("1", "2")]))
-    assert listed == Sheet("Methods", None, (Table("Methods", ("a", "b"), (("1", "2"),)),))
-    assert common.noted(SHEET, ("more",)).notes == ("A note", "more") and SHEET.notes == ("A note",)
+    assert "A note" in printed("") and "in words" not in printed("") and printed("json") == '{\n  "a": 1\n}\n'
+    assert noted(SHEET, ("more",)).notes == ("A note", "more") and SHEET.notes == ("A note",)
 
 
 # --- on a terminal ---------------------------------------------------------------------------------------------------------------
@@ -182,15 +201,17 @@ def test_columns_that_are_the_same_are_lines_and_rows_that_do_not_fit_paragraphs
 
 
 def test_what_fits():
-    """Columns of 4, 10 and 30, two blanks between: with one that wraps at 24 they need 4 + 10 + 24 + 6."""
-    texts = [["a" * 4, "b" * 10, " ".join(["c" * 5] * 5)]]
-    table = Table("t", ("x", "y", "z"), (tuple(texts[0]),))
-    assert terminal._widths(table, texts, [0, 1, 2]) == [4, 10, 29]
-    assert terminal._fits(table, texts, [0, 1, 2], 44) and not terminal._fits(table, texts, [0, 1, 2], 43)
-    assert not terminal._fits(table, texts, [], 99)
-    long = [["a" * 4, "b" * 10, "c" * 29]]  # one word that is longer than what wraps
-    assert terminal._fits(table, long, [0, 1, 2], 49) and not terminal._fits(table, long, [0, 1, 2], 48)
-    assert terminal._fits(table, texts, [0, 1], 18) and not terminal._fits(table, texts, [0, 1], 17)
+    """Columns of 4, 10 and 29, two blanks between: with the last, which wraps at 24, they need 4 + 10 + 24 + 6."""
+
+    def is_a_table(width, *row):
+        lines = drawn([Sheet("T", None, (Table("t", ("x", "y", "z")[: len(row)], (row,)),))], width)
+        return lines[2].split() == ["x", "y", "z"][: len(row)]
+
+    two = ("a" * 4, "b" * 10)
+    words, word = " ".join(["c" * 5] * 5), "c" * 29
+    assert is_a_table(44, *two, words) and not is_a_table(43, *two, words)
+    assert is_a_table(49, *two, word) and not is_a_table(48, *two, word)  # one word that is longer than what wraps
+    assert is_a_table(18, *two) and not is_a_table(17, *two)
 
 
 @pytest.mark.parametrize(
@@ -203,7 +224,19 @@ def test_what_fits():
     ],
 )  # fmt: skip
 def test_colours_of_lines(line, style):
-    assert terminal._style(line) == style
+    out = io.StringIO()
+    terminal.show_sheets(
+        [Sheet("x", None, (), (line,))], Console(file=out, force_terminal=True, color_system="standard")
+    )
+    code = {
+        "green": "\x1b[32m",
+        "bold red": "\x1b[1;31m",
+        "yellow": "\x1b[33m",
+        "dim": "\x1b[2m",
+        "cyan": "\x1b[36m",
+        "": "",
+    }[style]
+    assert out.getvalue().splitlines()[-1].removesuffix("\x1b[0m") == f"{code}{line}"
 
 
 def test_bars_in_eighths():
@@ -242,28 +275,31 @@ class Stream(io.StringIO):
         return self.tty
 
 
-def test_a_search_writes_one_line_over_and_keeps_what_is_done(monkeypatch):
-    stream = Stream()
-    monkeypatch.setattr(sys, "stderr", stream)
-    line = falsify._Line()
+def test_a_search_writes_one_line_over_and_keeps_what_is_done(monkeypatch, swap):
     told = SimpleNamespace(seconds=1.25, evaluations=1234, ratio=0.98765, search_space="i" * 80)
-    line(told)
-    line.done("finished")
+    done = SimpleNamespace(change="without a", verdict="SURVIVED", ratio=0.5, to_dict=dict)
+
+    def search(*given, progress, **named):
+        progress(told)
+        return [done]
+
+    swap("fedco.validation.falsifier.each_term.each_term", search)
+    swap("fedco.validation.falsifier.each_term.as_table", lambda parts: "")
+    monkeypatch.setattr(sys, "argv", ["fedco", "falsify", "feddro.theorem_5_1", "--each-term"])
     shown = f"\r   1.2 s       1234 instances  best ratio 0.9877  {'i' * 70}"
-    assert stream.getvalue() == f"{shown}\r{'finished':<120}".rstrip() + "\n"
-    stream = Stream()
-    stream.tty = False
-    monkeypatch.setattr(sys, "stderr", stream)
-    line(told)
-    line.done("finished")
-    assert stream.getvalue() == "finished\n"
+    finished = "without a: SURVIVED, ratio 0.5"
+    for tty, wanted in ((True, f"{shown}\r{finished:<120}".rstrip() + "\n"), (False, f"{finished}\n")):
+        stream = Stream()
+        stream.tty = tty
+        monkeypatch.setattr(sys, "stderr", stream)
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert stream.getvalue() == wanted and not ended.value.code
 
 
 def test_a_hidden_constant_is_positive():
-    assert falsify._number("3/2") == 1.5
     for text in ("0", "-1"):
-        with pytest.raises(InputError, match="--hidden: wanted a positive number or `any`, got"):
-            falsify._number(text)
+        refused("--hidden: wanted a positive number or `any`, got", "falsify", "feddro.theorem_5_1", "--hidden", text)
 
 
 ROW = {
@@ -274,18 +310,12 @@ ROW = {
 
 
 def test_a_problem_in_words():
-    assert experiments._problem_text(ROW) == (
+    assert problem_text(ROW) == (
         "p (k, 3 clients, dimension 4): what it is\n  fits t.1, t.2\n  properties a, b\n  parameters x=1, y=2.5\n"
         f"  {'inner_noise':<36} {'0.125':<12} exact"
     )
-    bare = experiments._problem_text({**ROW, "fits": [], "constants": {}, "certified": False}).splitlines()
+    bare = problem_text({**ROW, "fits": [], "constants": {}, "certified": False}).splitlines()
     assert bare[1] == "  fits no theorem as it stands" and bare[-1].startswith("  constants are estimated on request")
-
-
-def test_devices():
-    assert experiments._check_device("cpu") == "cpu"
-    with pytest.raises(InputError, match="--device tpu: wanted cpu or cuda"):
-        experiments._check_device("tpu")
 
 
 @pytest.mark.parametrize(
@@ -296,17 +326,14 @@ def test_devices():
         (RuntimeError("you can't allocate memory"), True),
     ],
 )  # fmt: skip
-def test_what_is_too_little_memory(error, wanted):
-    assert _is_out_of_memory(error) is wanted
+def test_what_is_too_little_memory(error, wanted, swap, capsys):
+    def fail(**named):
+        raise error
 
-
-def test_a_damaged_file_is_one_line_and_other_warnings_are_as_ever(capsys):
-    others = []
-    show = _one_line(lambda *told: others.append(told))
-    show(DamagedWarning("x was damaged"), DamagedWarning, "file", 3)
-    assert capsys.readouterr().err == "fedco: x was damaged\n" and others == []
-    show(UserWarning("else"), UserWarning, "file", 3)
-    assert others[0][1:] == (UserWarning, "file", 3) and capsys.readouterr().err == ""
+    swap("fedco.cli.app", fail)
+    with pytest.raises(SystemExit if wanted else type(error)):
+        main()
+    assert ("not enough memory" in capsys.readouterr().err) is wanted
 
 
 def test_a_fast_start_is_prepared_once(monkeypatch):

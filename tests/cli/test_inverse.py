@@ -12,7 +12,6 @@ from pathlib import Path
 
 import fedco
 import pytest
-from fedco.cli.inverse import _range
 
 PAGE = Path(fedco.__file__).parent / "docs" / "howto" / "choose-step-sizes.md"
 FCSG = [part for name in ("L_f", "L_g", "S_f", "S_g", "sigma_g", "F_gap") for part in ("--set", f"{name}=1")] + [
@@ -82,11 +81,6 @@ def test_user_errors_are_one_line_and_status_two(command, arguments, message):
     done = command(*arguments)
     assert done.returncode == 2 and done.stdout == ""
     assert message in done.stderr and done.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize(("text", "ends"), [("2:5", ("2", "5")), (" 2 : ", ("2", None)), (":1/3", (None, "1/3"))])
-def test_a_range_has_two_ends_and_either_may_be_open(text, ends):
-    assert _range("m", text) == ends
 
 
 def test_the_papers_tables_are_derived_again(command):

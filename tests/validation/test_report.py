@@ -83,8 +83,9 @@ def test_a_card_says_what_refutes_its_claim_and_what_its_runs_say(card):
     real = view.card(card, [])
     assert real["printed"] == "refuted" and real["name"] == "Theorem 5.1"
     assert "SUPPORTED" in real["summary"][-1] and "printed statement on 1 certified instance" in real["summary"][-1]
-    assert sum(part["percent"] for part in real["shares"][0]["parts"]) == pytest.approx(100, abs=0.5)
-    assert len(real["figure"]["data"]["instance 1: bound"]) == 2
+    parts = view.shares(real["runs"][0], real["shown_terms"])
+    assert sum(percent for *_, percent in parts) == pytest.approx(100, abs=0.5)
+    assert len(view.figure_of(real)["data"]["instance 1: bound"]) == 2
 
 
 def test_a_proof_that_rests_on_a_lemma_names_it():
@@ -103,7 +104,7 @@ def test_a_proof_that_rests_on_a_lemma_names_it():
 def test_a_paper_is_called_by_its_title_and_without_one_by_its_key():
     cards = [{"paper": key, "paper_title": title, "kind": "theorem"} for key, title in (("a", "On a"), ("b", ""))]
     cards.append({"paper": "a", "paper_title": "On a", "kind": "lemma"})
-    papers = view._papers(cards)
+    papers = view.papers(cards)
     assert [(p["key"], p["title"], len(p["main"]), len(p["other"])) for p in papers] == [
         ("a", "On a", 1, 1),
         ("b", "b", 1, 0),

@@ -16,7 +16,7 @@ from ...bounds.evaluation.without_running import CAP_BY, START_BY, limits
 from ...bounds.language.notation import Binding
 from ...bounds.language.quantities import COUNT, NONNEGATIVE, STEPS
 from ...bounds.language.reading import InputError
-from ...bounds.language.rendering import theorem_dict
+from ...bounds.language.rendering import statement_latex
 from ...bounds.language.theorem import Statement, Theorem
 from ...lossless import encode
 from ...storage import DamagedError, read_json
@@ -172,7 +172,7 @@ def _statement(statement: Statement) -> dict[str, Any]:
             for limit in limits(statement)
             if {name for name, _ in limit.powers} <= statement.symbols.keys()
         ],
-        "latex": theorem_dict(statement.theorem)["statements"][statement.label]["latex"],
+        "latex": statement_latex(statement),
     }
 
 

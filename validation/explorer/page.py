@@ -14,7 +14,7 @@ from ... import __version__
 from ...bounds.files import is_file
 from ...bounds.language.quantities import MAX_STEPS
 from ...bounds.language.reading import InputError
-from ...bounds.language.rendering import condition_latex, to_mathml
+from ...bounds.language.rendering import condition_math, describe_statement
 from ...bounds.language.theorem import Statement, Theorem
 from ...bounds.language.typesetting import mathml
 from ...bounds.registry import all_papers, get_theorems
@@ -100,10 +100,13 @@ def _repeated(ids: Iterable[str]) -> str:
 
 def _statement_formulas(key: int, statement: Statement) -> list[tuple[str, str]]:
     """Id -> MathML of each term, requirement and derived constant."""
-    found = to_mathml(statement)
-    conditions = [mathml(condition_latex(statement, condition)) for condition in statement.requirements]
-    parts = {"t": found["terms"].values(), "c": conditions, "d": found["derived"].values()}
-    return [(f"{kind}-{key}-{at}", formula) for kind, all_of in parts.items() for at, formula in enumerate(all_of)]
+    said = describe_statement(statement)
+    parts = {
+        "t": [formula.latex for formula in said["terms"].values()],
+        "c": [condition_math(statement, condition.name).latex for condition in statement.requirements],
+        "d": [f"{name.latex} = {formula.latex}" for name, formula in said["derived"].items()],
+    }
+    return [(f"{kind}-{key}-{at}", mathml(latex)) for kind, all_of in parts.items() for at, latex in enumerate(all_of)]
 
 
 def _render(

@@ -130,7 +130,7 @@ def render(made: Mapping[str, Any]) -> str:
         lstrip_blocks=True,
     )
     environment.policies["json.dumps_kwargs"] = {"sort_keys": False}
-    environment.filters |= {"short": view.short, "breakable": view.breakable}
+    environment.filters |= view.FILTERS
     own = {name: Markup((TEMPLATES / file).read_text(encoding="utf-8")) for name, file in _OWN.items()}
     return environment.get_template("page.html").render(view.page(made) | own)
 

@@ -1,4 +1,4 @@
-"""The generated pages: one per theorem, made with the site, and the audit.
+"""The generated pages: one per theorem, made with the site, and the audit. Each is a template over what describes a theorem.
 
 `python -m fedco.validation.report.pages docs` writes docs/audit.md.
 """
@@ -6,16 +6,24 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any
+
+import sympy as sp
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ...bounds.audit.checks import audit
 from ...bounds.audit.findings import Finding
-from ...bounds.audit.status import Status, status, table
+from ...bounds.audit.refuted import refutations
+from ...bounds.audit.status import status
+from ...bounds.audit.status import table as standing_table
 from ...bounds.language.markdown import table as markdown_table
-from ...bounds.language.rendering import audit_page, to_page, withdrawn_page
+from ...bounds.language.rendering import describe
 from ...bounds.language.theorem import Theorem
 from ...bounds.proof.derivations import derivation, prove
-from ...bounds.proof.kernel import Verdict
 from ...bounds.proof.written.document import document
 from ...bounds.proof.written.media import markdown_blocks
 from ...bounds.registry import all_papers, paper_keys, paper_theorems
@@ -26,19 +34,70 @@ from ..runs.registry import recipes, why_without
 from . import tightness
 
 _LEMMA = "a lemma is measured along the runs of its theorem, `fedco validate THEOREM --lemmas`, where it speaks of runs"
+TITLES = {
+    "breaks": "Claims that do not follow as stated",
+    "constant": "Claims that survive with another constant or condition",
+    "slip": "Slips: nothing changes once the line is read as meant",
+}
+"""Of the findings of each severity."""
+
+
+@cache
+def _templates() -> Environment:
+    """Of Markdown, in which nothing is escaped: the declarations of papers are ours."""
+    made = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals["table"] = lambda heads, rows: "\n".join(markdown_table(heads, rows, align=False))
+    made.globals["word_of"] = lambda file: refutations()[Path(file).stem].word
+    made.filters["displayed"] = lambda latex: "\n".join(latex.replace("align*", "aligned").split("\n")[1:])
+    return made
+
+
+def theorem_page(theorem: Theorem, findings: Sequence[Finding] = ()) -> str:
+    """The page of a theorem, in Markdown with display formulas; `findings` are those about it."""
+    said = describe(theorem)
+
+    def constants(label: str) -> list[list[str]]:
+        statement = theorem.statement(label)
+        known = theorem.dimensions(statement)
+        return [[f"`{d.name}`", f"`{sp.sstr(d.expr)}`", d.meaning, str(known[d.symbol])] for d in statement.derived]
+
+    def terms(label: str) -> list[list[str]]:
+        return [[term.name, term.role, f"`{sp.sstr(term.expr)}`"] for term in theorem.statement(label).terms]
+
+    symbols = {name: row for statement in said["statements"].values() for name, row in statement["symbols"].items()}
+    known = {label: status(theorem, label) for label in theorem.labels}
+    shown = {
+        "theorem": theorem,
+        "said": said,
+        "known": [[label, f"**{s.outcome}**", str(s).partition(": ")[2]] for label, s in known.items()],
+        "constants": constants,
+        "terms": terms,
+        "symbols": [
+            [f"${name.latex}$", f"`{name}`", *(row[key] for key in ("meaning", "dimension", "domain"))]
+            for name, row in symbols.items()
+        ],
+        "proofs": [
+            _proof(theorem, label, known[label].outcome)
+            for label in theorem.labels
+            if derivation(theorem, label) is not None
+        ],
+        "validated": validated_on(theorem.id),
+        "measured": [*tightness.lines_of(theorem), *lines_of(theorem)],
+        "refuted": [item for item in refutations().values() if item.claim == theorem.id],
+        "findings": findings,
+    }
+    return _templates().get_template("theorem.md").render(shown)
 
 
 def paper_pages(paper: str, findings: list[Finding]) -> dict[str, str]:
     """File name -> text of the pages of one paper key; `findings` are those of its audit."""
     return {
-        f"{name}.md": to_page(
-            item,
-            [f for f in findings if f.theorem == name],
-            validated_on(name),
-            standing(item),
-            proofs(item),
-            [*tightness.lines_of(item), *lines_of(item)],
-        )
+        f"{name}.md": theorem_page(item, [f for f in findings if f.theorem == name])
         for name, item in paper_theorems(paper).items()
     }
 
@@ -51,41 +110,19 @@ def validated_on(name: str) -> list[str]:
     return [f"`{item.name}`, {item.case}: {item.why}; statement `{recipe.label}`" for item in recipe.instances]
 
 
-def standing(theorem: Theorem) -> list[str]:
-    """What is known of each statement, as a part of its page."""
-    found = {label: status(theorem, label) for label in theorem.labels}
-    rows = [[label, f"**{known.outcome}**", str(known).partition(": ")[2]] for label, known in found.items()]
-    return ["## What is known", "", *markdown_table(["statement", "status", "why"], rows, align=False), ""]
-
-
-def proofs(theorem: Theorem) -> list[str]:
-    """A box for each statement with a derivation: what the kernel says of it, on what it rests, and every step."""
-    labels = [label for label in theorem.labels if derivation(theorem, label) is not None]
-    return [line for label in labels for line in _proof(theorem, prove(theorem, label), status(theorem, label))]
-
-
-def _proof(theorem: Theorem, checked: Verdict, known: Status) -> list[str]:
-    said = f"**Proved** in {len(checked.lines)} steps, each checked by the kernel and on exact instances"
-    if known.outcome != "proved":
-        said = (
-            f"**Not proved**: the kernel checks {len(checked.lines)} steps, and that they hold on instances is not kept"
-        )
-    if checked.given:
-        said = f"**Proved given {', '.join(checked.given)}**, which no kernel has checked, in {len(checked.lines)} steps, each checked"
-    if not checked.accepted:
-        said = f"**The kernel does not accept it**: {checked.failure}"
-    lines = [f"## Proof of the {checked.statement} statement", "", '<div class="proof" markdown>', ""]
-    lines += [f"{said}; `fedco prove {checked.theorem}` checks it again.", ""]
-    if checked.accepted:
-        shown = markdown_blocks(document(theorem, checked), below=2, tags=False)
-        lines += [
-            "<details markdown><summary>The proof, line by line</summary>",
-            "",
-            *"\n\n".join(shown).splitlines(),
-            "",
-        ]
-        lines += ["</details>", ""]
-    return [*lines, "</div>", ""]
+def _proof(theorem: Theorem, label: str, outcome: str) -> Mapping[str, Any]:
+    """What the kernel says of the derivation of a statement, on what it rests, and every step."""
+    checked = prove(theorem, label)
+    shown = markdown_blocks(document(theorem, checked), below=2, tags=False) if checked.accepted else []
+    return {
+        "statement": checked.statement,
+        "accepted": checked.accepted,
+        "failure": checked.failure,
+        "given": checked.given,
+        "steps": len(checked.lines),
+        "is_proved": outcome == "proved",
+        "written": "\n\n".join(shown).rstrip("\n"),
+    }
 
 
 def index() -> str:
@@ -99,11 +136,33 @@ def theorem_pages() -> dict[str, str]:
     return {name: text for found in pages for name, text in found.items()} | {"index.md": index()}
 
 
+def audit_page(findings: Sequence[Finding], withdrawn: Sequence[Any] = (), standing: str = "") -> str:
+    """The audit as a referee's report, worst findings first, then those that did not stand when they were read again."""
+    counts = Counter((f.theorem.partition(".")[0], f.severity) for f in findings)
+    papers = dict.fromkeys(paper for paper, _ in counts)
+    rows = [[paper, *(str(counts[paper, severity]) for severity in TITLES)] for paper in papers]
+    rows.append(["all", *(str(sum(counts[paper, severity] for paper in papers)) for severity in TITLES)])
+    text = (
+        _templates()
+        .get_template("audit.md")
+        .render(
+            findings=findings,
+            titles=TITLES,
+            heads=["paper", *(title[:1].lower() + title[1:] for title in TITLES.values())],
+            counts=rows,
+            causes=sum(not f.cause for f in findings),
+            withdrawn=[[", ".join(f"`{name}`" for name in item.ids), item.why] for item in withdrawn],
+            standing=standing,
+        )
+    )
+    return text.rstrip("\n") + "\n"
+
+
 def whole_audit() -> str:
     """docs/audit.md: every finding, those that did not stand, and the status of every statement."""
     every = [f for paper in paper_keys() for f in audit(paper)]
     withdrawn = [item for paper in all_papers() for item in paper.withdrawn]
-    return "\n".join([audit_page(every), withdrawn_page(withdrawn), table(theorems().values())])
+    return audit_page(every, withdrawn, standing_table(theorems().values()))
 
 
 if __name__ == "__main__":

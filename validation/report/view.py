@@ -1,4 +1,4 @@
-"""From the report's contents to what its templates print: formulas typeset, charts drawn, sentences and counts made."""
+"""What the report's templates say beyond its contents: sentences, counts and orders, charts, and filters that write out one value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...bounds.audit.refutation import GRADES
 from ...bounds.cost.resources import MEANING
 from ...bounds.language.typesetting import mathml
 from .chart_data import figure
-from .charts import Axis, Line, number
+from .charts import SERIES, Axis, Line, number
 from .pictures import instance_picture, scene_pictures
 
 OUTCOMES = {
@@ -42,7 +42,7 @@ SEVERITIES = {
     "slip": ("·", "a slip of notation, units or a tacit assumption"),
 }
 VERDICTS = {"SUPPORTED": "✓", "INCONCLUSIVE": "○", "REFUTED": "✗", "NOT_APPLICABLE": "–"}
-_KINDS = {"theorem": "Theorem", "corollary": "Corollary", "lemma": "Lemma", "claim": "Claim"}
+_KINDS = ("theorem", "corollary", "lemma", "claim")
 _NOISE = (' xmlns="http://www.w3.org/1998/Math/MathML"', ' display="inline"')
 """Attributes that HTML does without."""
 _MAIN = ("theorem", "corollary")
@@ -77,30 +77,30 @@ def breakable(name: str) -> Markup:
 
 
 def page(contents: Mapping[str, Any]) -> dict[str, Any]:
-    """Everything that the templates name."""
+    """Everything that the templates name: the contents, and what follows from them."""
     cards = [card(item, contents["refutations"]) for item in contents["cards"]]
-    findings = [finding for item in contents["cards"] for finding in item["findings"]]
+    findings = [finding for item in cards for finding in item["findings"]]
     return {
-        "papers": _papers(cards),
-        "cards": cards,
+        "experiments": None,
+        **contents,
+        "papers": papers(cards),
         "dashboard": dashboard(contents, findings),
-        "refutations": [refutation(item) for item in _by_weight(contents["refutations"])],
-        "exhibits": [exhibit(item) for item in contents["exhibits"]],
+        "refutations": by_weight(contents["refutations"]),
         "findings": sorted(findings, key=lambda item: list(SEVERITIES).index(item["severity"])),
-        "controls": contents["controls"],
-        "ledger": contents["ledger"],
-        "versions": contents["versions"],
-        "covered": contents["covered"],
-        "experiments": contents.get("experiments"),
         "outcomes": OUTCOMES,
         "severities": SEVERITIES,
         "verdict_signs": VERDICTS,
         "grades": GRADES,
+        "meaning": MEANING,
         "kinds": [kind for kind in _KINDS if any(item["kind"] == kind for item in cards)],
+        "figure_of": figure_of,
+        "sweep_figure": sweep_figure,
+        "instance_picture": instance_picture,
+        "scene_pictures": scene_pictures,
     }
 
 
-def _papers(cards: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def papers(cards: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The papers in order, each with its cards, theorems and corollaries before lemmas and claims."""
     keys = dict.fromkeys(item["paper"] for item in cards)
     return [
@@ -184,43 +184,27 @@ def short_name(item: Mapping[str, Any]) -> str:
 
 
 def card(item: Mapping[str, Any], refutations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """A theorem's card."""
+    """A theorem's card: its contents, and what follows from them."""
     mine = [r for r in refutations if r["claim"] == item["id"]]
-    runs = [_run(index, run) for index, run in enumerate(item["runs"], start=1)]
-    statements = [_statement(s, item) for s in item["statements"]]
-    shown = next(s for s in statements if s["label"] == item["default"])
-    judged = next((s for s in statements if s["label"] == item["judged"]), shown)
-    lemmas = item["lemmas"] if item["lemmas"] and item["lemmas"]["runs"] else None
+    by_label = {s["label"]: s for s in item["statements"]}
     return {
         **item,
         "name": short_name(item),
         "is_main": item["kind"] in _MAIN,
-        "metric": {**item["metric"], "math": math_of(item["metric"]["latex"])},
-        "statements": statements,
         "printed": _outcome(item, "printed"),
         "corrected": _outcome(item, "corrected"),
-        "statuses": sorted({s["status"]["outcome"] for s in statements}),
-        "runs": runs,
-        "figure": figure_of(item, runs) if runs else None,
-        "shares": [row for run in runs if (row := _shares(run, judged))],
-        "judged_terms": judged["terms"],
-        "lemmas": lemmas,
-        "rates": rates(item["rates"]) if item["rates"] else None,
-        "broken_by": [refutation(r) for r in _by_weight(mine)],
-        "summary": _summary(item, mine),
-        "symbols": _symbols(item),
-        "certificates": _certificates(item["runs"]),
+        "statuses": sorted({s["status"]["outcome"] for s in item["statements"]}),
+        "shown_terms": by_label.get(item["judged"], by_label[item["default"]])["terms"],
+        "lemmas": item["lemmas"] if item["lemmas"] and item["lemmas"]["runs"] else None,
+        "broken_by": by_weight(mine),
+        "summary": summary(item, mine),
+        "symbols": list({symbol["name"]: symbol for s in item["statements"] for symbol in s["symbols"]}.values()),
+        "certificates": certificates(item["runs"]),
         "search": " ".join([item["id"], item["title"], item["source"], item["kind"], *_words(item)]).lower(),
     }
 
 
-def _symbols(item: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The symbols of all statements, each once."""
-    found = {symbol["name"]: symbol for s in item["statements"] for symbol in s["symbols"]}
-    return [{**symbol, "math": math_of(symbol["latex"])} for symbol in found.values()]
-
-
-def _certificates(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+def certificates(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     """The certified constants of all instances; those with one argument share a row."""
     rows: dict[tuple[str, str, str], dict[str, list[str]]] = {}
     for index, run in enumerate(runs, start=1):
@@ -246,7 +230,7 @@ def _words(item: Mapping[str, Any]) -> Iterable[str]:
     yield from (f["id"] for f in item["findings"])
 
 
-def _summary(item: Mapping[str, Any], mine: Sequence[Mapping[str, Any]]) -> list[str]:
+def summary(item: Mapping[str, Any], mine: Sequence[Mapping[str, Any]]) -> list[str]:
     """What is known of the theorem, a sentence for each kind of evidence."""
     said = []
     for s in item["statements"]:
@@ -270,175 +254,114 @@ def _summary(item: Mapping[str, Any], mine: Sequence[Mapping[str, Any]]) -> list
     return said
 
 
-def _statement(s: Mapping[str, Any], item: Mapping[str, Any]) -> dict[str, Any]:
-    """Formulas typeset; a term has a letter that names it in the bars."""
-    terms = [
-        {**term, "math": math_of(term["latex"]), "letter": _letter(index), "series": index % 6 + 1}
-        for index, term in enumerate(s["terms"])
-    ]
-    return {
-        **s,
-        "terms": terms,
-        "derived": [{**d, "symbol": math_of(d["symbol"]), "math": math_of(d["latex"])} for d in s["derived"]],
-        "conditions": [{**c, "math": math_of(c["latex"])} for c in s["conditions"]],
-        "schedule": [{"math": math_of(f"{d['symbol']} = {d['latex']}")} for d in s["schedule"]],
-        "is_default": s["label"] == item["default"],
-    }
+# --- one value, written out: the filters of the templates ------------------------------------------------------------
 
 
-def _letter(index: int) -> str:
+def letter(index: int) -> str:
+    """The letter that names a term in the bars, from its place: a, b, …, z, aa, …"""
     return _LETTERS[index] if index < len(_LETTERS) else f"{_LETTERS[index // 26 - 1]}{_LETTERS[index % 26]}"
 
 
-def _run(index: int, run: Mapping[str, Any]) -> dict[str, Any]:
-    last = run["horizons"][-1]
-    slope = run["measured_slope"]
-    outcomes = Counter(h["outcome"] for h in run["horizons"])
-    return {
-        **run,
-        "index": index,
-        "series": (index - 1) % 6 + 1,
-        "outcomes": [{"name": name, "sign": VERDICTS[name], "count": n} for name, n in outcomes.items()],
-        "T": last["T"],
-        "slope": "" if slope is None else _slope(slope),
-        "slope_of_bound": "" if run["bound_slope"] is None else f"{run['bound_slope']:.2f}",
-        "tightness": "" if last["tightness"] is None else number(last["tightness"]),
-        "tightness_width": _width(last["tightness"]),
-        "shares": last["shares"],
-        "dials": ", ".join(f"{name} = {_brief(value)}" for name, value in run["hyperparameters"].items()),
-        "problem_dials": ", ".join(f"{name} = {value}" for name, value in run["parameters"].items()),
-    }
+def series(index: int) -> int:
+    """The colour of a place, from 1."""
+    return index % SERIES + 1
+
+
+def dials(values: Mapping[str, str], brief: bool = False) -> str:
+    """`eta = 1/64, p = 4`; where it is to be brief, a fraction that is long to read as a decimal."""
+    return ", ".join(f"{name} = {_brief(value) if brief else value}" for name, value in values.items())
 
 
 def _brief(value: str) -> str:
-    """A fraction that is long to read as a decimal; anything else as it is."""
     parts = _FRACTION.fullmatch(value)
     return number(int(parts[1]) / int(parts[2])) if parts and len(value) > _LONG else value
 
 
-def _width(tightness: float | None) -> int:
-    """Percent of a bar, on a log scale."""
+def gauge(tightness: float | None) -> int:
+    """Percent of a bar of tightness, on a log scale."""
     if tightness is None or tightness <= 0 or not math.isfinite(tightness):
         return 0
     return round(100 * min(1.0, max(0.02, math.log10(max(tightness, 1)) / _TIGHTNESS_DECADES)))
 
 
-def _shares(run: Mapping[str, Any], judged: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The parts of the bound at the longest horizon, for a stacked bar."""
-    terms = {term["name"]: term for term in judged["terms"]}
-    parts = [
-        {
-            "letter": terms[name]["letter"],
-            "series": terms[name]["series"],
-            "name": name.replace("_", " "),
-            "percent": round(100 * share, 1),
-        }
-        for name, share in run["shares"].items()
-        if name in terms and share > 0
-    ]
-    return {"index": run["index"], "T": run["T"], "parts": parts} if parts else None
+def shares(run: Mapping[str, Any], terms: Sequence[Mapping[str, Any]]) -> list[tuple[int, str, float]]:
+    """The parts of the bound at the longest horizon: place among the terms, name, percent."""
+    places = {term["name"]: place for place, term in enumerate(terms)}
+    found = run["horizons"][-1]["shares"].items()
+    return [(places[n], n.replace("_", " "), round(100 * part, 1)) for n, part in found if n in places and part > 0]
 
 
-def figure_of(item: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Measured means and bounds against T, two lines for each instance."""
+def slope(interval: Sequence[float] | None) -> str:
+    """A measured slope with its 95% interval; a dash where there is none."""
+    return "–" if interval is None else f"{interval[0]:.2f} [{interval[1]:.2f}, {interval[2]:.2f}]"
+
+
+def other_side(factor: float) -> float:
+    """Width of the smaller bar of a refutation in percent: the ratio itself while it can be seen, then a sliver."""
+    return round(max(1.5, 100 / factor), 1) if factor > 1 else 100.0
+
+
+def formatted(value: float | None, form: str) -> str:
+    """A number in a format such as `.2f`; a dash where there is none."""
+    return "–" if value is None else f"{value:{form}}"
+
+
+FILTERS = {
+    "math": math_of,
+    "short": short,
+    "breakable": breakable,
+    "letter": letter,
+    "series": series,
+    "dials": dials,
+    "gauge": gauge,
+    "shares": shares,
+    "slope": slope,
+    "other_side": other_side,
+    "formatted": formatted,
+    "counted": lambda names: Counter(names).items(),
+}
+
+
+# --- charts ----------------------------------------------------------------------------------------------------------
+
+
+def figure_of(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Measured means and bounds of a card against T, two lines for each instance."""
     lines = []
-    for run in runs:
+    for index, run in enumerate(item["runs"]):
         T = [h["T"] for h in run["horizons"]]
         means, bounds = ([h[key] or math.nan for h in run["horizons"]] for key in ("mean", "bound"))
+        name, label, colour = f"instance {index + 1}", str(index + 1), series(index)
         if len(T) == 1:
-            lines.append(
-                Line(f"instance {run['index']}: from mean to bound", T * 2, [*means, *bounds], run["series"], "gap")
-            )
-        name, label = f"instance {run['index']}", str(run["index"])
+            lines.append(Line(f"{name}: from mean to bound", T * 2, [*means, *bounds], colour, "gap"))
         lower, upper = ([h[key] for h in run["horizons"]] for key in ("lower", "upper"))
-        lines.append(Line(f"{name}: bound", T, bounds, run["series"], "bound", label=label))
-        lines.append(Line(f"{name}: measured mean", T, means, run["series"], "measured", lower, upper, label))
+        lines.append(Line(f"{name}: bound", T, bounds, colour, "bound", label=label))
+        lines.append(Line(f"{name}: measured mean", T, means, colour, "measured", lower, upper, label))
     return figure(
         lines,
         Axis("T", log=True),
         Axis(f"mean and bound, in {item['metric']['dimension']}", log=True),
-        title=f"{item['id']}: bound and measured mean against T, {_many(len(runs), 'instance')}",
+        title=f"{item['id']}: bound and measured mean against T, {_many(len(item['runs']), 'instance')}",
         file=item["id"],
     )
 
 
-def rates(found: Mapping[str, Any]) -> dict[str, Any]:
-    """The sweeps of a theorem: a chart for each, and a row of numbers."""
-    return {
-        "sweeps": [_sweep(sweep, found["theorem"]) for sweep in found["sweeps"]],
-        "costs": [_cost(cost) for cost in found["costs"]],
-        "constants": [_constant(item) for item in found["hidden_constant"]],
-    }
-
-
-def _cost(cost: Mapping[str, Any]) -> dict[str, str]:
-    return {
-        "resource": MEANING[cost["resource"]],
-        "measured": _slope(cost["measured_exponent"]),
-        "bound": f"{cost['bound_exponent']:.3f}",
-        "claimed": "–" if cost["claimed_exponent"] is None else f"{cost['claimed_exponent']:.3g}",
-        "where": cost["claim"],
-        "why": cost["why"],
-    }
-
-
-def _constant(item: Mapping[str, Any]) -> dict[str, str]:
-    return {
-        "over": item["over"],
-        "needed": number(max(item["needed"])),
-        "end": number(max(item["upper"])),
-        "growth": "–" if item["slope"] is None else f"{item['slope']:.2f}",
-        "proved": short(item["proved"]),
-    }
-
-
-def _slope(interval: Sequence[float]) -> str:
-    """A measured slope with its 95% interval."""
-    return f"{interval[0]:.2f} [{interval[1]:.2f}, {interval[2]:.2f}]"
-
-
-def _sweep(sweep: Mapping[str, Any], theorem: str) -> dict[str, Any]:
-    measured, bound = sweep["measured_slope"], sweep["bound_slope"]
+def sweep_figure(sweep: Mapping[str, Any], theorem: str) -> dict[str, Any]:
+    """A sweep of a theorem: the measured mean and the bound over one symbol."""
     lines = [
         Line("measured mean", sweep["values"], sweep["mean"], 1, "measured"),
         Line("bound", sweep["values"], sweep["bound"], 2, "bound"),
     ]
-    return {
-        **sweep,
-        "slope": _slope(measured),
-        "slope_of_bound": f"{bound:.2f}",
-        "claimed": "" if sweep["claimed_exponent"] is None else f"{sweep['claimed_exponent']:.3g}",
-        "figure": figure(
-            lines,
-            Axis(sweep["over"], log=True),
-            Axis("mean and bound", log=True),
-            title=f"{theorem} over {sweep['over']}",
-            file=f"{theorem}_{sweep['over']}",
-        ),
-    }
+    return figure(
+        lines,
+        Axis(sweep["over"], log=True),
+        Axis("mean and bound", log=True),
+        title=f"{theorem} over {sweep['over']}",
+        file=f"{theorem}_{sweep['over']}",
+    )
 
 
-def refutation(item: Mapping[str, Any]) -> dict[str, Any]:
-    """An exact instance: the two sides as bars, the instance as a picture."""
-    factor = item["factor"]
-    return {
-        **item,
-        "short": item["name"].removeprefix(item["claim"]).lstrip(".").replace("_", " "),
-        "left_shown": number(item["left"]),
-        "right_shown": number(item["right"]),
-        "factor_shown": "" if factor is None else number(factor),
-        "width": 0 if factor is None else _share_of_bar(factor),
-        "figure": instance_picture(item["picture"], item["name"]) if item.get("picture") else None,
-        "search": " ".join([item["name"], item["summary"], item["word"], item["claim"]]).lower(),
-    }
-
-
-def _share_of_bar(factor: float) -> float:
-    """Width of the smaller bar in percent: the ratio itself while it can be seen, then a sliver."""
-    return round(max(1.5, 100 / factor), 1) if factor > 1 else 100.0
-
-
-def _by_weight(items: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def by_weight(items: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Refutations of theorems first, mathematical ones before slips and readings; otherwise as the papers have them."""
     order = list(GRADES)
 
@@ -447,12 +370,3 @@ def _by_weight(items: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         return not name.startswith(_MAIN), order.index(item["grade"]) if item["grade"] in order else len(order)
 
     return sorted(items, key=key)
-
-
-def exhibit(item: Mapping[str, Any]) -> dict[str, Any]:
-    """A paper's own counterexample."""
-    scenes = [
-        {**scene_pictures(scene, f"{item['id']}, case {scene['case']}"), "case": scene["case"]}
-        for scene in item["scenes"]
-    ]
-    return {**item, "scenes": scenes}

@@ -8,7 +8,7 @@ from fedco.bounds.audit.refuted import refuted_by
 from fedco.bounds.audit.statement_warning import statement_warning
 from fedco.bounds.audit.status import status
 from fedco.bounds.language.reading import InputError
-from fedco.bounds.language.rendering import notes_about, status_of, theorem_dict, to_text
+from fedco.bounds.language.rendering import describe, notes_about, status_of, to_text
 from fedco.bounds.proof.derivations import derived_ids
 from fedco.bounds.registry import get_paper
 
@@ -50,7 +50,7 @@ def test_show_says_what_stands_behind_a_statement():
         if "corrected" not in theorem.labels:
             continue
         checked = theorem.id in derived_ids() and not lemmas(theorem.id)
-        shown = theorem_dict(theorem)["statements"]
+        shown = describe(theorem)["statements"]
         assert shown["corrected"]["derivation"] == (theorem.id in derived_ids()), theorem.id
         assert not shown["printed"]["derivation"], "a derivation is that of the default statement"
         own = to_text(theorem).partition("\ncorrected:")[2]

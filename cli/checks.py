@@ -1,0 +1,285 @@
+"""What tries a statement: fedco validate | falsify | replay | counterexample | verify | practice"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from ..bounds.language.reading import InputError, read_number
+from ..storage import make_folder
+from .command import Answer, Texts, answer_of, chosen_label, command, note, pairs
+
+
+@command(trust=True, computes=True)
+def validate(
+    name: str,
+    problem: Texts = None,
+    seeds: int | None = None,
+    alpha: str = "1e-6",
+    statement: str | None = None,
+    device: str = "cpu",
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    max_hours: float = 24.0,
+    out: Path | None = None,
+    lemmas: bool = False,
+) -> Answer:
+    """Run a theorem's method on certified problems that it admits, and judge its bound with e-values."""
+    from ..bounds.registry import get_theorem
+    from ..validation.runs.registry import recipe_for
+    from ..validation.runs.validate import validate as run
+
+    item = get_theorem(name)
+    label = chosen_label(item, statement or recipe_for(item).label)
+    if lemmas:
+        from ..validation.lemmas.measure import measure_lemmas
+
+        cache = make_folder(out / "lemmas") if out else None
+        measured = measure_lemmas(name, problems=problem, seeds=seeds, label=label, cache=cache)
+        data = {"theorem": name, "kind": "measurement", "runs": [each.to_dict() for each in measured]}
+        return Answer(data, "\n\n".join(map(str, measured)))
+    level = read_number("--alpha", alpha, "a level between 0 and 1")
+    if not 0 < level < 1:
+        raise InputError(f"--alpha: wanted a level between 0 and 1, got {alpha}")
+    return answer_of(
+        run(
+            item,
+            label=label,
+            problems=problem,
+            seeds=seeds,
+            alpha=level,
+            device=_device(device),
+            jobs=jobs,
+            scheduler=scheduler,
+            hours=max_hours,
+            out=out,
+            quiet=False,
+        )
+    )
+
+
+def _device(device: str) -> str:
+    if device not in ("cpu", "cuda"):
+        raise InputError(f"--device {device[:20]}: wanted cpu or cuda")
+    if device == "cuda":
+        import torch
+
+        if not torch.cuda.is_available():
+            raise InputError("--device cuda: wanted a machine with a CUDA device, found none")
+    return device
+
+
+@command(trust=True)
+def falsify(
+    name: str,
+    statement: str = "printed",
+    seconds: float = 60.0,
+    jobs: int = 1,
+    scheduler: str | None = None,
+    seed: int = 0,
+    hidden: str = "1",
+    each_term: bool = False,
+    assume: Texts = None,
+    where: Texts = None,
+    out: Path | None = Path("falsified"),
+) -> Answer:
+    """Search an instance on which a theorem or a lemma is false; a violation is checked in exact numbers and kept as a bundle.
+
+    SURVIVED says that this search found nothing, and how close it came: no proof. docs/falsifier.md says what is searched.
+    """
+    from ..bounds.registry import get_theorem
+    from ..validation.falsifier import falsify as run
+    from ..validation.falsifier.each_term import as_table
+    from ..validation.falsifier.each_term import each_term as weaken
+    from ..validation.falsifier.hidden import any_value
+
+    declared, line = get_theorem(name), _Line()
+    label = chosen_label(declared, statement)
+    narrower: dict[str, Any] = {"assume": tuple(assume or ()), "where": tuple(where or ())}
+    asked: dict[str, Any] = {"seconds": seconds, "seed": seed, "out": out, "progress": line}
+    if each_term and any(narrower.values()):
+        raise InputError("--each-term: takes neither --assume nor --where")
+    if scheduler is not None and (each_term or hidden == "any"):
+        raise InputError(
+            "--scheduler: spreads searches with seeds of their own (--jobs), not --each-term or --hidden any"
+        )
+    if each_term:
+        parts = []
+        for part in weaken(declared, label, hidden=_positive(hidden), **asked):
+            parts.append(part)
+            line.done(f"{part.change}: {part.verdict}, ratio {part.ratio:.4g}")
+        data = {"theorem": declared.id, "statement": label, "parts": [part.to_dict() for part in parts]}
+        return Answer(data, f"{declared.id} ({label})\n{as_table(parts)}")
+    if hidden == "any":
+        found = any_value(declared, label, **narrower, **asked)
+        return Answer(found.to_dict(), found)
+    result = run(declared, label, hidden=_positive(hidden), jobs=jobs, scheduler=scheduler, **narrower, **asked)
+    return answer_of(result, *([f"  bundle: {result.path}"] if result.path else []))
+
+
+def _positive(text: str) -> float:
+    value = float(read_number("--hidden", text))
+    if value <= 0:
+        raise InputError(f"--hidden: wanted a positive number or `any`, got {text[:30]}")
+    return value
+
+
+class _Line:
+    """One line on stderr that is written over, where it is a terminal; what is done stays."""
+
+    def __call__(self, progress: Any) -> None:
+        if sys.stderr.isatty():
+            text = (
+                f"\r{progress.seconds:6.1f} s  {progress.evaluations:>9} instances  best ratio {progress.ratio:.4g}  "
+            )
+            print(f"{text}{progress.search_space[:70]:<70}", end="", file=sys.stderr, flush=True)
+
+    def done(self, text: str) -> None:
+        start = "\r" if sys.stderr.isatty() else ""
+        print(f"{start}{text:<120}".rstrip(), file=sys.stderr, flush=True)
+
+
+@command()
+def replay(bundle: str, method: Path | None = None) -> Answer:
+    """Re-check a refutation from scratch: recompute both sides and judge again; exit status 1 if it is not confirmed.
+
+    A bundle holds everything that it is about, the theorem included. A method in a file is named by the file's SHA-256, and
+    runs only where you give that file.
+
+    Examples: fedco replay my_bundle.json ; fedco replay feddro.theorem_5_1
+    """
+    from ..validation.runs.bundle import BundleError
+    from ..validation.runs.refutations import named_bundle, names_about
+
+    names = () if Path(bundle).exists() else names_about(bundle)
+    try:
+        answers = {name: _replayed(name, named_bundle(name), method) for name in names or (bundle,)}
+    except (BundleError, OSError) as error:
+        raise InputError(f"{Path(bundle).name[:60]}: wanted a readable bundle, got {error}") from None
+    if len(answers) == 1:
+        (answer,) = answers.values()
+        return answer
+    text = "\n".join(f"{name}: {answer.text}" for name, answer in answers.items())
+    bundles = [{"name": name, **answer.data} for name, answer in answers.items()]
+    data = {"confirmed": all(item["confirmed"] for item in bundles), "claim": bundle, "bundles": bundles}
+    sheets = [sheet for answer in answers.values() if answer.sheets for sheet in answer.sheets()]
+    return Answer(data, text, lambda: sheets, status=int(not data["confirmed"]))
+
+
+def _replayed(name: str, kept: Any, method: Path | None) -> Answer:
+    """What a replay of one bundle finds."""
+    from ..bounds.language.result import Sheet
+    from ..validation.runs.bundle import replay as run
+    from ..validation.runs.refutations import registry
+
+    done, told = run(kept, registry(method)), kept.notes
+    data = {
+        "confirmed": done.confirmed,
+        "largest_difference": done.largest_difference,
+        "verdict": done.verdict.to_dict(),
+        "assumptions": dict(told.get("assumptions", {})),
+    }
+    outcome = "confirmed" if done.confirmed else "NOT confirmed"
+    notes = [f"{key}: {told[key]}" for key in ("instance", "status", "reading", "choice") if told.get(key)]
+    notes += [
+        f"assumption {about} {'holds' if told['assumptions'][about] else 'is violated'}: {'; '.join(how)}"
+        for about, how in told.get("assumption_checks", {}).items()
+    ]
+
+    def sheet() -> Sheet:
+        whole = done.verdict.sheet()
+        title = f"{Path(name).name.removesuffix('.json')}: {outcome}"
+        return Sheet(title, None, whole.tables, (outcome, *whole.notes, *notes))
+
+    text = "\n".join([outcome, str(done.verdict), *(f"  {line}" for line in notes)])
+    return Answer(data, text, lambda: [sheet()], status=int(not done.confirmed))
+
+
+@command()
+def counterexample(name: str = "", case: str | None = None, out: Path | None = None) -> Answer:
+    """Certify a paper's own counterexample: that a method stays away from the stationary point, for every step size claimed."""
+    from ..figures import save
+    from ..validation.runs.registry import counterexamples
+
+    known = counterexamples()
+    chosen = name or (next(iter(known)) if len(known) == 1 else "")
+    if chosen not in known:
+        raise InputError(f"{chosen[:40] or 'counterexample'}: has no counterexample; wanted {' or '.join(known)}")
+    shown = known[chosen]
+    if case is not None and case not in shown.cases:
+        raise InputError(f"--case {case[:10]}: wanted {' or '.join(shown.cases)}")
+    found = {key: shown.summary(key) for key in ([case] if case else shown.cases)}
+    for key in found if out else ():
+        file = make_folder(Path(str(out))) / f"counterexample_case_{key}.svg"
+        save(shown.figure(key), file)
+        note(f"wrote {file}")
+    return Answer({"theorem": chosen, "cases": found}, "\n\n".join(shown.text(item) for item in found.values()))
+
+
+@command(computes=True)
+def verify(folder: Path, cases: int = 3, seed: int | None = None) -> Answer:
+    """Measure a random sample of stored results again, from nothing, and compare to the last bit; exit status 1 if one differs."""
+    from secrets import randbelow
+
+    from ..validation.runs.verify import verify as run
+
+    chosen = randbelow(10**6) if seed is None else seed
+    note(f"sample chosen by --seed {chosen}")
+    found = run(folder, cases=cases, seed=chosen, say=note)
+    return Answer({**found.to_dict(), "seed": chosen}, found, status=int(not found.verified))
+
+
+@command("latex", "markdown", trust=True, computes=True)
+def practice(
+    name: str,
+    problem: str,
+    horizon: int,
+    values: Texts = None,
+    factor: int = 4,
+    below: int = 1,
+    above: int = 6,
+    seeds: int = 8,
+    budget: int | None = None,
+    root_seed: int = 0,
+    max_hours: float = 24.0,
+    statement: str | None = None,
+    figure_file: Path | None = None,
+    out: Path | None = None,
+) -> Answer:
+    """A theorem's step size beside a grid on one problem, and why its bound is not what is measured.
+
+    `tune` chooses the hyperparameters that make the bound least at the horizon (whole numbers that --set does not give: rounds of 2
+    steps, batches of 1). The step size is then multiplied by powers of --factor, everything else stays. For each: the mean of the metric
+    that the theorem bounds with a 95% interval over the seeds, and the bound, or which condition fails. Last, bound / measured at theory's
+    step size as a product: a line for each constant, in the order of the theorem's symbols, that is put in as it is along the run,
+    and one for each step of the proof whose sides a run shows, or for what remains.
+
+    Example: fedco practice baselines.local_sgd --problem federated_logistic --T 200 --set p=4
+    """
+    from ..algorithms import progress
+    from ..bounds.registry import get_theorem
+    from ..validation.practice.compare import practice as run
+
+    item = get_theorem(name)
+    found = run(
+        item,
+        problem,
+        T=horizon,
+        statement=chosen_label(item, statement),
+        settings=pairs(values),
+        factor=factor,
+        below=below,
+        above=above,
+        seeds=seeds,
+        budget=budget,
+        root_seed=root_seed,
+        hours=max_hours,
+        progress=lambda label: progress.to_stream(label=label),
+        note=note,
+    )
+    if figure_file is not None:
+        found.plot().save(figure_file)
+    if out is not None:
+        found.write(out)
+    return answer_of(found)

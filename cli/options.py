@@ -1,0 +1,185 @@
+"""Every option of every command, once: how it is spelled, what it means, and its least value.
+
+A command is a function whose parameters are its options, with their types and defaults; `command.py` looks each up here, first under
+`COMMAND.PARAMETER`, then under `PARAMETER`. What the verbs of a theorem are told stands in `bounds/options.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..bounds.options import VERBS, Option
+from .completion import method_names, problem_names, theorem_ids
+
+ARGUMENTS = {
+    "name": Option("For instance feddro.theorem_5_1 (see `fedco theorems`), my_bound.toml, or my_paper.py:theorem_1.", "ID|FILE"),
+    "theorems.paper": Option("A paper key such as feddro, or a file; all papers without it.", "[PAPER|FILE]"),
+    "audit.name": Option("A theorem id, a paper key or a file; everything without it.", "[ID|FILE]"),
+    "compare.names": Option("Theorems to compare; the main ones of all papers without any.", "[ID|FILE]..."),
+    "constants.names": Option("The theorems that the file is for.", "ID|FILE..."),
+    "explore.names": Option("Theorems to show; the main ones of all papers without any.", "[ID|PAPER|FILE]..."),
+    "words": Option("What it is about: step size, noise inner, L_f, …", "[WORD]..."),
+    "file": Option(
+        "A function that returns a dict with model (an nn.Module), loss, clients (a DataLoader, Dataset or pair of tensors for "
+        "each), and if wanted form, test, along and the form's numbers; run, tune, validate and practice take the same.",
+        "FILE.py:NAME",
+    ),
+    "counterexample.name": Option("A theorem with a certified counterexample; the only one without it.", "[ID]"),
+    "bundle": Option(
+        "The file of a refutation, the name of one that comes with fedco, or the id of a claim: all of its refutations.",
+        "BUNDLE|NAME|ID",
+    ),
+    "method": Option("A name of `fedco algorithms`, or FILE.py:NAME.", "METHOD"),
+    "folders": Option("Folders that `fedco run` wrote.", "DIR…"),
+    "figure": Option("One of the list, for instance feddro/figure_6.", "[KEY/FIGURE]"),
+    "folder": Option("Folder of a validate or report run.", "DIR"),
+}  # fmt: skip
+"""What a command is given without a flag."""
+OPTIONS = {
+    **VERBS,
+    # media
+    "as_json": Option("Print one JSON object and nothing else on stdout.", flag="--json"),
+    "latex": Option("Print LaTeX for a paper; needs amsmath and amssymb only."),
+    "markdown": Option("Print Markdown, formulas between dollar signs."),
+    "html": Option("Print a page of HTML, formulas in MathML."),
+    # what commands share
+    "trust": Option("Run the code (a method, a proof) that a TOML file or a bundle names."),
+    "strict": Option("End with status 3 where the values are not admissible."),
+    "jobs": Option("Processes; all cores without it.", least=1),
+    "scheduler": Option("A dask scheduler (tcp://host:port) that spreads the runs; the results are the same.", "ADDRESS"),
+    "max_hours": Option("Refuse a run that would take longer by an estimate made at once.", least=0),
+    "root_seed": Option("The key of all noise."),
+    "figure_file": Option("Also write a figure (.png, .svg, .pdf).", "FILE", "--figure"),
+    "out": Option("Folder for measurements, figures and results.json.", "DIR"),
+    "weight": Option("Price of one unit in a weighted cost.", "NAME=PRICE"),
+    # theory
+    "show.statement": Option("Only printed, composed or corrected; all without it.", "LABEL"),
+    "sensitivity": Option("Also the percent change of the bound per percent of each symbol."),
+    "admissible.figure_file": Option("Also draw the set of two hyperparameters (.png, .svg, .pdf).", "FILE", "--figure"),
+    "tune.model": Option(
+        "Estimate the constants of this model first, as `fedco estimate` does; the answer says which it rests on.", "FILE.py:NAME"
+    ),
+    "complexity.eps": Option("Target for the bound; without it only the exact orders."),
+    "compare.eps": Option("Target for the metric of every theorem."),
+    "compare.orders": Option("Instead the exact orders as the target goes to 0: needs no constants."),
+    "compare.kind": Option("Only one kind of problem, e.g. conditional."),
+    "compare.cost": Option("What each theorem is tuned for.", "NAME"),
+    "compare.statement": Option("printed, composed or corrected; the best available without it.", "LABEL"),
+    "recheck": Option("Run one finding's check again.", "FINDING"),
+    "check": Option(
+        "Run every check now, or none; without it only those of papers that changed since their last audit.", flag="--check/--no-check"
+    ),
+    "prove.statement": Option("sharpened, where there is one; else the default.", "LABEL"),
+    "sharpen.out": Option("Where the certificate goes.", "FILE"),
+    "shared": Option("Names of quantities, which mean the same in every paper, instead of letters."),
+    "constants.out": Option("Write the file, which must not be there yet.", "FILE.toml"),
+    # models
+    "estimate.theorem": Option("Whose constants are wanted: an id, or a file.", "ID"),
+    "estimate.out": Option("Constants file, with a comment on every value.", "FILE.toml"),
+    "form": Option(
+        "federated, kl_dro, chi2_dro, kl_clients, maml, invariant, average_precision, maml_tasks or meta; that of the "
+        "function without it."
+    ),
+    "points": Option("Random points of the region about the run; 59 without it.", least=2),
+    "radius": Option("Of the region; a tenth of the run's reach without it.", least=0),
+    # pages
+    "explore.out": Option("The page to write.", "FILE.html"),
+    "explore.measured": Option("Folder of a `fedco validate` run, or of several: its means are drawn too.", "DIR", "--with"),
+    "explore.opened": Option("Open the page in the browser.", flag="--open"),
+    "report.out": Option("Folder for index.html and everything behind it.", "DIR"),
+    "report.opened": Option("Show the page in the browser when it is written.", flag="--open"),
+    "quick": Option("The theorems that papers name in full, the others on three short runs: a few minutes on two cores."),
+    # checks
+    "falsify.statement": Option("Which statement to attack.", "LABEL"),
+    "seconds": Option("Wall time of each search.", least=0.1),
+    "falsify.jobs": Option("Searches beside each other, each with a seed of its own.", least=1),
+    "falsify.seed": Option("Of the search."),
+    "hidden": Option(
+        "Value of a constant that the paper hides in O(.); `any` asks whether a larger one would do: 1, 10, 100, ...", "VALUE|any"
+    ),
+    "each_term": Option("Drop each term, relax each condition: which are necessary? One search for each of them."),
+    "falsify.assume": Option("A property that instances must have besides.", "PROPERTY"),
+    "where": Option("Search a part of the region: `nu=3`, `alpha<=1/(100*L)`, `r=1`.", "CONDITION"),
+    "falsify.out": Option("Folder for the bundles.", "DIR"),
+    "problem": Option(
+        "A name of `fedco problems`, or FILE.py:NAME: a problem, or a function that returns a model, a loss and clients as "
+        "for `fedco estimate`, whose constants are then estimated."
+    ),
+    "practice.horizon": Option("Horizon, in the theorem's unit: iterations, or rounds where it counts those.", flag="--T", least=1),
+    "factor": Option("Ratio of neighbouring step sizes of the grid.", least=2),
+    "below": Option("Step sizes below theory's.", least=0),
+    "above": Option("Step sizes above theory's.", least=0),
+    "practice.seeds": Option("Number of seeds, the same at every step size.", least=1),
+    "practice.budget": Option(
+        "Runs (one seed at one step size) for the grid; as many as the whole grid has without it.", least=1
+    ),
+    "practice.out": Option("Also write practice.png, practice.svg, table.csv and practice.json.", "DIR"),
+    "validate.problem": Option("Only this problem: a registered one or FILE.py:NAME."),
+    "validate.seeds": Option("Seeds per experiment; planned in advance without it.", least=1),
+    "alpha": Option("Total probability of a false verdict, shared by all tests."),
+    "validate.statement": Option(
+        "Which statement is judged; without it that of the paper's own instances, mostly the printed one.", "LABEL"
+    ),
+    "device": Option("cpu or cuda."),
+    "lemmas": Option("Measure both sides of every lemma of the proof instead; no verdicts."),
+    "case": Option("I or II; all without it."),
+    "replay.method": Option("The file of the method, where the refuted theorem has one of its own: it is run.", "FILE.py"),
+    "cases": Option("How many results are measured again.", least=1),
+    "verify.seed": Option("Chooses the results; without it another choice every time."),
+    # runs
+    "plot.out": Option("Figure to write: .svg, .png or .pdf.", "FILE"),
+    "over": Option("Symbol on the horizontal axis, for instance T, K, I.", "NAME"),
+    "sweep": Option("Measure the theorem's sweep over this symbol beside the bound.", "NAME"),
+    "low": Option("Left end of the axis.", flag="--from"),
+    "high": Option("Right end of the axis.", flag="--to"),
+    "plot.measured": Option("Folder of a `fedco validate` run to draw beside it.", "DIR", "--with"),
+    "plot.seeds": Option("Seeds per point of --sweep.", least=16),
+    "cache": Option("Measurements of --sweep, reused when they are there.", "DIR"),
+    "run.problem": Option("A name of `fedco problems`, or FILE.py:NAME."),
+    "run.steps": Option("Local steps.", flag="--T", least=1),
+    "run.out": Option("Folder for the table, run.json and a figure of every metric.", "DIR"),
+    "grid": Option(
+        "What varies: eta=1e-3:1:13log (13 values, logarithmic), eta=0:1:5 (linear), I=1,2,4. A hyperparameter, "
+        "or problem.NAME, a parameter of the problem. Every combination is run, with the same noise.",
+        "NAME=VALUES",
+    ),
+    "run.values": Option("A hyperparameter, or problem.NAME, a parameter of the problem.", "NAME=VALUE", "--set"),
+    "run.seeds": Option("Number of seeds.", least=1),
+    "metric": Option(
+        "objective (default), gradient_sq, distance, train_loss, test_loss, accuracy, mean_client_accuracy, "
+        "worst_client_accuracy (both also as …_train_accuracy), worst_class_accuracy, train_accuracy, average_precision, "
+        "consensus_error, messages or bytes, as far as the problem offers it."
+    ),
+    "every": Option("Keep a value each so many steps; about 100 values without it.", least=1),
+    "run.theorem": Option(
+        "Draw the bound of this statement with gradient_sq; all that are about this method, on certified constants, without it.", "ID"
+    ),
+    "format": Option("Of the table: csv, or parquet (needs fedco[frames])."),
+    "reproduce.whole": Option("All that can be run, and a page with them: DIR/index.html.", flag="--all"),
+    "full": Option("The paper's sizes, networks and step sizes; some take hours or days. A stopped figure goes on."),
+    "data": Option(
+        "Folder with MNIST's idx files or the .bin files of CIFAR-10 or CIFAR-100, used instead of scikit-learn's digits, or with "
+        "Omniglot's folders of PNG images. Nothing is downloaded.",
+        "DIR",
+    ),
+    "reproduce.seeds": Option("Runs of each curve; with too few everything is undecided.", least=6),
+    "again": Option("With --all: run also what an earlier call has left there."),
+    "reproduce.max_hours": Option("Refuse a figure of which one curve, or its tuning, would take longer by an estimate.", least=0),
+    "reproduce.out": Option("Folder for figures, tables and JSON.", "DIR"),
+}  # fmt: skip
+COMPLETED: dict[str, Callable[[str], list[str]]] = {
+    "name": theorem_ids,
+    "constants.names": theorem_ids,
+    "bundle": theorem_ids,
+    "problem": problem_names,
+    "validate.problem": problem_names,
+    "run.problem": problem_names,
+    "method": method_names,
+}
+"""What the shell completes."""
+
+
+def option_of(command: str, parameter: str) -> tuple[str, Option]:
+    """The row of a parameter of a command, and its key."""
+    keys = (f"{command}.{parameter}", parameter)
+    return next((key, rows[key]) for key in keys for rows in (ARGUMENTS, OPTIONS) if key in rows)
