@@ -7,7 +7,7 @@ from ...runs.declaration import InPractice, Probe, Runs, counts_rounds
 from ...runs.instance import Instance
 from ...runs.parameters import NEAR
 from .codes import CODES
-from .counterexample.declared import COUNTEREXAMPLE
+from .counterexample import COUNTEREXAMPLE
 from .instances import EQUAL, RECIPES
 from .lemmas import CHAIN as LEMMAS
 from .pulled_apart import estimate_at_communication
