@@ -274,13 +274,13 @@ def test_what_a_cover_needs_and_what_it_does_not():
 @pytest.mark.parametrize("ratio", [None, Q(1, 2)])
 def test_the_recheck_of_a_single_point_is_its_inequality(ratio):
     """u + eta F >= 0; with two step sizes those that push down count in full, at the largest second step, the others not at all."""
-    claim, rng = Claim(Case.II, Q(2), threshold=Q(-3), step_ratio=ratio, instance=THREE), np.random.default_rng(1)
-    seen = set()
-    for x, eta in zip(-3 + 5 * rng.random(1000) ** 3, 2 * rng.random(1000), strict=True):
+    rng, seen = np.random.default_rng(1), set()
+    for level, u, eta in zip((-3, 1) * 500, 5 * rng.random(1000) ** 3, 2 * rng.random(1000), strict=True):
+        claim, x = Claim(Case.II, Q(2), threshold=Q(level), step_ratio=ratio, instance=THREE), level + u
         first, second = (moved(claim, x, [eta, eta], step) for step in (0, 1))
-        room, upward = x + 3 + eta * (first + second), [first + second]
+        room, upward = u + eta * (first + second), [first + second]
         if ratio is not None:
-            room, upward = x + 3 + eta * min(first, 0) + 2 * min(second, 0), [second, first + float(ratio) * second]
+            room, upward = u + eta * min(first, 0) + 2 * min(second, 0), [second, first + float(ratio) * second]
         if min(map(abs, (room, *upward))) > 1e-9:
             holds = bool(room >= 0 or min(upward) >= 0)
             assert box_holds(claim, Box(Q(x), Q(x), Q(eta), Q(eta))) == holds
