@@ -71,7 +71,7 @@ def read_runs(file: str, methods: Mapping[str, Build] | None = None, **more: Any
         recipes={one.id: one.recipe(method) for one, method in run.items() if method},
         instances={one.id: one.instances() for one, method in run.items() if not method},
         sweeps={one.id: found for one in read if (found := one.sweeps)},
-        complexities={one.id: found for one in read if (found := one.complexity()) is not None},
+        complexities={one.id: sweep for one in read if (sweep := one.complexity()) is not None},
         **more,
     )
 
@@ -144,7 +144,9 @@ class _Table:
         start = given.pop("from")
         base = self._instance(self.rows["from"][start] if isinstance(start, str) else start)
         values = [_exact(value) for value in given.pop("values")]
-        along_with = {name: _column(self.id, values, given.pop(name, None)) for name in ("hyper", "parameters")}
+        along_with: dict[str, Any] = {
+            name: _column(self.id, values, given.pop(name, None)) for name in ("hyper", "parameters")
+        }
         over, T, why = given.pop("over"), given.pop("T", 0), given.pop("why")
         return along(self.id, over, base, T, values, why, label=self.label, **along_with, **given)
 
