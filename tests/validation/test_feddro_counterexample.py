@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction as Q
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from fedco.validation.papers.feddro.counterexample import figure, limits, summary
+from fedco.validation.papers.feddro.counterexample import limits, summary
 from fedco.validation.papers.feddro.counterexample.certificate import Box, float_above, float_below
-from fedco.validation.papers.feddro.counterexample.figure import FIGURE_ETAS, Trajectory, simulate
+from fedco.validation.papers.feddro.counterexample.figure import FIGURE_ETAS, Trajectory, figure, simulate
 from fedco.validation.papers.feddro.counterexample.instance import Case, Claim, round_derivatives, round_drift
 from fedco.validation.papers.feddro.counterexample.limits import (
     band_is_increasing,
@@ -196,22 +195,13 @@ def test_boxes_that_cover_a_region_are_counted_and_no_bound_is_reached_by_touchi
     def narrow(box):
         return 1 - limits.exact_ball(box.x_upper - box.x_lower)
 
-    assert limits._lower_bound_on(region, narrow, Q(-1)) == 1
-    assert limits._lower_bound_on(region, narrow, Q(0)) == 4  # two halves of x, each cut along eta first
-    assert limits._lower_bound_on(region, narrow, Q(0), limit=6) is None  # it takes 1 + 2 + 4 boxes
-    assert limits._lower_bound_on(region, narrow, Q(0), limit=8) == 4
-    assert limits._lower_bound_on(region, lambda box: arb("nan"), Q(-1), limit=20) is None
+    assert limits.boxes_above(region, narrow, Q(-1)) == 1
+    assert limits.boxes_above(region, narrow, Q(0)) == 4  # two halves of x, each cut along eta first
+    assert limits.boxes_above(region, narrow, Q(0), limit=6) is None  # it takes 1 + 2 + 4 boxes
+    assert limits.boxes_above(region, narrow, Q(0), limit=8) == 4
+    assert limits.boxes_above(region, lambda box: arb("nan"), Q(-1), limit=20) is None
     tall = Box(Q(0), Q(1), Q(0), Q(1, 10))
-    assert limits._lower_bound_on(tall, narrow, Q(0)) == 4  # halves are of the region's shape
-
-
-def test_the_sign_of_the_drift_is_told_only_where_it_is_certain():
-    claim = Claim(Case.I, Q(1, 8))
-    at = limits.limit_point(Case.I, Q(1, 20))
-    eta = limits.exact_ball(Q(1, 20))
-    assert [limits._sign(claim, x, eta) for x in (Q(1, 2), at.lower, at.upper, Q(3))] == [1, 1, -1, -1]
-    assert limits._sign(claim, (at.lower + at.upper) / 2, limits.hull(Q(0), Q(1, 8))) == 0
-    assert limits._sign(claim, Q(1), arb("nan")) == 0
+    assert limits.boxes_above(tall, narrow, Q(0)) == 4  # halves are of the region's shape
 
 
 def test_an_interval_that_a_round_leaves_is_no_contraction(monkeypatch):
@@ -226,13 +216,12 @@ def test_an_interval_that_a_round_leaves_is_no_contraction(monkeypatch):
 def test_a_limit_that_does_not_rise_is_not_said_to(monkeypatch):
     band = limit_band(Case.I, Q(1, 8), cells=2)
     assert len(band) == 2 and band[0].eta_upper == Q(1, 16) and band_is_increasing(Case.I, band)
-    monkeypatch.setattr(limits, "_lower_bound_on", partial(limits._lower_bound_on, limit=50))
     for by_eta in (arb(-1), arb(0)):
         monkeypatch.setattr(limits, "round_derivatives", lambda *_, by_eta=by_eta: (arb(9), by_eta))
         assert not band_is_increasing(Case.I, band)
-    monkeypatch.setattr(limits, "TRAP", (band[0].lower, Q(3)))
-    with pytest.raises(ArithmeticError, match="is not certain"):
-        limits._last_certain(Claim(Case.I, Q(1, 8)), limits.hull(Q(-2), Q(2)), 0)
+    monkeypatch.setattr(limits, "TRAP", (Q(2), Q(3)))
+    with pytest.raises(ArithmeticError, match="sign of F at 2 is not certain"):
+        limit_band(Case.I, Q(1, 8), cells=2)
 
 
 def test_the_floats_of_a_limit_point_are_rounded_outward():

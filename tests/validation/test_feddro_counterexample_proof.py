@@ -9,25 +9,31 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from fedco.validation.papers.feddro.counterexample import invariance, lemmas, proof
+import sympy as sp
+from fedco.validation.papers.feddro.counterexample import printed, reach
 from fedco.validation.papers.feddro.counterexample.certificate import certify, slope_ball
 from fedco.validation.papers.feddro.counterexample.figure import simulate
-from fedco.validation.papers.feddro.counterexample.instance import Case, Claim, round_drift
-from fedco.validation.papers.feddro.counterexample.invariance import first_failure, invariance_range
-from fedco.validation.papers.feddro.counterexample.lemmas import (
+from fedco.validation.papers.feddro.counterexample.instance import PAPER_CLAIMS, Case, Claim, round_drift
+from fedco.validation.papers.feddro.counterexample.printed import (
     AFTER_THE_SHARED_STEP,
     ETA_SQUARED,
     LARGE_STEP,
-    LEMMAS,
+    LEMMAS_OF,
     LOCAL_STEP,
+    PROOF_STEPS,
     Fact,
+    V,
+    epsilon_2_below,
     local_step_polynomial,
-    polynomial,
-    times,
+    slope_below,
 )
-from fedco.validation.papers.feddro.counterexample.proof import PROOF_STEPS, slope_below
+from fedco.validation.papers.feddro.counterexample.reach import (
+    envelope,
+    first_failure,
+    invariance_range,
+    refute_varying_steps,
+)
 from fedco.validation.papers.feddro.counterexample.recheck import is_counterexample
-from fedco.validation.papers.feddro.counterexample.schedules import envelope, refute_varying_steps
 from flint import arb
 
 SQRT2_OVER_4 = 2**0.5 / 4
@@ -62,7 +68,7 @@ def test_sign_combinations_of_case_ii_on_a_grid():
     assert (second.min(axis=1) < 0).all() and (second.max(axis=1) > 0).all()
 
 
-@pytest.mark.parametrize("lemma", LEMMAS, ids=lambda lemma: lemma.name)
+@pytest.mark.parametrize("lemma", LEMMAS_OF[Case.II], ids=lambda lemma: lemma.name)
 def test_lemmas_hold(lemma):
     assert lemma.holds
 
@@ -72,14 +78,14 @@ def test_lemma_mutants_fail():
     assert not Fact("higher threshold", local_step_polynomial(0, threshold=Q(6, 10)), root=Q(1, 2)).holds
     assert not Fact("wrong root", local_step_polynomial(0), root=Q(1, 3)).holds
     assert not Fact("no root", local_step_polynomial(0)).holds
-    flipped = tuple(-c for c in LARGE_STEP.facts[1].coefficients)
+    flipped = -LARGE_STEP.facts[1].polynomial
     assert not replace(LARGE_STEP, facts=(*LARGE_STEP.facts, Fact("sign", flipped))).holds
     assert not replace(LOCAL_STEP, facts=()).holds
 
 
 def test_local_step_polynomial_is_the_square_it_is_said_to_be_and_sharp():
-    square = times(polynomial(Q(-1, 2), 1), polynomial(Q(-1, 2), 1))
-    assert times(square, polynomial(4, 32, 16)) == local_step_polynomial(0)
+    assert sp.expand(local_step_polynomial(0) - (2 * V - 1) ** 2 * (4 * V**2 + 8 * V + 1)) == 0
+    assert sp.expand(local_step_polynomial(1) - (4 * V**4 + 12 * V**3 + 11 * V**2 + 12 * V + 9)) == 0
     # at x = 3/2 the step back is 4 eta s(2) = 4 eta / sqrt(2): equal to 1 exactly at eta^2 = 1/8, more beyond
     assert 16 * ETA_SQUARED * Q(1, 2) == 1
     eta = 0.3536
@@ -88,8 +94,8 @@ def test_local_step_polynomial_is_the_square_it_is_said_to_be_and_sharp():
 
 def test_facts_after_the_shared_step_are_their_formula_by_hand():
     """4 r^2 - (1/2 + speed r)^2 (2 - r^2) at r = 3/4, where it is 1/256, and at r = 2/5 with speed 3/22."""
-    first, second = (fact.coefficients for fact in lemmas.AFTER_THE_SHARED_STEP.facts)
-    assert list(first) == [Q(1, 256)] and list(second) == [Q(16, 25) - Q(61, 110) ** 2 * (2 - Q(4, 25))]
+    first, second = (Q(str(fact.polynomial)) for fact in AFTER_THE_SHARED_STEP.facts)
+    assert first == Q(1, 256) and second == Q(16, 25) - Q(61, 110) ** 2 * (2 - Q(4, 25))
 
 
 @pytest.mark.parametrize("local_steps", [1, 2, 3, 8])
@@ -185,14 +191,14 @@ def test_the_facts_of_the_lemma_of_large_steps_are_the_inequalities_that_they_st
     ]
     assert len(LARGE_STEP.facts) == len(wanted)
     for fact, values in zip(LARGE_STEP.facts, wanted, strict=True):
-        found = sum(float(c) * (e - 1) ** k for k, c in enumerate(fact.coefficients))
+        found = [float(fact.polynomial.subs(V, at - 1)) for at in e]
         np.testing.assert_allclose(found, values, err_msg=fact.statement)
 
 
 def test_the_facts_after_the_shared_step_are_the_inequality_at_both_ratios():
     """4 r^2 >= (1/2 + speed r)^2 (2 - r^2), with speed at least 2 sqrt(2) times the largest step, and hardly more."""
     for fact, ratio, largest in zip(AFTER_THE_SHARED_STEP.facts, (0.75, 0.4), (SQRT2_OVER_4, 1 / 22), strict=True):
-        (value,) = (float(c) for c in fact.coefficients)
+        value = float(fact.polynomial)
         least = 2 * 2**0.5 * largest
         speed = ((4 * ratio**2 - value) / (2 - ratio**2)) ** 0.5 / ratio - 0.5 / ratio
         assert (
@@ -201,16 +207,9 @@ def test_the_facts_after_the_shared_step_are_the_inequality_at_both_ratios():
         )
 
 
-def test_polynomials_by_hand():
-    p, q = polynomial(1, 2), polynomial(0, -1, 3)
-    assert times(p, q) == polynomial(0, -1, 1, 6) and lemmas.plus(p, q) == lemmas.plus(q, p) == polynomial(1, 1, 3)
-    assert lemmas.scaled(q, 2) == polynomial(0, -2, 6)
-    moved = lemmas.shifted(q, 2)  # -(2 + v) + 3 (2 + v)^2
-    assert moved[:3] == polynomial(10, 11, 3) and not any(moved[3:])
-    assert lemmas._divide(polynomial(6, -5, 1), Q(2)) == (polynomial(-3, 1), 0)
-    assert lemmas._divide(polynomial(7, -5, 1), Q(2)) == (polynomial(-3, 1), 1)
-    assert Fact("", polynomial(0, 0, 1)).holds and not Fact("", polynomial(1, -1)).holds
-    assert Fact("", polynomial(1, -2, 1), root=Q(1)).holds and not Fact("", polynomial(2, -3, 1), root=Q(1)).holds
+def test_a_fact_is_a_square_times_a_polynomial_without_negative_coefficients():
+    assert Fact("", V**2).holds and not Fact("", 1 - V).holds and Fact("", sp.Integer(0)).holds
+    assert Fact("", 1 - 2 * V + V**2, root=Q(1)).holds and not Fact("", 2 - 3 * V + V**2, root=Q(1)).holds
 
 
 def test_the_shared_step_stays_where_the_envelope_holds_and_the_envelope_is_its_formula():
@@ -228,7 +227,7 @@ def test_the_shared_step_stays_where_the_envelope_holds_and_the_envelope_is_its_
 
 def test_a_range_is_what_the_lemmas_give_or_what_the_boxes_give_whichever_reaches_further(monkeypatch):
     """The lemmas reach sqrt(2)/4, cut after five digits; boxes are asked for up to the gap below the first failure."""
-    assert invariance.LEMMA_ETA**2 <= Q(1, 8) < (invariance.LEMMA_ETA + Q(1, 10**5)) ** 2
+    assert printed.LEMMA_ETA**2 <= Q(1, 8) < (printed.LEMMA_ETA + Q(1, 10**5)) ** 2
     asked = []
 
     def certify(claim, limit=None):
@@ -236,12 +235,12 @@ def test_a_range_is_what_the_lemmas_give_or_what_the_boxes_give_whichever_reache
         return SimpleNamespace(eta_certified=reached, proved=(1, 2, 3), status="partial", counterexample="point")
 
     failure = SimpleNamespace(eta=Q(3, 4))
-    monkeypatch.setattr(invariance, "certify", certify)
-    monkeypatch.setattr(invariance, "first_failure", lambda claim: failure)
+    monkeypatch.setattr(reach, "certify", certify)
+    monkeypatch.setattr(reach, "first_failure", lambda claim: failure)
     for reached, wanted in (  # noqa: B007
         (Q(1, 2), (Q(1, 2), "3 boxes")),
-        (Q(1, 3), (invariance.LEMMA_ETA, "lemmas")),
-        (invariance.LEMMA_ETA, (invariance.LEMMA_ETA, "3 boxes")),
+        (Q(1, 3), (printed.LEMMA_ETA, "lemmas")),
+        (printed.LEMMA_ETA, (printed.LEMMA_ETA, "3 boxes")),
     ):
         found = invariance_range(Case.I, 3, Q(1, 100))
         assert (found.certified, found.argument) == wanted and asked[-1] == Q(3, 4) - Q(1, 100)
@@ -252,7 +251,7 @@ def test_a_range_is_what_the_lemmas_give_or_what_the_boxes_give_whichever_reache
     reached = Q(1, 5)
     for lemma in ("LOCAL_STEP", "AFTER_THE_SHARED_STEP"):
         with monkeypatch.context() as patch:
-            patch.setattr(invariance, lemma, SimpleNamespace(holds=False))
+            patch.setattr(reach, lemma, SimpleNamespace(holds=False))
             assert invariance_range(Case.I, 3).certified == reached
     two = invariance_range(Case.II, 2)
     assert (two.certified, two.argument, two.counterexample) == (reached, "3 boxes", "point") and asked[-1] == 1
@@ -271,8 +270,6 @@ def test_the_first_failure_is_the_smallest_step_of_its_grid():
 
 
 def test_epsilon_and_the_slope_against_a_bound_by_their_definitions():
-    from fedco.validation.papers.feddro.counterexample.proof import epsilon_2_below
-
     for x, eta in ((0.5, 0.25), (1.5, 0.1), (3.0, 2.0)):
         slope, epsilon = x / math.sqrt(x * x + 4), 2 * eta / math.sqrt(x * x + 4)
         for part in (0.99, 1.01):
@@ -280,77 +277,64 @@ def test_epsilon_and_the_slope_against_a_bound_by_their_definitions():
     assert not slope_below(Q(3, 2), Q(3, 5)) and not epsilon_2_below(Q(3, 2), Q(3, 4), Q(3, 5))  # equal is not below
 
 
-def test_the_checks_of_case_3_fail_where_their_inequalities_do(monkeypatch):
+def test_the_checks_of_case_3_fail_where_their_inequalities_do():
     """At the right end 11/10 they hold; beyond the point at which the printed quantity is reached they do not."""
     x = np.linspace(1.1, 1.2, 100_001)
     ratio = (4 - 2 * x * 23 / 22) / np.sqrt((4 - 2 * x) ** 2 + 4)
-    for check, end in (("_six_tenths", x[ratio < 0.6][0]), ("_sign_of_13", 2 / 3**0.5)):
+    for check, end in ((printed.six_tenths, x[ratio < 0.6][0]), (printed.sign_of_13, 2 / 3**0.5)):
         for step in (-1e-4, 1e-4):
-            monkeypatch.setattr(proof, "CASE_3_RIGHT_END", Q(float(end + step)))
-            assert getattr(proof, check)() == (step < 0), check
+            assert check(Q(float(end + step))) == (step < 0), check
+    assert not printed.six_tenths(Q(2))
 
 
-def test_the_checks_of_the_signs_need_steps_below_their_bounds(monkeypatch):
+def test_the_checks_of_the_signs_need_steps_below_their_bounds():
     """epsilon_2 < eta needs eta < 1/5 for the missing signs; the end of case (3) is 1/(1 - 2 eta) at eta = 1/22 alone."""
     for eta, missing, ends in ((Q(1, 22), True, True), (Q(19, 100), True, False), (Q(1, 5), False, False)):
-        monkeypatch.setattr(proof, "ETA_II", eta)
-        assert (proof._missing_signs(), proof._ends_of_case_3()) == (missing, ends)
+        assert (printed.missing_signs(eta), printed.ends_of_case_3(eta)) == (missing, ends)
 
 
 def test_the_claims_of_the_paper_are_those_that_it_prints():
     """Appendix D: C_eta = 1/8 in case I and 1/22 in case II, two local steps, from 1/2 on."""
     for case, eta in ((Case.I, Q(1, 8)), (Case.II, Q(1, 22))):
-        assert proof.PAPER_CLAIMS[case] == Claim(case, eta, local_steps=2, threshold=Q(1, 2), start=Q(1, 2))
-    assert proof.PAPER_CLAIMS[Case.I].instance.slopes == (4, -2)
-    assert proof.PAPER_CLAIMS[Case.I].instance.offsets == (-4, 4)
+        assert PAPER_CLAIMS[case] == Claim(case, eta, local_steps=2, threshold=Q(1, 2), start=Q(1, 2))
+    assert PAPER_CLAIMS[Case.I].instance.slopes == (4, -2) and PAPER_CLAIMS[Case.I].instance.offsets == (-4, 4)
 
 
-def test_a_step_of_the_proof_that_fails_its_check_is_told_so(monkeypatch):
-    (step,) = (step for step in PROOF_STEPS if step.where == "case II, 6/10")
-    monkeypatch.setattr(proof, "CASE_3_RIGHT_END", Q(2))
-    assert not step.check() and step.as_dict()["rechecked"] is False
-    assert step.as_dict()["printed"] == step.printed and step.as_dict()["expected"] == step.holds
-    for name, check in (
-        ("certify", "_printed_claims"),
-        ("certify", "_constants_are_loose"),
-        ("certify", "_varying_steps_fail"),
-    ):
-        for status in ("partial", "other"):
+WITH_BOXES = {
+    "claims, C_eta": [Claim(Case.II, Q(1))],
+    "claims": list(PAPER_CLAIMS.values()),
+    "Theorem 4.1, 'for any 0 < eta^t < C_eta'": [Claim(Case.II, Q(1, 22), step_ratio=Q(1, 10))],
+}
+"""The steps whose checks are listings of boxes, and of which claims."""
+ON_LEMMAS = {
+    "LOCAL_STEP": {"case I, cases (2) and (3)", "claims, C_eta", "Theorem 4.1, 'a fixed I > 1'"},
+    "AFTER_THE_SHARED_STEP": {"claims, C_eta", "Theorem 4.1, 'a fixed I > 1'"},
+    "LARGE_STEP": {"claims, C_eta"},
+}
+
+
+def failing() -> set[str]:
+    return {step.where for step in PROOF_STEPS if not step.as_dict()["rechecked"]}
+
+
+def test_a_step_of_the_proof_fails_where_its_boxes_or_their_recheck_or_a_lemma_does(monkeypatch):
+    """`all` of what a step names, not any of it."""
+    honest = {claim: certify(claim) for claims in WITH_BOXES.values() for claim in claims}
+    monkeypatch.setattr(printed, "certify", honest.__getitem__)
+    assert failing() == set()
+    for claim, found in honest.items():
+        wheres = {where for where, claims in WITH_BOXES.items() if claim in claims}
+        for other in (replace(found, status="partial"), replace(found, status="other")):
             with monkeypatch.context() as patch:
-                patch.setattr(
-                    proof, name, lambda claim, status=status: SimpleNamespace(status=status, counterexample=1)
-                )
-                patch.setattr(proof, "recheck", lambda found: ())
-                assert not getattr(proof, check)()
-    for check in ("_printed_claims", "_constants_are_loose", "_varying_steps_fail"):
+                patch.setattr(printed, "certify", lambda asked, c=claim, o=other: o if asked == c else honest[asked])
+                assert failing() == wheres
         with monkeypatch.context() as patch:
-            patch.setattr(proof, "recheck", lambda found: ("a fault",))
-            status = "refuted" if check == "_varying_steps_fail" else "certified"
-            patch.setattr(
-                proof, "certify", lambda claim, status=status: SimpleNamespace(status=status, counterexample=1)
-            )
-            assert not getattr(proof, check)()
-            patch.setattr(proof, "recheck", lambda found: ())
-            assert getattr(proof, check)()
-    monkeypatch.setattr(
-        proof, "limit_band", lambda case, eta: (SimpleNamespace(lower=Q(2)), SimpleNamespace(lower=Q(1)))
-    )
-    assert not proof._figure_6_remark()
-
-
-def test_a_check_that_rests_on_a_lemma_fails_without_it(monkeypatch):
-    """`all` of the lemmas that a step names, not any of them."""
-    monkeypatch.setattr(proof, "certify", lambda claim: SimpleNamespace(status="certified", counterexample=None))
-    monkeypatch.setattr(proof, "recheck", lambda found: ())
-    every_step = "Theorem 4.1, 'a fixed I > 1'"
-    resting = {
-        "LOCAL_STEP": {"case I, cases (2) and (3)", "claims, C_eta", every_step},
-        "AFTER_THE_SHARED_STEP": {"claims, C_eta", every_step},
-        "LARGE_STEP": {"claims, C_eta"},
-    }
-    asked = [step for step in PROOF_STEPS if step.where in resting["LOCAL_STEP"]]
-    assert all(step.check() for step in asked)
-    for lemma, wheres in resting.items():
+            patch.setattr(printed, "recheck", lambda asked, found=found: ("a fault",) if asked is found else ())
+            assert failing() == wheres
+    for lemma, wheres in ON_LEMMAS.items():
         with monkeypatch.context() as patch:
-            patch.setattr(proof, lemma, SimpleNamespace(holds=False))
-            assert {step.where for step in asked if not step.check()} == wheres
+            patch.setattr(printed, lemma, SimpleNamespace(holds=False))
+            assert failing() == wheres
+    cells = (SimpleNamespace(lower=Q(2)), SimpleNamespace(lower=Q(1)))
+    monkeypatch.setattr(printed, "limit_band", lambda case, eta: cells)
+    assert failing() == {"figure 6, remark"}

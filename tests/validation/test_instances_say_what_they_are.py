@@ -249,9 +249,9 @@ def test_prescribed_counts_are_whole_at_every_horizon(name, label, why, instance
 
 def test_the_batches_of_a_stressed_statement_are_of_one_size():
     """Gradients and Hessians: a large batch of the latter would hide the noise that the case is about."""
-    from fedco.validation.papers.meta_fl.instances import RECIPES
+    from fedco.validation.papers.meta_fl import RUNS
 
-    for recipe in RECIPES.values():
+    for recipe in RUNS.recipes.values():
         (hyper,) = (dict(i.hyperparameters) for i in recipe.instances if i.case == "stress")
         assert hyper.get("D_H", hyper["D"]) == hyper["D"]
 

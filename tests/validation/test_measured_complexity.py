@@ -14,7 +14,6 @@ from fedco.bounds.registry import all_papers
 from fedco.validation.report import rates
 from fedco.validation.report.rates import measure_rates
 from fedco.validation.runs.measured_complexity import claimed_exponents, cost_exponents
-from fedco.validation.runs.parameters import root
 from fedco.validation.runs.registry import complexities, recipe_for
 from fedco.validation.runs.sweeps import SweepResult, evaluate_sweep, run_sweep
 from fedco.validation.statistics.slopes import log_log_slope, slope_interval
@@ -128,12 +127,6 @@ def test_a_multiple_of_a_claimed_cost_has_its_claim_and_another_has_none():
     costs = {c.resource: c for c in cost_exponents(_on_paper("meta_fl.theorem_8"))}
     assert costs["rounds"].claimed == -1.5
     assert costs["samples"].claimed is None and "no claim" in str(costs["samples"])
-
-
-def test_a_horizon_off_the_schedule_is_refused():
-    assert root(4096, 4) == 8
-    with pytest.raises(ValueError, match="T=4097"):
-        root(4097, 4)
 
 
 def test_the_report_shows_samples_and_rounds_of_the_conditional_family(tmp_path, monkeypatch):

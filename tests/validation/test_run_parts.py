@@ -21,10 +21,9 @@ from fedco.validation.runs import campaign, generate, registry, sweeps, values, 
 from fedco.validation.runs.campaign import Experiment, Task, chunks_of, tasks_of
 from fedco.validation.runs.generate import Generated, Setting, _horizons, _round_up, _rounded, instances_of
 from fedco.validation.runs.hidden_constant import NeededConstant, hidden_symbol, proved_value
-from fedco.validation.runs.instance import Instance, on_schedule
+from fedco.validation.runs.instance import Instance
 from fedco.validation.runs.measured_complexity import CostExponent
 from fedco.validation.runs.method_of import _whole, build_of, fixed_by, steps_of
-from fedco.validation.runs.parameters import powers, root
 from fedco.validation.runs.sweep import along, start_from
 from fedco.validation.runs.sweeps import FIRST_ROOT_SEED, SweepResult
 from fedco.validation.runs.validate import measured_slope, versions
@@ -391,21 +390,12 @@ def test_local_steps_are_the_iterations_or_the_rounds_times_their_length():
     assert steps_of(SimpleNamespace(id="x", notation=[rounds], method=None))({"R": 7.0}) == 7
 
 
-def test_powers_and_their_roots():
-    assert powers(4, (3, 4), 8) == (648, 2048) and powers(2, (5,)) == (25,)
-    for n, power in ((2, 3), (8, 4), (12, 3), (100, 2)):
-        assert root(n**power, power) == n
-    with pytest.raises(ValueError, match=r"T=10: wanted n\^2"):
-        root(10, 2)
-
-
 def test_an_instance_says_its_name_and_refuses_an_unknown_case():
     assert INSTANCE.name == "federated_noisy[start=5.0] (eta=1/4, p=4, b=2)"
     assert (
         Instance("x", {"a": 1}, "").name == "x (a=1)"
         and Instance(SimpleNamespace(name="own"), {}, "").problem_name == "own"
     )
-    assert [i.case for i in on_schedule(INSTANCE)] == ["schedule"]
     with pytest.raises(ValueError, match="wanted a case among"):
         replace(INSTANCE, case="nowhere")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -52,8 +52,3 @@ class Instance:
         parameters = ", ".join(f"{key}={value}" for key, value in self.parameters.items())
         shown = ", ".join(f"{key}={value}" for key, value in self.hyperparameters.items())
         return f"{self.problem_name}{f'[{parameters}]' if parameters else ''} ({shown})"
-
-
-def on_schedule(*instances: Instance) -> tuple[Instance, ...]:
-    """Instances of a statement that prescribes its own steps."""
-    return tuple(replace(instance, case="schedule") for instance in instances)

@@ -1,21 +1,17 @@
 """ComFedL: how its theorems are run."""
 
-from ...runs.declaration import Runs
+from ...runs.tables import read_runs
 from . import lemmas
 from .codes import CODES
-from .instances import RECIPES
-from .sweeps import COMPLEXITIES, SWEEPS
 
 _BATCHES = (
     "as printed a batch holds 1/T samples, so that the only horizon it admits is T = 1 "
     "(`fedco audit --recheck comfedl.remark_batches`); {}"
 )
 
-RUNS = Runs(
-    RECIPES,
+RUNS = read_runs(
+    __file__,
     chains={"comfedl.theorem_1": lemmas.GENERAL, "comfedl.theorem_2": lemmas.SPECIAL},
-    sweeps=SWEEPS,
-    complexities=COMPLEXITIES,
     without={
         "comfedl.remark_1": _BATCHES.format(
             "with growing batches it is comfedl.theorem_1, whose exponents along eta ~ T^(-1/2), b = b_1 ~ T are "

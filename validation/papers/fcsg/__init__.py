@@ -1,16 +1,13 @@
 """FCSG: how its statements are run."""
 
-from ...runs.declaration import InPractice, Runs, counts_rounds
+from ...runs.declaration import InPractice, counts_rounds
+from ...runs.tables import read_runs
 from . import lemmas
 from .codes import CODES
-from .instances import RECIPES
-from .sweeps import COMPLEXITIES, SWEEPS
 
-RUNS = Runs(
-    RECIPES,
-    chains=dict.fromkeys(RECIPES, lemmas.CHAIN),
-    sweeps=SWEEPS,
-    complexities=COMPLEXITIES,
+RUNS = read_runs(
+    __file__,
+    chains=dict.fromkeys(("fcsg.theorem_4_1", "fcsg.corollary_4_2"), lemmas.CHAIN),
     without={"fcsg.remark_4_3": counts_rounds("fcsg.corollary_4_2")},
     codes=CODES,
     practice={

@@ -3,15 +3,14 @@
 from dataclasses import replace
 from fractions import Fraction
 
-from ...runs.declaration import InPractice, Probe, Runs, counts_rounds
+from ...runs.declaration import InPractice, Probe, counts_rounds
 from ...runs.instance import Instance
 from ...runs.parameters import NEAR
+from ...runs.tables import read_runs
 from .codes import CODES
-from .counterexample.declared import COUNTEREXAMPLE
-from .instances import EQUAL, RECIPES
+from .counterexample import COUNTEREXAMPLE
 from .lemmas import CHAIN as LEMMAS
 from .pulled_apart import estimate_at_communication
-from .sweeps import COMPLEXITIES, SWEEPS
 
 CHAIN = replace(LEMMAS, demonstrations=(estimate_at_communication,))
 _IDENTITY = "it is an identity between problems and bounds no statistic of a run"
@@ -20,7 +19,7 @@ FAR_STEP = Instance(
     "feddro_without_h",
     {"eta": Fraction(100), "I": 1},
     "a step size 60 times beyond 1 / L_Phi",
-    EQUAL,
+    {**NEAR, "clients": 4, "B_g": 1.1, "Delta_g": 0.0},
     (200,),
 )
 UNDERSTATED = Instance(
@@ -31,11 +30,9 @@ UNDERSTATED = Instance(
     (256,),
 )
 
-RUNS = Runs(
-    RECIPES,
+RUNS = read_runs(
+    __file__,
     chains=dict.fromkeys(("feddro.theorem_5_1", "feddro.theorem_f_1", "feddro.corollary_1"), CHAIN),
-    sweeps=SWEEPS,
-    complexities=COMPLEXITIES,
     without={
         "feddro.corollary_2": counts_rounds("feddro.corollary_1"),
         "feddro.theorem_4_1": (

@@ -1,16 +1,13 @@
 """Local-SCGDM: how its statements are run."""
 
-from ...runs.declaration import InPractice, Runs, counts_rounds
+from ...runs.declaration import InPractice, counts_rounds
+from ...runs.tables import read_runs
 from . import lemmas
 from .codes import CODES
-from .instances import RECIPES
-from .sweeps import COMPLEXITIES, SWEEPS
 
-RUNS = Runs(
-    RECIPES,
-    chains=dict.fromkeys(RECIPES, lemmas.CHAIN),
-    sweeps=SWEEPS,
-    complexities=COMPLEXITIES,
+RUNS = read_runs(
+    __file__,
+    chains=dict.fromkeys(("local_scgdm.theorem_3_4", "local_scgdm.corollary_3_5"), lemmas.CHAIN),
     without={
         "local_scgdm.remark_3_7": counts_rounds("local_scgdm.corollary_3_5"),
         "local_scgdm.remark_3_6": (

@@ -12,54 +12,22 @@ Source: feddro, Theorem 4.1, Appendix D, figure 6; docs/theory/counterexample.md
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache
 from typing import Any
 
-from .....figures import Plot
-from .certificate import BoxCertificate, Counterexample, certify, float_above, float_below
-from .figure import FIGURE_ETAS, Trajectory, draw, simulate, trajectories
-from .instance import PAPER, PAPER_CLAIMS, Case, Claim, Instance
-from .invariance import InvarianceRange, invariance_range
-from .lemmas import AFTER_THE_SHARED_STEP, LARGE_STEP, LEMMAS, LOCAL_STEP, Lemma
-from .limits import Contraction, LimitPoint, band_is_increasing, contraction, limit_band, limit_point
-from .proof import PROOF_STEPS, ProofStep
+from ....runs.declaration import Counterexample
+from .certificate import BoxCertificate, certify, float_above, float_below
+from .certificate import Counterexample as Point
+from .figure import figure, scene
+from .instance import PAPER_CLAIMS, Case, Claim
+from .limits import band_is_increasing, contraction, limit_band, limit_point
+from .printed import LEMMAS_OF, PROOF_STEPS
+from .reach import invariance_range, refute_varying_steps
 from .recheck import recheck
-from .schedules import ScheduleRefutation, refute_varying_steps
-
-__all__ = [
-    "LEMMAS",
-    "PAPER",
-    "PAPER_CLAIMS",
-    "PROOF_STEPS",
-    "BoxCertificate",
-    "Case",
-    "Claim",
-    "Contraction",
-    "Counterexample",
-    "Instance",
-    "InvarianceRange",
-    "Lemma",
-    "LimitPoint",
-    "ProofStep",
-    "ScheduleRefutation",
-    "Trajectory",
-    "band_is_increasing",
-    "certify",
-    "contraction",
-    "figure",
-    "invariance_range",
-    "limit_band",
-    "limit_point",
-    "recheck",
-    "refute_varying_steps",
-    "simulate",
-    "summary",
-    "trajectories",
-]
 
 THEOREM = "feddro.theorem_4_1"
-LEMMAS_OF = {Case.I: (LOCAL_STEP,), Case.II: (LOCAL_STEP, AFTER_THE_SHARED_STEP, LARGE_STEP)}
 #: Case II, I = 2: the smallest certified ratio second/first step of a round, and a ratio that certainly fails.
 STEP_RATIO, FAILING_STEP_RATIO = Fraction(11, 100), Fraction(1079, 10000)
 #: A certified contraction rate per unit of eta on [1/2, 3], both cases.
@@ -100,14 +68,6 @@ def summary(case: str = "I") -> dict[str, Any]:
         "limit_points": _limits(chosen),
         "proof": [step.as_dict() for step in PROOF_STEPS],
     }
-
-
-def figure(case: str = "II", extra: tuple[Trajectory, ...] = ()) -> Plot:
-    """The figure that corresponds to the paper's figure 6, certified limit points marked, with other methods' runs."""
-    chosen = Case(case)
-    drawn = trajectories(chosen)
-    limits = [float(limit_point(chosen, Fraction(eta)).lower) for eta in FIGURE_ETAS]
-    return draw(drawn, extra, limits, title=f"Vanilla FedAvg, case {chosen.value}: I = 2, xbar^0 = 1/2")
 
 
 def _certificate_dict(found: BoxCertificate) -> dict[str, Any]:
@@ -179,10 +139,58 @@ def _limits(case: Case) -> dict[str, Any]:
     }
 
 
-def _point(found: Counterexample) -> dict[str, Any]:
+def _point(found: Point) -> dict[str, Any]:
     return {
         "x": str(found.x),
         "eta": str(found.eta),
         "second_eta": str(found.second_eta),
         "below_by": float_below(found.below_by),
     }
+
+
+def text(found: Mapping[str, Any]) -> str:
+    """What `fedco counterexample` prints of a case."""
+    certificate, limits = found["certificate"], found["limit_points"]
+    points = [
+        f"  eta = {p['eta_upper']:.5f}: xbar -> {p['x_lower']:.9f}, ||grad Phi|| = {p['gradient_norm_lower']:.6f}"
+        for p in limits["points"]
+    ]
+    zero = limits["eta_to_zero"]
+    return "\n".join(
+        [
+            f"Case {found['case']}: {found['claim']['statement']} for 0 < eta <= {found['claim']['eta_upper']}",
+            f"  certificate: {certificate['status']} up to eta = {certificate['eta_certified']}, boxes: {certificate['boxes']}, "
+            f"re-checked with fractions: {certificate['rechecked_with_fractions']}",
+            f"  eta -> 0: xbar -> {zero['x_lower']:.9f}, ||grad Phi|| = {zero['gradient_norm_lower']:.6f} (the minimiser is 0)",
+            *points,
+        ]
+    )
+
+
+def row(found: Mapping[str, Any]) -> dict[str, str]:
+    """The row of a case in the report, by heading."""
+    certificate, last = found["certificate"], found["limit_points"]["points"][-1]
+    return {
+        "case": found["case"],
+        "claimed range": f"0 < eta < {found['claim']['eta_upper']}",
+        "certificate": f"{certificate['status']}, {certificate['boxes']} boxes",
+        "range certified here": found["beyond_the_claim"]["two_local_steps"]["eta_certified"],
+        "limit point at the end of the range": f"{last['x_lower']:.9f}",
+        "||grad Phi|| there": f"{last['gradient_norm_lower']:.6f}",
+    }
+
+
+COUNTEREXAMPLE = Counterexample(
+    "Vanilla FedAvg does not converge",
+    "Two clients, g_1 = 4x - 4 and g_2 = -2x + 4, f = sqrt(y^2 + 4): the objective is sqrt(x^2 + 4), minimised at 0. The "
+    "table certifies, in ball arithmetic and for every step size of the range at once, that the average never comes below "
+    "1/2 at a communication.",
+    tuple(Case),
+    summary,
+    text,
+    row,
+    figure,
+    "xbar at each communication of vanilla FedAvg for several step sizes, with certified limit points, and the two "
+    "methods that do reach the stationary point 0.",
+    scene,
+)

@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from flint import arb, fmpq
 
@@ -26,6 +26,7 @@ from .instance import Claim, round_drift, shared_and_local_drift
 
 #: A claim that needs more boxes than this is left undecided rather than pursued.
 BOX_LIMIT = 60_000
+Said = TypeVar("Said")
 
 
 @dataclass(frozen=True)
@@ -98,33 +99,50 @@ def certify(claim: Claim, box_limit: int = BOX_LIMIT) -> BoxCertificate:
 
     Example: certify(PAPER_CLAIMS[Case.II]).status == "certified"
     """
-    stretch = claim.reach
-    waiting = deque([search_region(claim)])
-    proved: list[ProvedBox] = []
-    counterexample: Counterexample | None = None
-    evaluations = 0
-    while waiting and evaluations < box_limit and counterexample is None:
-        box = waiting.popleft()  # widest first: what the limit leaves undecided is then near the true trouble
-        evaluations += 1
-        decided = _decide(claim, box)
-        if decided is not None:
-            proved.append(decided)
-            continue
-        counterexample = probe(claim, box.x_lower, box.eta_upper)
-        waiting += box.split(stretch)
-    undecided = tuple(waiting)
+    proved, undecided, counterexample, evaluations = explore(
+        search_region(claim),
+        claim.reach,
+        lambda box: _decide(claim, box),
+        box_limit,
+        lambda box: probe(claim, box.x_lower, box.eta_upper),
+    )
     base_case = claim.start >= claim.threshold
     refuted = counterexample is not None or not base_case
     return BoxCertificate(
         claim=claim,
         status="refuted" if refuted else "partial" if undecided else "certified",
         eta_certified=min((box.eta_lower for box in undecided), default=claim.eta_max) if base_case else Fraction(0),
-        proved=tuple(proved),
+        proved=proved,
         undecided=undecided,
         counterexample=counterexample,
         base_case=base_case,
         evaluations=evaluations,
     )
+
+
+def explore(
+    region: Box,
+    stretch: Fraction,
+    decide: Callable[[Box], Said | None],
+    limit: int,
+    probe: Callable[[Box], Counterexample | None] = lambda box: None,
+) -> tuple[tuple[Said, ...], tuple[Box, ...], Counterexample | None, int]:
+    """Cut a region into boxes, the widest first, until each is decided, `limit` of them were looked at, or `probe` finds a point.
+
+    Returns: what was said of the boxes that are decided, the boxes that are left, the point, and how many boxes were looked at.
+    """
+    waiting, decided = deque([region]), list[Said]()
+    looked_at, point = 0, None
+    while waiting and looked_at < limit and point is None:
+        box = waiting.popleft()  # what the limit leaves undecided is then near the true trouble
+        looked_at += 1
+        said = decide(box)
+        if said is None:
+            point = probe(box)
+            waiting += box.split(stretch)
+        else:
+            decided.append(said)
+    return tuple(decided), tuple(waiting), point, looked_at
 
 
 def search_region(claim: Claim) -> Box:

@@ -1,7 +1,7 @@
-"""Trajectories of vanilla FedAvg on the instance of Theorem 4.1, and a figure that corresponds to the paper's figure 6.
+"""Trajectories on the instance of Theorem 4.1, and a figure that corresponds to the paper's figure 6.
 
-Plain float64, independent of `algorithms/`: a cross-check of the torch methods as much as a simulation. Trajectories of
-modified FedAvg or FedDRO, run elsewhere, join the figure as `Trajectory` objects.
+Vanilla FedAvg in plain float64, independent of `algorithms/`: a cross-check of the torch methods as much as a simulation.
+Beside it the two methods that do converge, modified FedAvg and FedDRO, run by those.
 
 Source: feddro, Algorithm 1, figure 6.
 """
@@ -10,17 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
+from .....algorithms import FedDRO, Method, ModifiedFedAvg, Start, drive
 from .....figures import Plot, legend_below, listed, look, styled
-from .instance import PAPER, PAPER_LEVEL, Case, Claim, Instance, local_gradients
+from .....synthetic import problem as find_problem
+from .instance import PAPER, PAPER_LEVEL, Case, Claim, Instance, one_round
+from .limits import limit_point
 
 #: Step sizes of the figure, all admitted by both of the paper's claims.
 FIGURE_ETAS = (1 / 25, 1 / 50, 1 / 100, 1 / 200)
 FIGURE_ROUNDS = 400
+LOCAL_STEPS = 2
+#: Of the methods that converge.
+ETA = 0.04
 
 
 @dataclass(frozen=True)
@@ -54,11 +62,7 @@ def simulate(
     means = np.empty((steps.shape[0], rounds + 1))
     means[:, 0] = start
     for n in range(rounds):
-        points = [means[:, n]] * instance.clients
-        for step in range(local_steps):
-            gradients, _ = local_gradients(claim, points, step, _slope)
-            eta = steps[:, n, step]
-            points = [point - eta * gradient for point, gradient in zip(points, gradients, strict=True)]
+        points, _ = one_round(claim, means[:, n], [steps[:, n, step] for step in range(local_steps)], _slope)
         means[:, n + 1] = sum(points[1:], points[0]) / instance.clients
     return means
 
@@ -72,6 +76,31 @@ def trajectories(
         Trajectory(f"FedAvg, case {case.value}, $\\eta$ = {eta:g}", eta, row)
         for eta, row in zip(etas, values, strict=True)
     )
+
+
+def converging(rounds: int = FIGURE_ROUNDS, eta: float = ETA) -> tuple[Trajectory, ...]:
+    """xbar at each communication of modified FedAvg and of FedDRO (no noise, so one run each)."""
+    methods: dict[str, Method] = {
+        "modified FedAvg": ModifiedFedAvg(eta=eta, I=LOCAL_STEPS),
+        "FedDRO": FedDRO(eta=eta, beta=0.5, I=LOCAL_STEPS),
+    }
+    return tuple(Trajectory(name, eta, _averages(method, rounds)) for name, method in methods.items())
+
+
+def _averages(method: Method, rounds: int) -> np.ndarray:
+    """(rounds + 1,) xbar at rounds 0, 1, 2, ..."""
+    problem: Any = find_problem("feddro_counterexample")
+    result = drive(
+        method,
+        problem,
+        steps=rounds * LOCAL_STEPS,
+        seeds=1,
+        start=Start(y=problem.inner_mean(problem.initial_point.unsqueeze(0)).squeeze(0)),
+        record={"x": lambda _problem, state, _t: state.average[:, 0]},
+        every=LOCAL_STEPS,
+        average=False,
+    )
+    return torch.as_tensor(result.values["x"]).flatten().numpy()
 
 
 def draw(
@@ -103,6 +132,40 @@ def draw(
     return Plot(
         figure, title, {f"{one.label}: xbar": listed([float(value) for value in one.values]) for one in everything}
     )
+
+
+def figure(case: str = "II", extra: tuple[Trajectory, ...] | None = None) -> Plot:
+    """The figure of a case, certified limit points marked, with other methods' runs: those that converge without it."""
+    chosen = Case(case)
+    limits = [float(limit_point(chosen, Fraction(eta)).lower) for eta in FIGURE_ETAS]
+    title = f"Vanilla FedAvg, case {chosen.value}: I = 2, xbar^0 = 1/2"
+    return draw(trajectories(chosen), converging() if extra is None else extra, limits, title=title)
+
+
+def scene(case: str) -> dict[str, Any]:
+    """xbar at each communication on the objective: FedAvg at several step sizes, and the methods that converge."""
+    stuck = [
+        (f"FedAvg, step {one.eta:g}", one.values, float(limit_point(Case(case), Fraction(one.eta)).lower))
+        for one in trajectories(Case(case))
+    ]
+    x = np.linspace(-0.6, 1.8, 97)
+    return {
+        "landscape": {"x": x.tolist(), "y": np.sqrt(x**2 + 4).tolist(), "label": "the objective sqrt(x² + 4)"},
+        "paths": [
+            *({"name": n, "values": _short(v), "converges": False, "limit": end} for n, v, end in stuck),
+            *({"name": one.label, "values": _short(one.values), "converges": True} for one in converging()),
+        ],
+        "story": "All start at 1/2. At every step size FedAvg climbs away from the stationary point, and stays there; the two "
+        "other methods (dashed) go down to it.",
+        "floor": {"at": float(PAPER_LEVEL), "text": "FedAvg never comes in here"},
+        "target": {"at": 0.0, "text": "stationary point 0"},
+        "round": "communication round",
+        "variable": "average model",
+    }
+
+
+def _short(values: NDArray[np.float64]) -> list[float]:
+    return [float(f"{value:.6g}") for value in values]
 
 
 def _slope(y: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -88,69 +88,82 @@ PAPER_CLAIMS = {
 }
 
 
-def round_drift(claim: Claim, x: Any, eta: Any, slope: Slope) -> Any:
-    """(xbar after one round - xbar) / eta from xbar = x with one step size eta; nothing is divided by eta.
+def one_round(claim: Claim, x: Any, etas: Sequence[Any], slope: Slope) -> tuple[list[Any], list[Any]]:
+    """One communication round from xbar = x with these step sizes, one for each local step.
 
-    Args: x, eta: numbers of one kind (floats, arrays, arb balls), eta = 0 included; slope: s for that kind of number.
+    Args: x, etas: numbers of one kind (floats, arrays, arb balls, `Dual`s); slope: s for that kind of number.
+    Returns: the clients' models at its end, and for each local step the sum of their directions a_k s(y_k).
     """
-    points = [x] * claim.instance.clients
-    total = 0 * x
-    for step in range(claim.local_steps):
-        gradients, their_sum = local_gradients(claim, points, step, slope)
-        total = total + their_sum
-        points = [point - eta * gradient for point, gradient in zip(points, gradients, strict=True)]
-    return -total / claim.instance.clients
-
-
-def local_gradients(claim: Claim, points: Sequence[Any], step: int, slope: Slope) -> tuple[list[Any], Any]:
-    """The clients' directions a_k s(y_k) at this local step of a round, and their sum (tighter than adding balls)."""
     instance = claim.instance
-    if step == 0 and claim.case is Case.II:
-        shared = slope(_mean_inner(instance, points[0]))
-        return [a * shared for a in instance.slopes], sum(instance.slopes) * shared
-    inner = (a * point + c for a, c, point in zip(instance.slopes, instance.offsets, points, strict=True))
-    gradients = [a * slope(y) for a, y in zip(instance.slopes, inner, strict=True)]
-    return gradients, sum(gradients[1:], gradients[0])
+    points, sums = [x] * instance.clients, []
+    for step, eta in enumerate(etas):
+        if step == 0 and claim.case is Case.II:
+            shared = slope((sum(instance.slopes) * x + sum(instance.offsets)) / instance.clients)
+            directions, total = (
+                [a * shared for a in instance.slopes],
+                sum(instance.slopes) * shared,
+            )  # tighter than a sum of balls
+        else:
+            inner = (a * point + c for a, c, point in zip(instance.slopes, instance.offsets, points, strict=True))
+            directions = [a * slope(y) for a, y in zip(instance.slopes, inner, strict=True)]
+            total = sum(directions[1:], directions[0])
+        sums.append(total)
+        points = [point - eta * direction for point, direction in zip(points, directions, strict=True)]
+    return points, sums
+
+
+def round_drift(claim: Claim, x: Any, eta: Any, slope: Slope) -> Any:
+    """(xbar after one round - xbar) / eta from xbar = x with one step size eta; nothing is divided by eta, which may be 0."""
+    _, sums = one_round(claim, x, [eta] * claim.local_steps, slope)
+    return -sum(sums[1:], sums[0]) / claim.instance.clients
 
 
 def shared_and_local_drift(claim: Claim, x: Any, eta: Any, slope: Slope) -> tuple[Any, Any]:
     """Case II with two local steps: xbar after the round = x + eta * first + eta' * second; eta' is not in `second`."""
-    instance = claim.instance
-    shared = slope(_mean_inner(instance, x))
-    first = -sum(instance.slopes) * shared / instance.clients
-    second = 0 * x
-    for a, c in zip(instance.slopes, instance.offsets, strict=True):
-        second = second - a * slope(a * (x - eta * (a * shared)) + c)
-    return first, second / instance.clients
+    first, second = one_round(claim, x, [eta, eta], slope)[1]
+    return -first / claim.instance.clients, -second / claim.instance.clients
 
 
 def round_derivatives(claim: Claim, x: Any, eta: Any, slope: Slope, curvature: Slope) -> tuple[Any, Any]:
-    """The partial derivatives (dF/dx, dF/deta) of F = `round_drift`, carried along the round; curvature is s'.
+    """The partial derivatives (dF/dx, dF/deta) of F = `round_drift`; curvature is s'.
 
     1 + eta dF/dx is the derivative of the round map, so -dF/dx >= kappa > 0 makes it a contraction by 1 - eta kappa
     wherever it is increasing.
     """
-    instance = claim.instance
-    drift_by_x, drift_by_eta = 0 * x, 0 * x
-    mean_slope = sum(instance.slopes)
-    for a, c in zip(instance.slopes, instance.offsets, strict=True):
-        point, by_x, by_eta = x, 1 + 0 * x, 0 * x
-        for step in range(claim.local_steps):
-            if step == 0 and claim.case is Case.II:
-                y = _mean_inner(instance, x)
-                gradient, gradient_by_x = a * slope(y), a * mean_slope * curvature(y) / instance.clients
-                gradient_by_eta = 0 * x
-            else:
-                y = a * point + c
-                curved = a * a * curvature(y)
-                gradient, gradient_by_x, gradient_by_eta = a * slope(y), curved * by_x, curved * by_eta
-            drift_by_x = drift_by_x - gradient_by_x
-            drift_by_eta = drift_by_eta - gradient_by_eta
-            point = point - eta * gradient
-            by_x = by_x - eta * gradient_by_x
-            by_eta = by_eta - gradient - eta * gradient_by_eta
-    return drift_by_x / instance.clients, drift_by_eta / instance.clients
+
+    def moved(y: Dual) -> Dual:
+        return Dual(slope(y.value), curvature(y.value) * y.rate)
+
+    by_x, by_eta = (round_drift(claim, Dual(x, along), Dual(eta, 1 - along), moved).rate for along in (1, 0))
+    return by_x, by_eta
 
 
-def _mean_inner(instance: Instance, x: Any) -> Any:
-    return (sum(instance.slopes) * x + sum(instance.offsets)) / instance.clients
+@dataclass(frozen=True)
+class Dual:
+    """A number and its derivative in one direction; an integer does not move."""
+
+    value: Any
+    rate: Any
+
+    def __add__(self, other: Dual | int) -> Dual:
+        return (
+            Dual(self.value + other, self.rate)
+            if isinstance(other, int)
+            else Dual(self.value + other.value, self.rate + other.rate)
+        )
+
+    def __mul__(self, other: Dual | int) -> Dual:
+        if isinstance(other, int):
+            return Dual(self.value * other, self.rate * other)
+        return Dual(self.value * other.value, self.rate * other.value + self.value * other.rate)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __neg__(self) -> Dual:
+        return self * -1
+
+    def __sub__(self, other: Dual) -> Dual:
+        return self + -other
+
+    def __truediv__(self, number: int) -> Dual:
+        return Dual(self.value / number, self.rate / number)

@@ -10,7 +10,6 @@ Source: feddro, Theorem 4.1, figure 6.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,6 +21,7 @@ from .certificate import (
     Box,
     curvature_ball,
     exact_ball,
+    explore,
     float_above,
     float_below,
     hull,
@@ -110,7 +110,7 @@ def band_is_increasing(case: Case, band: tuple[LimitPoint, ...], local_steps: in
         return round_derivatives(claim, x, eta, slope_ball, curvature_ball)[1].lower()
 
     return all(
-        _lower_bound_on(Box(cell.lower, cell.upper, cell.eta_lower, cell.eta_upper), rise, Fraction(0)) is not None
+        boxes_above(Box(cell.lower, cell.upper, cell.eta_lower, cell.eta_upper), rise, Fraction(0)) is not None
         for cell in band
     )
 
@@ -127,14 +127,14 @@ def contraction(case: Case, eta_max: Fraction, rate: Fraction, local_steps: int 
         return drift.lower() if box.x_lower == TRAP[0] else (-drift).lower()
 
     ends = [Box(end, end, Fraction(0), eta_max) for end in TRAP]
-    if any(_lower_bound_on(end, inward, Fraction(0)) is None for end in ends):
+    if any(boxes_above(end, inward, Fraction(0)) is None for end in ends):
         return None
 
     def steepness(box: Box) -> arb:
         x, eta = hull(box.x_lower, box.x_upper), hull(box.eta_lower, box.eta_upper)
         return (-round_derivatives(claim, x, eta, slope_ball, curvature_ball)[0]).lower()
 
-    boxes = _lower_bound_on(Box(*TRAP, Fraction(0), eta_max), steepness, rate)
+    boxes = boxes_above(Box(*TRAP, Fraction(0), eta_max), steepness, rate)
     return None if boxes is None else Contraction(eta_max, rate, boxes)
 
 
@@ -183,17 +183,14 @@ def _enclosure(eta_lower: Fraction, eta_upper: Fraction, lower: Fraction, upper:
     return LimitPoint(eta_lower, eta_upper, lower, upper, *gradient)
 
 
-def _lower_bound_on(region: Box, quantity: Callable[[Box], arb], bound: Fraction, limit: int = 4_000) -> int | None:
+def boxes_above(region: Box, quantity: Callable[[Box], arb], bound: Fraction, limit: int = 4_000) -> int | None:
     """The number of boxes on which quantity > bound was certified so as to cover the region; None if undecided."""
-    ball, waiting, done = exact_ball(bound), deque([region]), 0
+    ball = exact_ball(bound)
     shape = (region.x_upper - region.x_lower) / (region.eta_upper - region.eta_lower)
-    for _ in range(limit):
-        if not waiting:
-            return done
-        box = waiting.popleft()
+
+    def is_above(box: Box) -> bool | None:
         value = quantity(box)
-        if value.is_finite() and value > ball:
-            done += 1
-        else:
-            waiting += box.split(shape)
-    return None
+        return True if value.is_finite() and value > ball else None
+
+    decided, undecided, *_ = explore(region, shape, is_above, limit)
+    return None if undecided else len(decided)

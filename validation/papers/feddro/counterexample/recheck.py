@@ -59,10 +59,10 @@ def box_holds(claim: Claim, box: Box) -> bool:
     x, eta = (box.x_lower, box.x_upper), (box.eta_lower, box.eta_upper)
     u = box.x_lower - claim.threshold
     if claim.step_ratio is None:
-        low = _move(claim, x, [eta] * claim.local_steps)[0]
+        low = move(claim, x, [eta] * claim.local_steps)[0]
         return low >= 0 or u + box.eta_upper * low >= 0
-    alone = _move(claim, x, [eta, eta], only_step=0)[0]
-    after = _move(claim, x, [eta, eta], only_step=1)[0]
+    alone = move(claim, x, [eta, eta], only_step=0)[0]
+    after = move(claim, x, [eta, eta], only_step=1)[0]
     upward = after >= 0 and alone + claim.step_ratio * after >= 0
     return upward or u + box.eta_upper * min(alone, Fraction(0)) + claim.eta_max * min(after, Fraction(0)) >= 0
 
@@ -76,9 +76,9 @@ def is_counterexample(claim: Claim, found: Counterexample) -> bool:
         admitted = admitted and claim.step_ratio * found.eta <= found.second_eta <= claim.eta_max
     x, etas = (found.x, found.x), [(found.eta, found.eta)] * claim.local_steps
     if claim.step_ratio is None:
-        high = found.x + found.eta * _move(claim, x, etas)[1]
+        high = found.x + found.eta * move(claim, x, etas)[1]
     else:
-        first, second = (_move(claim, x, etas, only_step=step)[1] for step in (0, 1))
+        first, second = (move(claim, x, etas, only_step=step)[1] for step in (0, 1))
         high = found.x + found.eta * first + found.second_eta * second
     return admitted and high < claim.threshold
 
@@ -95,7 +95,7 @@ def _slope_bounds(y: Fraction) -> Ends:
     return (low, high) if y >= 0 else (-high, -low)
 
 
-def _move(claim: Claim, x: Ends, etas: list[Ends], only_step: int | None = None) -> Ends:
+def move(claim: Claim, x: Ends, etas: list[Ends], only_step: int | None = None) -> Ends:
     """Bounds of -(1/K) sum of the local gradients over the round's steps (or of one step), iterating every client."""
     slopes, offsets = claim.instance.slopes, claim.instance.offsets
     average_slope, average_offset = Fraction(sum(slopes), len(slopes)), Fraction(sum(offsets), len(offsets))
@@ -110,7 +110,7 @@ def _move(claim: Claim, x: Ends, etas: list[Ends], only_step: int | None = None)
             if not shared and only_step in (None, step):
                 total = (total[0] - gradient[1], total[1] - gradient[0])
             corners = [e * g for e in eta for g in gradient]
-            where = _outward(where[0] - max(corners), where[1] - min(corners))
+            where = outward(where[0] - max(corners), where[1] - min(corners))
     total = (total[0] / len(slopes), total[1] / len(slopes))
     if claim.case == Case.II and only_step in (None, 0):
         common = _affine(-average_slope, shared_slope, Fraction(0))
@@ -123,5 +123,5 @@ def _affine(a: Fraction, x: Ends, c: Fraction) -> Ends:
     return min(ends), max(ends)
 
 
-def _outward(low: Fraction, high: Fraction) -> Ends:
+def outward(low: Fraction, high: Fraction) -> Ends:
     return Fraction(floor(low * _GRID), _GRID), Fraction(ceil(high * _GRID), _GRID)
