@@ -105,12 +105,12 @@ def write(key: str) -> Path:
     """
     from ..registry import get_paper
     from .findings import RecheckError
-    from .refuted import of_paper, stands
+    from .refuted import of_paper
 
     folder = folder_of(key)
     if folder is None:
         raise ValueError(f"{key}: no folder in which an audit cache could be kept")
-    if fallen := [name for name, item in of_paper(get_paper(key)).items() if not stands(item)]:
+    if fallen := [name for name, item in of_paper(get_paper(key)).items() if not item.stands]:
         raise RecheckError(f"{fallen[0]}: what it holds does not break the claim with this grade")
     made = make(key)
     content = {"format": FORMAT, "paper": key, "made_from": fingerprint(folder), "checked": made.checked}

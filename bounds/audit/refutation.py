@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from ..evaluation.enclosure import enclose_bound
+from ..evaluation.enclosure import EnclosureError, enclose_bound
 from ..registry import get_theorem
 from .instance import Checked, Clients, NotChecked, check
 from .picture import Picture
@@ -143,6 +143,17 @@ class Refutation:
         """The grade with its reading, or with what was meant."""
         words = {"reading": f"refuted under the reading ({self.reading})", "slip": f"slip (meant: {self.slip})"}
         return words.get(self.grade, self.grade)
+
+    @property
+    def stands(self) -> bool:
+        """Whether it has its grade on what it holds: the left side that the last replay found is above the bound, evaluated now,
+        where the printed conditions hold, and every printed assumption is decided on its functions. Nothing is run."""
+        try:
+            case = self.case()
+            left, right = self.sides(case)
+            return self.graded(case).grade == self.grade and left[0] > right[1]
+        except (RefutationError, EnclosureError, ValueError):
+            return False
 
     def graded(self, case: Case) -> Refutation:
         """The same, with an assumption that the instance violates as its reading.

@@ -75,30 +75,15 @@ def causes() -> dict[str, str]:
     return {again: item.id for paper in all_papers() for item in paper.repeated for again in item.seen_in}
 
 
-def stands(item: Refutation) -> bool:
-    """Whether a refutation has its grade on what it holds: the left side that the last replay found is above the bound, evaluated now,
-    where the printed conditions hold, and every printed assumption is decided on its functions. Nothing is run: `fedco replay` does."""
-    from ..evaluation.enclosure import (
-        EnclosureError,  # what is slow to import, where a kept audit does not say it already
-    )
-    from .refutation import RefutationError
-
-    try:
-        case = item.case()
-        left, right = item.sides(case)
-        return item.graded(case).grade == item.grade and left[0] > right[1]
-    except (RefutationError, EnclosureError, ValueError):
-        return False
-
-
 @cache
-def _stands(name: str) -> bool:
-    return stands(refutations()[name])
+def stands(name: str) -> bool:
+    """Whether a declared refutation stands, by its name; found once in a process."""
+    return refutations()[name].stands
 
 
 def gravest(names: Iterable[str]) -> tuple[Refutation, ...]:
     """Of these refutations that stand, those of the gravest grade: one without a reading decides, whatever else there is."""
-    found = [refutations()[name] for name in names if _stands(name)]
+    found = [refutations()[name] for name in names if stands(name)]
     least = min((item.weight for item in found), default=0)
     return tuple(item for item in found if item.weight == least)
 

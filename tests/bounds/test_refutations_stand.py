@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fedco.bounds import get_theorem
 from fedco.bounds.audit.bundled import from_data
-from fedco.bounds.audit.refuted import refutations, stands
+from fedco.bounds.audit.refuted import refutations
 from fedco.bounds.audit.statement_warning import computed
 
 NAME = next(
@@ -26,8 +26,8 @@ def edited(change: Callable[[dict[str, Any]], Any]):
 
 
 def test_a_kept_refutation_stands():
-    assert stands(refutations()[NAME])
-    assert stands(edited(lambda data: None))
+    assert refutations()[NAME].stands
+    assert edited(lambda data: None).stands
 
 
 def _larger_constants(data: dict[str, Any]) -> None:
@@ -53,7 +53,7 @@ def _smaller_constants(data: dict[str, Any]) -> None:
 )
 def test_an_edited_bundle_does_not_stand(change: Callable[[dict[str, Any]], Any]):
     """By its left side, by its bound, or by an assumption that its functions violate."""
-    assert not stands(edited(change))
+    assert not edited(change).stands
 
 
 def test_a_statement_whose_bundle_does_not_stand_is_not_called_refuted(monkeypatch):
@@ -61,6 +61,6 @@ def test_a_statement_whose_bundle_does_not_stand_is_not_called_refuted(monkeypat
     statement = get_theorem(item.claim).statement(item.statement)
     fallen = edited(lambda data: data.update(values=[0]))
     monkeypatch.setattr("fedco.bounds.audit.refuted.refutations", lambda: {NAME: fallen})
-    monkeypatch.setattr("fedco.bounds.audit.refuted._stands", lambda name: stands(fallen))
+    monkeypatch.setattr("fedco.bounds.audit.refuted.stands", lambda name: fallen.stands)
     monkeypatch.setattr("fedco.bounds.audit.statement_warning.refuted_by", lambda statement: (NAME,))
     assert computed(statement, False).outcome != "refuted"
