@@ -5,6 +5,7 @@
 
     [theorem_1]                      the end of the theorem's id
     method = "sgd"                   or { name = "sgd", form = "special" } with words; without it the theorem's own
+    asks = "B"                       what the method gets besides what it has no default for, in every run and search
     label, average, limit_exponent   as in `Recipe`; `every` names the symbol, `defaults` are settings
     instances = [{ problem, at = "eta=1/25 tau=1", with = "far", T = [200, 400], case, why }]
     complexity = true                the first sweep is the schedule along which costs are measured; or a sweep of its own
@@ -22,18 +23,21 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, fields
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ...algorithms import Method
+from ...algorithms.declared import DEFAULTS
+from ...algorithms.engine.method import annotation_of
 from ...algorithms.registry import get_method
 from ...bounds.language.reading import read_number
 from ...bounds.registry import get_theorem
 from .declaration import Runs
 from .instance import Instance
-from .method_of import build_of, steps_of
+from .method_of import steps_of
 from .parameters import SETS
 from .recipe import Build, Recipe
 from .sweep import Sweep, along
@@ -41,7 +45,7 @@ from .sweep import Sweep, along
 Exact = int | Fraction
 _INSTANCE = {"problem", "at", "with", "T", "case", "why"}
 _OPTIONS = ("average", "label", "limit_exponent")
-_THEOREM = {*_OPTIONS, "like", "method", "every", "defaults", "instances", "sweeps", "complexity", "from"}
+_THEOREM = {*_OPTIONS, "like", "method", "asks", "every", "defaults", "instances", "sweeps", "complexity", "from"}
 
 
 def read_runs(file: str, methods: Mapping[str, Build] | None = None, **more: Any) -> Runs:
@@ -99,13 +103,28 @@ class _Table:
         return str(self.rows.get("label", "printed"))
 
     def method(self) -> Build | None:
-        """What the table names: a method that gets what it needs from the symbols of the same name."""
+        """What the table names: a method that gets what it needs from the symbols of the same name.
+
+        It asks for what it has no default for, for a batch size of the paper's notation and for what the table's `asks` names; what
+        else it may be given is taken where there is a value. A search learns by this for which symbols it has to choose values.
+        """
         if "method" not in self.rows:
             return None
         given = self.rows["method"]
         options = {} if isinstance(given, str) else {name: value for name, value in given.items() if name != "name"}
-        build = build_of(get_theorem(self.id), get_method(given if isinstance(given, str) else given["name"]))
-        return (lambda values: replace(build(values), **options)) if options else build
+        owner = get_method(given if isinstance(given, str) else given["name"])
+        own = [declared for declared in fields(owner) if declared.name not in options]
+        batches = DEFAULTS.keys() & get_theorem(self.id).notation.bindings.keys()
+        always = {*batches, *self.rows.get("asks", "").split()}
+        asked = {each.name for each in own if each.default is MISSING or each.name in always}
+        whole = {each.name for each in own if annotation_of(each).startswith("int")}
+
+        def build(values: Mapping[str, Any]) -> Method:
+            taken = [each.name for each in own if each.name in asked or each.name in values]
+            found = {name: values[name] for name in taken}
+            return owner(**{name: int(found[name]) if name in whole else found[name] for name in taken}, **options)
+
+        return build
 
     def recipe(self, method: Build) -> Recipe:
         options: dict[str, Any] = {n: self.rows[n] for n in _OPTIONS if n in self.rows}
