@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -37,7 +37,7 @@ from ...bounds.language.reading import read_number
 from ...bounds.registry import get_theorem
 from .declaration import Runs
 from .instance import Instance
-from .method_of import steps_of
+from .method_of import build_of, steps_of
 from .parameters import SETS
 from .recipe import Build, Recipe
 from .sweep import Sweep, along
@@ -103,7 +103,7 @@ class _Table:
         return str(self.rows.get("label", "printed"))
 
     def method(self) -> Build | None:
-        """What the table names: a method that gets what it needs from the symbols of the same name.
+        """What the table names: a method that gets what it needs as the theorem's own does, else from the symbols of the same name.
 
         It asks for what it has no default for, for a batch size of the paper's notation and for what the table's `asks` names; what
         else it may be given is taken where there is a value. A search learns by this for which symbols it has to choose values.
@@ -112,9 +112,12 @@ class _Table:
             return None
         given = self.rows["method"]
         options = {} if isinstance(given, str) else {name: value for name, value in given.items() if name != "name"}
-        owner = get_method(given if isinstance(given, str) else given["name"])
+        owner, theorem = get_method(given if isinstance(given, str) else given["name"]), get_theorem(self.id)
+        if theorem.method is not None:
+            built = build_of(theorem, owner)
+            return lambda values: replace(built(values), **options)
         own = [declared for declared in fields(owner) if declared.name not in options]
-        batches = DEFAULTS.keys() & get_theorem(self.id).notation.bindings.keys()
+        batches = DEFAULTS.keys() & theorem.notation.bindings.keys()
         always = {*batches, *self.rows.get("asks", "").split()}
         asked = {each.name for each in own if each.default is MISSING or each.name in always}
         whole = {each.name for each in own if annotation_of(each).startswith("int")}
