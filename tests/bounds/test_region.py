@@ -54,8 +54,8 @@ def check_ends(piece, conditions, symbol, named) -> None:
     whole = bool(symbol.is_integer)
     for side, sign in (("lower", -1), ("upper", 1)):
         enclosure = piece.enclosure[side]
-        if enclosure is None or (whole and piece.binding[side] is None):
-            continue
+        if enclosure is None or (piece.binding[side] is None and (whole or not any(enclosure))):
+            continue  # the end of the domain, such as 0, is no condition's
         low, high = enclosure
         assert high - low <= high * Q(1, 10**17)
         inner = low if sign > 0 else high

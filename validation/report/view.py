@@ -267,7 +267,7 @@ def series(index: int) -> int:
     return index % SERIES + 1
 
 
-def dials(values: Mapping[str, str], brief: bool = False) -> str:
+def listed_values(values: Mapping[str, str], brief: bool = False) -> str:
     """`eta = 1/64, p = 4`; where it is to be brief, a fraction that is long to read as a decimal."""
     return ", ".join(f"{name} = {_brief(value) if brief else value}" for name, value in values.items())
 
@@ -312,7 +312,7 @@ FILTERS = {
     "breakable": breakable,
     "letter": letter,
     "series": series,
-    "dials": dials,
+    "listed_values": listed_values,
     "gauge": gauge,
     "shares": shares,
     "slope": slope,

@@ -125,7 +125,7 @@ def fewest_rounds(*, partial: bool) -> Q:
 
 
 def lemma_7() -> Evidence:
-    """Instances with nu = 2 and 3 that satisfy Assumptions 2, 3, 5 and exceed (27); the corrected constant holds, and is sharp.
+    """Instances with nu = 2 and 3 that satisfy Assumptions 2, 3, 5 and exceed (27); the corrected constant holds, and is tight.
 
     With nu = 1 the corrected constant is not larger than the printed one.
     """
@@ -140,8 +140,8 @@ def lemma_7() -> Evidence:
         one = {label: values_of("lemma_7", label, {**given, "nu": 1})["total"] for label in ("printed", "corrected")}
         good = good and printed < left and not less(corrected, left) and not less(one["printed"], one["corrected"])
         shown[f"nu={case.values['nu']} alpha={case.values['alpha']}"] = f"{float(left):.4g} > {float(printed):.4g}"
-    sharp = 500 * printed < left and less(corrected, Q(101, 100) * left)  # of the last
-    return confirm(good and sharp and _subtracted_is_not_constant() and _line_134(), **shown)
+    tight = 500 * printed < left and less(corrected, Q(101, 100) * left)  # of the last
+    return confirm(good and tight and _subtracted_is_not_constant() and _line_134(), **shown)
 
 
 def _subtracted_is_not_constant() -> bool:

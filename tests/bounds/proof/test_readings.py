@@ -8,7 +8,6 @@ import pytest
 from fedco.bounds import get_theorem
 from fedco.bounds.language import bounding
 from fedco.bounds.language.bounding import MEAN_SQUARE, NOISE, PARTICIPANTS, SAMPLE, SERVER_MODEL, SIZE
-from fedco.bounds.language.notation import Notation
 from fedco.bounds.language.theorem import Assumption
 from fedco.bounds.proof.derivations import derivation, derived_ids, prove, verdict
 from fedco.bounds.proof.kernel import (
@@ -291,7 +290,7 @@ def test_the_server_holds_its_model_for_a_round():
 def renamed(theorem, changes):
     """The theorem whose symbols stand for other quantities."""
     entries = tuple((n, latex, changes.get(n, of), *note) for n, latex, of, *note in theorem.notation.entries)
-    return replace(theorem, notation=Notation(theorem.notation.paper, entries))
+    return replace(theorem, notation=replace(theorem.notation, entries=entries))
 
 
 def test_the_period_is_what_the_method_is_given():
