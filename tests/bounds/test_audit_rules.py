@@ -506,7 +506,7 @@ def test_what_has_to_be_known_of_a_statement(
         ("proved_on", "2026-11-23" if kept else ""),
         ("has_derivation", data),
         ("rests_on", lemmas),
-        ("paper_of", SimpleNamespace(key="k")),
+        ("paper_of", SimpleNamespace(key="k", holds={})),
     ):
         monkeypatch.setattr(cautions, name, lambda about, value=value: value)
     monkeypatch.setattr(cautions.audit_cache, "read", lambda key: None)
@@ -650,6 +650,7 @@ def refuted_with(monkeypatch):
             states, "refuted_by", lambda said: tuple(i.name for i in items if i.statement == said.label)
         )
         monkeypatch.setattr(refuted, "refutations", lambda: {item.name: item for item in items})
+        monkeypatch.setattr(refuted, "stands", lambda name: True)  # tests/bounds/test_refutations_stand.py
         monkeypatch.setattr(states, "refutations", lambda: {item.name: item for item in items})
 
     return declare
