@@ -166,7 +166,10 @@ def test_a_run_has_a_row() -> None:
     [("12/3456", "12/3456"), ("12/34567", "3.47·10⁻⁴"), ("-1000000/3", "-3.33·10⁵"), ("12345678", "12345678")],
 )
 def test_a_long_fraction_is_a_decimal(value: str, shown: str) -> None:
-    assert view.listed_values({"x": value}, brief=True) == f"x = {shown}" and view.listed_values({"x": value}) == f"x = {value}"
+    assert (
+        view.listed_values({"x": value}, brief=True) == f"x = {shown}"
+        and view.listed_values({"x": value}) == f"x = {value}"
+    )
 
 
 @pytest.mark.parametrize(
