@@ -206,7 +206,12 @@ def _target_of(theorem: Theorem, label: str, own: Theorem | None) -> Target:
         if theorem.metric.of != GRADIENT_SQ and theorem.problem not in MINIMISED:
             kinds = f"only instances of the kind {' or '.join(MINIMISED)} have a minimiser that is known exactly"
             raise InputError(f"{theorem.id}: bounds {theorem.metric.name}, and {kinds}")
-        counts = [binding.name for binding in theorem.notation if DOMAINS[binding.quantity.domain].whole]
+        # a search has everybody take part, so that a share of the clients is a whole number of them
+        counts = [
+            binding.name
+            for binding in theorem.notation
+            if DOMAINS[binding.quantity.domain].whole or binding.quantity.name == "participation"
+        ]
         build = method_of(theorem.method, counts)
         return Target(theorem, label, theorem.problem, build, theorem, theorem.average, steps_of(theorem))
     if own is not None:

@@ -374,6 +374,7 @@ DEFINED: dict[str, Callable[[Shape], fmpq]] = {
     "noncompositional_gradient_noise": noise("plain", value, size),
     "noncompositional_heterogeneity": heterogeneity("plain", value, size, worst=True),
     "local_smoothness": of_mean("plain", slopes, largest),
+    "local_sample_smoothness": over("plain", slopes, largest, mean_of=False),
     "objective_smoothness": mean_slope_of_clients,
     "strong_convexity": least_slope_of_clients,
     "polyak_lojasiewicz": least_slope_of_clients,
