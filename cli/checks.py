@@ -217,7 +217,7 @@ def counterexample(name: str = "", case: str | None = None, out: Path | None = N
     return Answer({"theorem": chosen, "cases": found}, "\n\n".join(shown.text(item) for item in found.values()))
 
 
-@command(computes=True)
+@command(trust=True, computes=True)
 def verify(folder: Path, cases: int = 3, seed: int | None = None) -> Answer:
     """Measure a random sample of stored results again, from nothing, and compare to the last bit; exit status 1 if one differs."""
     from secrets import randbelow

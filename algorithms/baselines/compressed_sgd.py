@@ -40,14 +40,11 @@ class CompressedSGD(Method):
         "samples": "b*T",
         "model_messages": "T/ratio",
     }
+    constants: ClassVar[Mapping[str, str]] = {"compression_variance": "ratio - 1"}
 
     eta: Scalar | Schedule
     ratio: int
     b: int = 1
-
-    @property
-    def constants(self) -> Mapping[str, float]:
-        return {"compression_variance": self.ratio - 1}
 
     def init(self, problem: Any, start: Start, draws: Draws) -> State:
         return State(x=start.models(problem, draws))

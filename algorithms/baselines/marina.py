@@ -52,16 +52,13 @@ class MARINA(Method):
         "samples": "b*T",
         "model_messages": "1 + (T - 1)*(p + (1 - p)/ratio)",
     }
+    constants: ClassVar[Mapping[str, str]] = {"compression_variance": "ratio - 1"}
 
     eta: Scalar | Schedule
     p: Scalar
     ratio: int
     b: int = 1
     oracle: str = choice("sample", "exact")
-
-    @property
-    def constants(self) -> Mapping[str, float]:
-        return {"compression_variance": self.ratio - 1}
 
     def init(self, problem: Any, start: Start, draws: Draws) -> MARINAState:
         if bool((self.p > 1).any()) if isinstance(self.p, Tensor) else self.p > 1:

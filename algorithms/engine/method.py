@@ -158,6 +158,9 @@ class Method(ABC):
         Mapping[str, str]
     ] = {}  # what T local steps cost, by resource: formulas in T and the hyperparameters
     quantities: ClassVar[Mapping[str, str]] = {}  # hyperparameters that have a largest value, as quantities
+    constants: ClassVar[
+        Mapping[str, str]
+    ] = {}  # quantities that the method itself has, as formulas in the hyperparameters
 
     @abstractmethod
     def init(self, problem: Any, start: Start, draws: Draws) -> State:
@@ -179,11 +182,6 @@ class Method(ABC):
     def gradient_step(self) -> Scalar | None:
         """The largest step size of a method whose models are means of models that step along gradients of samples; None for others."""
         return None
-
-    @property
-    def constants(self) -> Mapping[str, float]:
-        """Quantities of the method itself, such as the relative variance of its compressor, with their values."""
-        return {}
 
     def __post_init__(self) -> None:
         for declared in fields(self):

@@ -152,7 +152,10 @@ class Solver:
         """
         facts = self.state.facts
         given = {*claim.by, *dict(claim.given)}
-        times = phases_of([facts[name] for name in given])
+        try:
+            times = phases_of([facts[name] for name in given])
+        except ProofError:  # the reasons do not hold together
+            return ()
         others = [
             name
             for name, fact in reversed(facts.items())

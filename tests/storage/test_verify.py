@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from fedco import storage
 from fedco.errors import InputError
+from fedco.user_files import trusting
 from fedco.validation.runs.registry import recipe_for, runs_of
 from fedco.validation.runs.validate import RESULTS, validate
 from fedco.validation.runs.verify import verify
@@ -99,6 +100,17 @@ def test_a_theorem_of_a_file_is_not_run(results, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = verify(changed(results, lambda data: first(data).update(theorem="mine.py:theorem"), tmp_path))
     assert not found.verified and found.total == 0 and "theorem of a file" in found.differences[0]
+
+
+def test_a_problem_of_a_file_is_run_only_where_it_is_trusted(results, tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
+    monkeypatch.chdir(tmp_path)
+    folder = changed(results, lambda data: first(data).update(problem="mine.py:build"), tmp_path)
+    found = verify(folder, cases=2)
+    assert not found.verified and "--trust" in found.differences[0] and not (tmp_path / "ran").exists()
+    with trusting():
+        verify(folder, cases=2)
+    assert (tmp_path / "ran").exists()
 
 
 def test_damaged_and_missing_results_are_named(results, tmp_path):

@@ -32,6 +32,7 @@ from .declared import Target, target_of
 from .explain import why
 from .formula import Formula
 from .instance_space import UncertifiedError
+from .method_call import UnbuiltError
 from .noise import OtherDrawsError
 from .search import Claim, Found, Progress, search, search_together
 from .search_spaces import spaces_of
@@ -188,7 +189,7 @@ def falsify(
     try:
         found = search(target, formula, seconds=seconds, seed=seed, hidden=hidden, progress=progress, clock=clock)
         return _result(target, formula, found, began, out)
-    except (UncertifiedError, OtherDrawsError) as error:
+    except (UncertifiedError, OtherDrawsError, UnbuiltError) as error:
         return Falsified(declared.id, statement, "NOT_APPLICABLE", 0.0, (str(error),))
     finally:
         torch.set_num_threads(threads)

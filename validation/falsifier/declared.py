@@ -12,7 +12,6 @@ from ...bounds.language.bounding import MEAN_MODEL
 from ...bounds.language.change import Change, changed, narrowed
 from ...bounds.language.metrics import GRADIENT_SQ
 from ...bounds.language.notation import Binding
-from ...bounds.language.quantity import DOMAINS
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_paper, is_paper
@@ -206,13 +205,7 @@ def _target_of(theorem: Theorem, label: str, own: Theorem | None) -> Target:
         if theorem.metric.of != GRADIENT_SQ and theorem.problem not in MINIMISED:
             kinds = f"only instances of the kind {' or '.join(MINIMISED)} have a minimiser that is known exactly"
             raise InputError(f"{theorem.id}: bounds {theorem.metric.name}, and {kinds}")
-        # a search has everybody take part, so that a share of the clients is a whole number of them
-        counts = [
-            binding.name
-            for binding in theorem.notation
-            if DOMAINS[binding.quantity.domain].whole or binding.quantity.name == "participation"
-        ]
-        build = method_of(theorem.method, counts)
+        build = method_of(theorem.method)
         return Target(theorem, label, theorem.problem, build, theorem, theorem.average, steps_of(theorem))
     if own is not None:
         recipe = recipes().get(own.id)

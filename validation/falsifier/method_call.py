@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from fractions import Fraction
 from functools import reduce
@@ -22,35 +22,34 @@ from ...bounds.language.theorem import MethodCall
 from ..exact.tensor import ExactTensor
 
 
-def method_of(call: MethodCall, counts: Collection[str]) -> Callable[[Mapping[str, Any]], Method]:
-    """Values of the symbols -> the method.
+class UnbuiltError(InputError):
+    """The method cannot be built from what a search makes of the symbols."""
 
-    Args:
-        counts: the symbols that are whole numbers.
+
+def method_of(call: MethodCall) -> Callable[[Mapping[str, Any]], Method]:
+    """Values of the symbols -> the method; an `UnbuiltError` where a whole hyperparameter gets a number that need not be one.
 
     Raises:
-        InputError: there is no such method, or it gets any number for a hyperparameter that is a whole one.
+        InputError: there is no such method.
     """
     made = get_method(call.name, call.code)
     whole = {f.name for f in fields(made) if annotation_of(f).startswith(("int", "Batches"))}
-    for name in sorted(whole & call.values.keys()):
-        if any(str(symbol) not in counts for symbol in sp.sympify(call.values[name]).free_symbols):
-            raise InputError(
-                f"{call.name}: wants a whole number for {name}; a search makes {call.values[name]} any number"
-            )
-
     schedules = {name: _schedule(expr) for name, expr in call.values.items() if STEP in sp.sympify(expr).free_symbols}
 
     def build(values: Mapping[str, Any]) -> Method:
         given = {name: value_of(expr, values) for name, expr in call.values.items() if name not in schedules}
         given |= {name: _at(schedule, values) for name, schedule in schedules.items()}
-        whole_numbers = {name: int(value) for name, value in given.items() if name in whole and _is_whole(value)}
+        counts = {name: int(value) for name, value in given.items() if name in whole and _is_whole(value)}
+        if real := sorted((whole & given.keys()) - counts.keys()):
+            raise UnbuiltError(
+                f"{call.name}: wants a whole number for {real[0]}; a search makes {call.values[real[0]]} any number"
+            )
         is_exact = any(isinstance(value, ExactTensor) for value in values.values())
         fixed = {
             name: ExactTensor.of([v]) if is_exact else float(v) for name, v in given.items() if isinstance(v, Fraction)
         }
         try:
-            return made(**given | fixed | whole_numbers, **call.options)
+            return made(**given | fixed | counts, **call.options)
         except TypeError as error:
             raise InputError(f"{call.name}: cannot be built from what the theorem gives it: {error}") from None
 

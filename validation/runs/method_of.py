@@ -14,6 +14,7 @@ from ...algorithms.declared import DEFAULTS
 from ...algorithms.engine.method import annotation_of
 from ...algorithms.engine.schedule import Schedule
 from ...algorithms.registry import get_method
+from ...bounds.language.formula import read_formula
 from ...bounds.language.notation import STEP
 from ...bounds.language.reading import InputError
 from ...bounds.language.schedule import read_schedule
@@ -32,8 +33,20 @@ def build_of(theorem: Theorem, given: Given | None = None) -> Build:
             method does, and those that it does not name from the symbols of the same name.
 
     Raises:
-        InputError: no method is given, and the theorem declares none.
+        InputError: no method is given, and the theorem declares none; when it is built: a symbol is smaller than the constant of the
+            method that it bounds, such as the variance of a compressor.
     """
+    made = _unchecked(theorem, given)
+
+    def build(values: Mapping[str, float]) -> Method:
+        method = made(values)
+        _check_constants(theorem, method, values)
+        return method
+
+    return build
+
+
+def _unchecked(theorem: Theorem, given: Given | None) -> Build:
     if isinstance(given, Method):
         ready = given
         return lambda values: ready
@@ -44,23 +57,18 @@ def build_of(theorem: Theorem, given: Given | None = None) -> Build:
         raise InputError(f"{theorem.id}: declares no method to run; give one, or a table [method] with its name")
     owner = given or get_method(call.name, call.code)  # type: ignore[union-attr]
     formulas, options = (dict(call.values), dict(call.options)) if call else ({}, {})
-
-    def build(values: Mapping[str, float]) -> Method:
-        method = owner(**_hyperparameters(theorem, owner, formulas, values), **options)
-        _check_constants(theorem, method, values)
-        return method
-
-    return build
+    return lambda values: owner(**_hyperparameters(theorem, owner, formulas, values), **options)
 
 
 def _check_constants(theorem: Theorem, method: Method, values: Mapping[str, float]) -> None:
     """Raises where a symbol is smaller than the constant of the method that it bounds."""
-    for binding in theorem.notation:
-        value = method.constants.get(binding.quantity.name)
-        if value is not None and values.get(binding.name, value) < value:
-            raise InputError(
-                f"{binding.name}: {method.name} has a {binding.quantity.name} of {value:g}, got {values[binding.name]:g}"
-            )
+    bound = {b.quantity.name: b.name for b in theorem.notation if b.name in values}
+    for quantity in method.constants.keys() & bound.keys():
+        numbers = {f.name: getattr(method, f.name) for f in fields(method)}
+        own = {name: sp.sympify(value) for name, value in numbers.items() if isinstance(value, int | float)}
+        value, given = float(read_formula(method.constants[quantity], own)), values[bound[quantity]]
+        if given < value:
+            raise InputError(f"{bound[quantity]}: {method.name} has a {quantity} of {value:g}, got {given:g}")
 
 
 def _hyperparameters(

@@ -18,6 +18,7 @@ from ...bounds.registry import get_theorem
 from ...errors import InputError
 from ...lossless import decode
 from ...storage import DamagedError, read_json
+from ...user_files import name_in_data
 from ..statistics.alpha_budget import AlphaBudget
 from .campaign import Experiment, chunks_of, conclude, run_task
 from .instance import Instance
@@ -106,11 +107,11 @@ _UNREADABLE = (KeyError, TypeError, ValueError, AttributeError)
 
 
 def _experiment(row: Mapping[str, Any]) -> Experiment:
-    """The experiment that a row of results.json describes; nothing that the row names is run as code."""
+    """The experiment that a row of results.json describes; a theorem that is code is not run, a problem only where it is trusted."""
     if not isinstance(row["theorem"], str) or is_file(row["theorem"]):
         raise InputError(f"{row['theorem']!r:.60}: a theorem of a file; only registered ones are measured again")
     parameters, hyper = (decode(row["instance"][name]) for name in ("parameters", "hyperparameters"))
-    instance = Instance(row["problem"], hyper, row["why"], parameters, (row["T"],))
+    instance = Instance(name_in_data(str(row["problem"])), hyper, row["why"], parameters, (row["T"],))
     return Experiment(get_theorem(row["theorem"]), row["statement"], instance, row["T"], row["seeds"], row["root_seed"])
 
 

@@ -5,36 +5,26 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ...language.bounding import SAMPLE
-from ...proof.author import Derivation, Proof, Reader, Scalar, Signomial, Term, Var, quantity, scalar, sq, value
+from ...proof.author import Derivation, Reader, Scalar, Signomial, Term, Var, quantity, scalar, sq, value
 from ...proof.kernel.scalars import At
-from ...proof.tactics import smooth_descent, smooth_mean
+from ...proof.tactics import PlainLosses, smooth_descent, smooth_mean
 
 X, AFTER, BEFORE = Var("x"), Var("x", 1), Var("x", -1)
 
 
-class OneModel:
-    """The problem, with a model that the clients share; `first`: the batch size of the first step, where it is another one."""
+class OneModel(PlainLosses):
+    """A model that the clients share, and a direction along which it moves."""
 
     def __init__(self, s: Reader, first: Signomial | None = None):
-        proof = self.proof = Proof(s, time="independence")
-        self.s, self.clients = s, proof.clients(s.N)
-        self.batch = proof.batch("i", s.b, "independence", first=first)
-        proof.source("xi", "n i", "independence")
-        self.dF = proof.function("dF", "x -> x", "xi", role="local_gradient", mean_per="n")
-        self.drawn, self.gradient = self.dF(X, 0), self.full(X)
-        self.fresh = self.drawn - self.dF(X)
-
-    def full(self, x: Term) -> Term:
-        """grad F."""
-        return self.clients(self.dF(x))
+        super().__init__(s, first=first)
+        self.s, self.slope = s, self.full(X)
 
     def moves(self, direction: Term) -> None:
         """x <- x - eta direction, and the objective."""
         proof = self.proof
         proof.variable("x", "x", every=X - self.s.eta * direction)
-        proof.free("p r", "x")
-        proof.objective("F", self.full, "smoothness")
-        proof.quantity("gradient", sq(self.gradient))
+        self.minimised()
+        proof.quantity("gradient", sq(self.slope))
         proof.quantity("F", value("F", X))
         proof.update("x", name="mean")
 
@@ -50,7 +40,7 @@ class Followed(OneModel):
     def descends(self, estimate: Term, step: Signomial, smoothness: Signomial) -> Scalar:
         """E, the squared error of the estimate, along which a step of the length `step` goes."""
         proof = self.proof
-        error, length = proof.quantity("E", sq(estimate - self.gradient)), proof.quantity("S", sq(estimate))
+        error, length = proof.quantity("E", sq(estimate - self.slope)), proof.quantity("S", sq(estimate))
         proof.smooth("F", "smooth", smoothness, X, AFTER)
         proof.claim(
             "descent",
@@ -84,16 +74,16 @@ class Followed(OneModel):
 def compressed_sgd(s: Reader) -> Derivation:
     """Section 9: the compressors' errors are independent, and as large as the gradients that they change."""
     sgd = OneModel(s)
-    proof, clients, dF = sgd.proof, sgd.clients, sgd.dF
+    proof, clients, dF = sgd.proof, sgd.clients, sgd.gradient
     proof.source("kept", "n", "independence")
     compressor = proof.function("C", "x -> x", "kept", role="compressor")
-    own = sgd.batch(sgd.drawn)
+    own = sgd.batch(sgd.sampled)
     direction = clients(compressor(own, 0))
     sgd.moves(direction)
     unbiased = proof.bound("omega", compressor(own), name="unbiased")
     known = proof.mean(unbiased, "n")
-    batch, pooled = sgd.independent(sgd.fresh)
-    noise, size = proof.bound("sigma", sgd.drawn), s.zeta**2 + s.sigma**2 / s.b
+    batch, pooled = sgd.independent(sgd.noise)
+    noise, size = proof.bound("sigma", sgd.sampled), s.zeta**2 + s.sigma**2 / s.b
     proof.claim(
         "sent",
         sq(own) <= quantity("gradient") + size,
@@ -102,7 +92,7 @@ def compressed_sgd(s: Reader) -> Derivation:
     )
     proof.claim(
         "noise",
-        sq(direction - sgd.gradient) <= s.omega / s.N * (quantity("gradient") + size) + s.sigma**2 / (s.N * s.b),
+        sq(direction - sgd.slope) <= s.omega / s.N * (quantity("gradient") + size) + s.sigma**2 / (s.N * s.b),
         *(batch, pooled, noise),
         proof.independent(compressor(own, 0) - compressor(own), "n", "xi", name="independence of the compressors"),
         proof.bound("omega", compressor(own, 0), name="compressed"),
@@ -117,26 +107,26 @@ def compressed_sgd(s: Reader) -> Derivation:
 def storm(s: Reader) -> Derivation:
     """Section 10: F plus eta/(2 alpha) times the error of the estimate."""
     storm = Followed(s, first=s.B)
-    proof, clients, batch, dF = storm.proof, storm.clients, storm.batch, storm.dF
+    proof, clients, batch, dF = storm.proof, storm.clients, storm.batch, storm.gradient
     D, used, kept = Var("d"), Var("d", 1), 1 - s.alpha
-    change = clients(batch(storm.drawn - kept * dF(BEFORE, 0)))
-    proof.variable("d", "x", first=clients(batch(storm.drawn)), later=kept * D + change)
+    change = clients(batch(storm.sampled - kept * dF(BEFORE, 0)))
+    proof.variable("d", "x", first=clients(batch(storm.sampled)), later=kept * D + change)
     storm.moves(used)
     smooth_mean(proof, clients, dF, s.L_s, proof.bound("L_s", *map(dF, proof.points)))
     error = storm.descends(used, s.eta, s.L_s)
-    sigma = proof.bound("sigma", storm.drawn)
+    sigma = proof.bound("sigma", storm.sampled)
     proof.claim(
         "first error",
         error <= s.sigma**2 / (s.N * s.B),
-        *(*storm.independent(storm.fresh, first=True), sigma, proof.update("d", "first local", name="d, first")),
+        *(*storm.independent(storm.noise, first=True), sigma, proof.update("d", "first local", name="d, first")),
     )
-    moved = storm.fresh - (dF(BEFORE, 0) - dF(BEFORE))
-    fresh, apart = s.alpha * storm.fresh + kept * moved, 2 * s.L_s**2 * sq(X - BEFORE)
+    moved = storm.noise - (dF(BEFORE, 0) - dF(BEFORE))
+    fresh, apart = s.alpha * storm.noise + kept * moved, 2 * s.L_s**2 * sq(X - BEFORE)
     proof.claim(
         "fresh",
         sq(fresh) <= 2 * s.alpha**2 * s.sigma**2 + apart,
-        given={sigma: 2 * s.alpha**2, proof.bound("L_s", storm.drawn, dF(BEFORE, 0), per=SAMPLE): 2 * kept**2},
-        squares=(s.alpha * storm.fresh - kept * moved, dF(X) - dF(BEFORE), X - BEFORE),
+        given={sigma: 2 * s.alpha**2, proof.bound("L_s", storm.sampled, dF(BEFORE, 0), per=SAMPLE): 2 * kept**2},
+        squares=(s.alpha * storm.noise - kept * moved, dF(X) - dF(BEFORE), X - BEFORE),
         why="||a + c||^2 <= 2 ||a||^2 + 2 ||c||^2; a variance is at most a second moment",
     )
     old = D - storm.full(BEFORE)
@@ -159,7 +149,7 @@ def heavy_ball(s: Reader) -> Derivation:
     ball = Followed(s)
     proof, V, used, kept, step = ball.proof, Var("v"), Var("v", 1), 1 - s.alpha, s.eta / s.alpha
     least = proof.minimiser()
-    proof.variable("v", "x", every=kept * V + ball.clients(ball.batch(ball.drawn)))
+    proof.variable("v", "x", every=kept * V + ball.clients(ball.batch(ball.sampled)))
     ball.moves(used)
     proof.quantity("gap", value("F", X) - value("F", least))
     proof.bound("L_bar", *proof.points, of="F", name="smooth")
@@ -167,12 +157,12 @@ def heavy_ball(s: Reader) -> Derivation:
     noise = s.sigma**2 / (s.N * s.b)
     proof.claim(
         "noise",
-        sq(ball.clients(ball.batch(ball.fresh))) <= noise,
-        *(*ball.independent(ball.fresh), proof.bound("sigma", ball.drawn)),
+        sq(ball.clients(ball.batch(ball.noise))) <= noise,
+        *(*ball.independent(ball.noise), proof.bound("sigma", ball.sampled)),
     )
     proof.update("v", name="momentum")
     proof.at("smooth", p=X, r=BEFORE)
-    old, away = s.alpha * V - ball.full(BEFORE), ball.full(BEFORE) - ball.gradient
+    old, away = s.alpha * V - ball.full(BEFORE), ball.full(BEFORE) - ball.slope
     proof.claim(
         "error",
         error <= kept * sq(old) + kept**2 / s.alpha * s.L_bar**2 * sq(X - BEFORE) + s.alpha**2 * noise,
@@ -186,7 +176,7 @@ def heavy_ball(s: Reader) -> Derivation:
     proof.claim("first error", error <= first, "momentum", at_rest, given={"noise": s.alpha**2})
     weight = step / (2 * s.alpha)
     start = ball.summed(step, weight, s.alpha**2 * noise, "2 eta L_bar <= alpha^2")
-    nearer = X - 1 / s.L_bar * ball.gradient
+    nearer = X - 1 / s.L_bar * ball.slope
     lemma = proof.smooth("F", "smooth", s.L_bar, X, nearer)
     slope = quantity("gradient") <= 2 * s.L_bar * quantity("gap")
     proof.claim("slope", slope, proof.least("minimiser", nearer), lemma, why="F(x_*) <= F(x - grad F(x)/L_bar)")

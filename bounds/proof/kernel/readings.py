@@ -10,8 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import sympy as sp
+
 from ...language import bounding
 from ...language.bounding import Form, about, implied
+from ...language.formula import FormulaError, read_formula
 from .algebra import Algebra
 from .assumptions import (
     NOTHING,
@@ -219,6 +222,7 @@ class Reading:
             case bounding.DISTANCE:
                 return StartValue(entry, self._distance(of), c**2)
             case bounding.RELATIVE_VARIANCE:
+                self._accept_constant(item.symbol)
                 return Compressor(entry, of, c)
             case bounding.STRONG_CONVEXITY:
                 return StrongConvexity(entry, of, c)
@@ -249,6 +253,25 @@ class Reading:
             case bounding.SHARE:
                 return self._random_set(entry, of, c)
         return self._of_differences(read, entry, function, c)
+
+    def _accept_constant(self, name: str) -> None:
+        """Raises unless a symbol is the constant that the theorem's method has, with the formulas that it gets."""
+        binding, method = self.theorem.notation[name], self.theorem.method
+        if method is None:
+            return
+        from ....algorithms.declared import declared  # reads the source of every method
+
+        known = declared().get(method.name)
+        formulas = known.constants if known else getattr(method.code and method.code.load(), "constants", {})
+        quantity = binding.quantity.name
+        if quantity not in formulas:
+            raise ProofError(f"{name}: the method {method.name} does not say what its {quantity} is")
+        try:
+            found = read_formula(formulas[quantity], method.values)
+        except FormulaError as error:
+            raise ProofError(f"{name}: the {quantity} of {method.name}, {formulas[quantity]}: {error}") from None
+        if sp.simplify(found - binding.symbol) != 0:
+            raise ProofError(f"{name}: {method.name} has the {quantity} {found}")
 
     def _of_differences(self, read: Form, entry: str, function: Function, c: Signomial) -> Axiom:
         """What a bound of the derivative says of differences of a function that is differentiable."""

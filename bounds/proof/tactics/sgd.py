@@ -14,30 +14,27 @@ from .smoothness import smooth_mean
 X, AFTER = Var("x"), Var("x", 1)
 
 
-class Sgd:
-    """The problem, and a method that steps by -eta times the mean gradient of a batch; `pooled`: from the mean model.
+class PlainLosses:
+    """The problem: N clients with a batch of samples each; what is measured at x, and the noise of a sample.
 
     Args:
-        declining: t0, where the step size is a/(t + t0). exact: the gradients have no noise.
+        first: the batch size of the first step, where it is another one. exact: the gradients have no noise.
     """
 
-    def __init__(self, s: Reader, *, pooled: bool, declining: Signomial | None = None, exact: bool = False):
+    def __init__(self, s: Reader, *, first: Signomial | None = None, exact: bool = False):
         proof = self.proof = Proof(s, time="" if exact else "independence")
-        self.eta = s.eta if declining is None else s.a / proof.clock(declining)
         self.clients, self.exact = proof.clients(s.N), exact
         if not exact:
-            self.batch = proof.batch("i", s.b, "independence")
+            self.batch = proof.batch("i", s.b, "independence", first=first)
             proof.source("xi", "n i", "independence")
         self.gradient = proof.function("dF", "x -> x", "" if exact else "xi", role="local_gradient", mean_per="n")
         self.sampled = self.gradient(X) if exact else self.gradient(X, 0)
         self.noise = self.sampled - self.gradient(X)
-        moved = X - self.eta * (self.sampled if exact else self.batch(self.sampled))
-        if pooled:
-            proof.variable("x", "x", every=self.clients(moved))
-        else:
-            proof.variable("x", "x", "n", local=moved, communication=self.clients(moved))
-        proof.free("p r", "x")
-        proof.objective("F", self.full, "smoothness")
+
+    def minimised(self) -> None:
+        """The objective, and the free points between which it is smooth; after the variables."""
+        self.proof.free("p r", "x")
+        self.proof.objective("F", self.full, "smoothness")
 
     def full(self, x: Term) -> Term:
         """grad F at one point."""
@@ -45,6 +42,24 @@ class Sgd:
 
     def away(self, term: Term) -> Term:
         return term - self.clients(term)
+
+
+class Sgd(PlainLosses):
+    """A method that steps by -eta times the mean gradient of a batch; `pooled`: from the mean model.
+
+    Args:
+        declining: t0, where the step size is a/(t + t0).
+    """
+
+    def __init__(self, s: Reader, *, pooled: bool, declining: Signomial | None = None, exact: bool = False):
+        super().__init__(s, exact=exact)
+        self.eta = s.eta if declining is None else s.a / self.proof.clock(declining)
+        moved = X - self.eta * (self.sampled if exact else self.batch(self.sampled))
+        if pooled:
+            self.proof.variable("x", "x", every=self.clients(moved))
+        else:
+            self.proof.variable("x", "x", "n", local=moved, communication=self.clients(moved))
+        self.minimised()
 
     def average_noise(self, s: Reader) -> Signomial:
         """`noise`: the variance of the mean of N b samples; 0 where there is none."""

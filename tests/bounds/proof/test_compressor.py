@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 import sympy as sp
+import torch
+from fedco.algorithms import MARINA, CompressedSGD
+from fedco.algorithms.engine.compressors import sparsified
 from fedco.bounds import get_theorem
 from fedco.bounds.language.bounding import AT_ZERO, STARTS
+from fedco.bounds.language.formula import read_formula
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.proof.derivations import derivation
 from fedco.bounds.proof.finite import LAW
@@ -178,11 +183,51 @@ def test_only_an_estimate_starts_at_zero_and_only_where_the_list_says_so(term, s
     assert not found.accepted and reason in found.failure
 
 
-def test_the_method_has_the_variance_that_the_theorem_speaks_of():
+def with_ratio(formula):
+    """The theorem with a method that gets another ratio."""
+    symbols = {binding.name: binding.symbol for binding in COMPRESSED.notation}
+    values = {**COMPRESSED.method.values, "ratio": sp.sympify(formula, symbols)}
+    return replace(COMPRESSED, method=replace(COMPRESSED.method, values=values))
+
+
+@pytest.mark.parametrize("formula", ["1 + omega**2", "2*omega", "2", "1 + N*omega/4"])
+def test_another_compressor_is_refused(formula):
+    """The first three have the ratio 2 at omega = 1, which both locks compared: they were accepted, and are false for other omega."""
+    assert check(derivation(COMPRESSED), with_ratio("omega + 1"), COMPRESSED.default).accepted
+    found = check(derivation(COMPRESSED), with_ratio(formula), COMPRESSED.default)
+    assert not found.accepted and "omega: compressed_sgd has the compression_variance" in found.failure
+
+
+def test_a_method_without_a_compressor_is_refused():
+    other = replace(COMPRESSED, method=replace(COMPRESSED.method, name="minibatch_sgd"))
+    found = check(derivation(COMPRESSED), other, COMPRESSED.default)
+    assert "the method minibatch_sgd does not say what its compression_variance is" in found.failure
+
+
+@pytest.mark.parametrize("method", [None, CompressedSGD(eta=0.1, ratio=8), lambda values: CompressedSGD(0.1, 8)])
+def test_a_run_refuses_a_variance_that_is_smaller_than_that_of_the_method(method):
     numbers = {"eta": 0.1, "b": 1, "omega": 3.0, "N": 4, "T": 10}
-    assert build_of(COMPRESSED)(numbers).constants == {"compression_variance": 3}
-    wrong = replace(
-        COMPRESSED, method=replace(COMPRESSED.method, values={**COMPRESSED.method.values, "ratio": sp.Integer(8)})
-    )
+    assert build_of(COMPRESSED)(numbers).ratio == 4
+    theorem = with_ratio("8") if method is None else COMPRESSED
     with pytest.raises(InputError, match="omega: compressed_sgd has a compression_variance of 7, got 3"):
-        build_of(wrong)(numbers)
+        build_of(theorem, method)(numbers)
+
+
+@pytest.mark.parametrize("ratio", [1, 2, 8])
+def test_what_a_method_says_of_its_compressor_is_what_it_does(ratio):
+    """Over all outcomes: the signs of one coordinate, each drawn apart."""
+    (formula,) = {each.constants["compression_variance"] for each in (CompressedSGD, MARINA)}
+    outcomes = list(product((-1.0, 1.0), repeat=ratio.bit_length() - 1))
+    sent = [sparsified(torch.ones(1, 1, 1), Signs(row), ratio).item() for row in outcomes]
+    variance = sum((x - 1) ** 2 for x in sent) / len(sent)
+    assert sum(sent) / len(sent) == 1 and variance == float(read_formula(formula, {"ratio": sp.Integer(ratio)}))
+
+
+class Signs:
+    """Given signs, one for each purpose."""
+
+    def __init__(self, row):
+        self.row = iter(row)
+
+    def signs(self, purpose, size):
+        return torch.full((1, 1, size), next(self.row))

@@ -350,9 +350,10 @@ def test_a_step_size_that_falls_later_is_no_constant_one():
     assert any("x after step 6" in line for line in found.failed)
 
 
-@pytest.mark.parametrize("eta", ["eta*b/2", "eta*N/3"])
+@pytest.mark.parametrize("eta", ["eta*b/2", "eta*N/3", "eta*(1 + (16*eta - 3)*(48*eta - 7))"])
 def test_a_formula_for_a_step_size_is_compared_at_more_than_one_point(eta: str):
-    """False for large batches, or many clients: at the sizes of the one instance the formula was eta."""
+    """False for large batches, many clients or long steps: at the sizes of the one instance the formula was eta, and the last one at
+    two fixed points, so that the second is drawn from the formula."""
     attack = theorem(CONVEX, method={"name": "minibatch_sgd", "eta": eta, "b": "b"})
     found = instances_of(solved(sgd_convex(Reader(attack, attack.statement())), attack, "printed"), attack)
     assert any("x after step 0" in line for line in found.failed)
