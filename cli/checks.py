@@ -209,9 +209,10 @@ def counterexample(name: str = "", case: str | None = None, out: Path | None = N
     shown = known[chosen]
     if case is not None and case not in shown.cases:
         raise InputError(f"--case {case[:10]}: wanted {' or '.join(shown.cases)}")
+    folder = make_folder(out) if out else None
     found = {key: shown.summary(key) for key in ([case] if case else shown.cases)}
-    for key in found if out else ():
-        file = make_folder(Path(str(out))) / f"counterexample_case_{key}.svg"
+    for key in found if folder else ():
+        file = Path(str(folder)) / f"counterexample_case_{key}.svg"
         save(shown.figure(key), file)
         note(f"wrote {file}")
     return Answer({"theorem": chosen, "cases": found}, "\n\n".join(shown.text(item) for item in found.values()))

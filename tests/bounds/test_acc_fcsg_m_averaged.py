@@ -7,7 +7,7 @@ from fedco.algorithms import AccFCSGM
 from fedco.validation.exact.base import Instance
 from fedco.validation.exact.closed_moments import moment_average
 from fedco.validation.exact.problem import exact_problem
-from fedco.validation.exact.run import CannotReplay, average_square, scalar
+from fedco.validation.exact.run import CannotReplay, scalar, stepped
 
 RADIUS = F(1, 2)
 SLOPES = (lambda y: 1 + max(-RADIUS, min(RADIUS, y)), lambda y: F(-1))
@@ -35,8 +35,8 @@ def written_out(q, T, averaged_start, averaged_models):
 def runs(q, T, reach=RADIUS, **options):
     problem = exact_problem(Instance("conditional", SHAPE))
     method = AccFCSGM(alpha=scalar(ALPHA), beta=scalar(BETA), q=q, m=1, **options)
-    stepped = average_square(method, problem, T)
-    return stepped, moment_average(method, problem, T, q, {"model": reach}, is_kept=False)
+    walked = stepped(method, problem, T)
+    return walked, moment_average(method, problem, T, q, {"model": reach}, is_kept=False)
 
 
 @pytest.mark.parametrize("start", ["own", "averaged"])
@@ -44,8 +44,8 @@ def runs(q, T, reach=RADIUS, **options):
 @pytest.mark.parametrize(("q", "T"), [(2, 7), (3, 14), (4, 13)])
 def test_the_method_is_the_algorithm_under_each_reading(q, T, models, start):
     exact = written_out(q, T, start == "averaged", models == "averaged")
-    stepped, (low, high) = runs(q, T, first_estimate=start, previous_model=models)
-    assert stepped == (exact, exact) and low <= exact <= high
+    walked, (low, high) = runs(q, T, first_estimate=start, previous_model=models)
+    assert walked == (exact, exact) and low <= exact <= high
 
 
 def test_a_run_that_leaves_its_reach_is_refused():

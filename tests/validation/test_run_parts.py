@@ -355,8 +355,8 @@ def test_a_method_of_the_callers_is_built_as_it_is_given():
     item = theorem(SGD)
     ready = LocalSGD(eta=0.1, tau=3)
     assert build_of(item, ready)({}) is ready
-    own = build_of(item, lambda values: ("made", values["eta"]))
-    assert own({"eta": 2.0}) == ("made", 2.0)
+    own = build_of(item, lambda values: LocalSGD(eta=values["eta"], tau=7))({"eta": 2.0})
+    assert (own.eta, own.tau) == (2.0, 7)
     with pytest.raises(InputError, match="declares no method"):
         build_of(replace(item, method=None))
 
