@@ -63,10 +63,13 @@ def atom_list(problem: AbstractSampled) -> Iterator[tuple[Sample, float]]:
 
 
 def spectral_norm(matrix: Tensor) -> Tensor:
-    """Largest singular value of the last two axes, through the Gram matrix of the rows (few rows, many columns)."""
+    """Largest singular value of the last two axes, through the Gram matrix of the rows (few rows, many columns).
+
+    A row of it at a time: all products at once would take as much memory as `matrix` times the number of its rows.
+    """
     if matrix.shape[-2] == 1:
         return norm(matrix.squeeze(-2))
-    gram = (matrix.unsqueeze(-2) * matrix.unsqueeze(-3)).sum(-1)
+    gram = torch.stack([(matrix * row.unsqueeze(-2)).sum(-1) for row in matrix.unbind(-2)], -2)
     return torch.linalg.eigvalsh(gram)[..., -1].clamp_min(0.0).sqrt()
 
 
