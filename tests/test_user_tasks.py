@@ -425,6 +425,7 @@ from fedco.synthetic import AbstractProblem
 from fedco.synthetic.estimation import Estimates
 from fedco.validation.experiments.run import RunResult
 from fedco.validation.falsifier.attack import Falsified
+from fedco.validation.practice.answer import Practice
 from fedco.validation.runs.bundle import Replay
 from fedco.validation.runs.validate import Validation
 from fedco.validation.statistics.verdict import Verdict
@@ -476,6 +477,8 @@ def experiments(out: Path) -> float:
     assert_type(fedco.run("feddro", problem, T=4, seeds=2, settings={"eta": 0.01, "beta": 0.5, "I": 2}), RunResult)
     assert_type(fedco.problems(), tuple[str, ...])
     assert_type(fedco.replay("fcsg.theorem_4_1.displayed_assumption"), Replay)
+    compared = fedco.practice("baselines.minibatch_sgd", "federated_logistic", T=8, seeds=2, above=1)
+    assert_type(compared, Practice)
     return float(out.exists())
 
 
