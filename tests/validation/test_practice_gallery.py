@@ -11,6 +11,7 @@ import fedco
 import pytest
 from fedco.validation.practice import gallery
 from fedco.validation.runs.registry import in_practice
+from same_text import agree
 
 DOCS = Path(fedco.__file__).parent / "docs"
 
@@ -53,10 +54,38 @@ def test_the_page_has_every_problem_with_its_picture():
     )
 
 
+def test_another_word_or_number_is_seen():
+    page = (DOCS / "practice.md").read_text(encoding="utf-8").splitlines()
+    line = next(line for line in page if line.startswith("> least measured"))
+    assert as_made([line], [line])
+    assert not as_made([line.replace("least", "largest", 1)], [line])
+    assert not as_made([line.replace("3.523", "3.623")], [line])
+
+
+def as_made(now: list[str], kept: list[str]) -> bool:
+    """Word for word, and numbers to 2e-2; of the rows of a grid at which a condition fails, the words and the step size.
+
+    Runs at step sizes far above what is admissible amplify rounding errors: on another processor the second digit of what they measure is
+    another one (seen), and with it the objective there, "times less" and "times the best".
+    """
+    return len(now) == len(kept) and all(map(_same_line, now, kept))
+
+
+def _same_line(now: str, kept: str) -> bool:
+    if "conditions fail" in kept:
+        return agree(_step_and_words(now), _step_and_words(kept), 2e-2)
+    return agree([now], [kept], 2e-2)
+
+
+def _step_and_words(row: str) -> list[str]:
+    _, step, *_, bound, _, _ = row.split("|")
+    return [step, bound]
+
+
 @pytest.mark.slow
 def test_the_page_is_what_the_command_makes(tmp_path):
     found = list(gallery.answers())
     for each in found:
         check_products(each.answer)
     made = gallery.write(tmp_path, found, list(gallery.others())).read_text(encoding="utf-8")
-    assert made == (DOCS / "practice.md").read_text(encoding="utf-8")
+    assert as_made(made.splitlines(), (DOCS / "practice.md").read_text(encoding="utf-8").splitlines())
