@@ -420,6 +420,7 @@ import numpy as np
 from fedco.algorithms import FedDRO, Result
 from fedco.bounds.cost.orders import Rates
 from fedco.bounds.cost.sensitivity import Elasticities
+from fedco.bounds.registry import Theorems
 from fedco.figures import Plot
 from fedco.synthetic import AbstractProblem
 from fedco.synthetic.estimation import Estimates
@@ -446,7 +447,7 @@ def theory(samples: int) -> dict[str, float]:
     assert_type(theorem.complexity(eps="1/10", constants=KNOWN, assume=("zero_noise",)), fedco.Complexity)
     assert_type(theorem.rates("corrected"), Rates)
     assert_type(theorem.statement("printed"), fedco.Statement)
-    assert_type(fedco.theorems(), dict[str, fedco.Theorem])
+    assert_type(fedco.theorems(), Theorems)
     assert_type(fedco.compare("1/10", {"clients": 20}, theorems=[theorem]), fedco.Comparison)
     assert_type(fedco.audit("fcsg"), fedco.Findings)
     assert_type(fedco.audit("fcsg")[0].severity, str)
