@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: report report-full site gallery test test-all lint docs dependencies check-dependencies check-vulnerabilities bench faults fuzz mutation gpu clean practice reproduced
+.PHONY: report report-full site gallery test test-all lint docs dependencies check-vulnerabilities bench faults fuzz mutation gpu clean practice reproduced
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -50,21 +50,17 @@ reproduced: $(STAMP)  ## run the papers' experiments (a quarter of an hour of on
 practice: $(STAMP)  ## compare theory's step sizes with a grid on the problems of docs/practice.md (a few minutes), and write the page
 	$(BIN)/python -m fedco.validation.practice.gallery docs
 
-dependencies: $(STAMP)  ## write hashes.txt and docs/dependencies.md: the hash and the licence of everything that an installation brings in
-	$(BIN)/python .ci/dependencies.py write
+dependencies: $(STAMP)  ## write hashes.txt and docs/dependencies.md: the hash and the licence of everything that an installation brings in; git shows what changed
+	$(BIN)/python .ci/dependencies.py
 
-check-dependencies: $(STAMP)  ## compare what pip would install now with hashes.txt
-	$(BIN)/python .ci/dependencies.py check
-
-check-vulnerabilities: $(STAMP)  ## ask the package index for known vulnerabilities of what is pinned, and keep its answer in docs/dependencies.md
+check-vulnerabilities: $(STAMP)  ## ask the package index for known vulnerabilities of what is pinned; fails where it says nothing of a pin
 	$(PYTHON) -m venv $(VENV)/audit
 	$(VENV)/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.10.1
-	$(BIN)/python .ci/dependencies.py vulnerabilities $(VENV)/audit/bin/pip-audit
+	$(VENV)/audit/bin/pip-audit -r constraints.txt --no-deps --disable-pip --strict
 
 bench: $(STAMP)  ## every comparison in benchmarks/README.md; installs JAX, which nothing else needs
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c constraints.txt -e ".[bench]"
 	$(BIN)/python benchmarks/fcsg_invariant.py
-	$(BIN)/python benchmarks/local_scgdm_composite.py
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/start_up.py
 
@@ -84,10 +80,9 @@ mutation: $(STAMP)  ## small changes of the source (mutmut), and whether a test 
 	cd $(VENV)/mutation && PYTHONPATH=$(CURDIR)/$(VENV)/mutmut $(CURDIR)/$(BIN)/python -m mutmut run
 	cd $(VENV)/mutation && PYTHONPATH=$(CURDIR)/$(VENV)/mutmut $(CURDIR)/$(BIN)/python -m mutmut results
 
-gpu: $(STAMP)  ## where there is a CUDA device: the tests that need one, then the benchmark on it
+gpu: $(STAMP)  ## where there is a CUDA device: the tests that need one
 	$(BIN)/python -c "import torch; assert torch.cuda.is_available(), 'no CUDA device here'"
 	$(BIN)/python -m pytest -m gpu
-	$(BIN)/python benchmarks/gpu_throughput.py
 
 clean:
 	rm -rf $(VENV) report site build *.egg-info

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -65,41 +63,3 @@ def test_every_pin_but_torch_has_the_hash_of_its_file():
     assert hashed < pins
     without = {pin.partition("==")[0] for pin in pins - hashed}
     assert without == {"torch", "pip", "wheel", "jax", "jaxlib", "ml_dtypes", "opt_einsum"}
-
-
-@pytest.fixture(scope="module")
-def dependencies():
-    spec = importlib.util.spec_from_file_location("dependencies", ROOT / ".ci" / "dependencies.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_a_package_of_which_the_index_says_nothing_is_not_called_safe(dependencies):
-    """pip-audit itself ends with "No known vulnerabilities found" then."""
-    safe, unsafe = {"name": "a", "version": "1", "vulns": []}, {"name": "b", "version": "1", "vulns": [{"id": "CVE-1"}]}
-    unknown = {"name": "c", "skip_reason": "Dependency not found on PyPI and could not be audited: c (1)"}
-    assert dependencies.answer([safe], 1) == (0, "none of 1 pins has one.")
-    status, sentence = dependencies.answer([safe, unsafe, unknown], 3)
-    assert status == 1 and "b (CVE-1)" in sentence
-    for found, pins, without in (([safe, unknown], 2, 1), ([unknown], 2, 2), ([], 5, 5)):
-        status, sentence = dependencies.answer(found, pins)
-        assert status == 2 and f"no advisories for {without} of {pins} pins" in sentence
-
-
-def test_the_page_says_when_the_index_was_asked_and_what_it_answered(dependencies, tmp_path, monkeypatch):
-    assert re.match(r"\d{4}-\d\d-\d\d: .*(pins|nothing is known)", dependencies.last_answer())
-    page = tmp_path / "dependencies.md"
-    page.write_text(f"one\n{dependencies.ANSWER}not asked yet.\ntwo\n")
-    monkeypatch.setattr(dependencies, "PAGE", page)
-    asked = []
-
-    def advisories(program, pins):
-        asked.append(len(pins))
-        return [{"name": pin, "vulns": []} for pin in pins]
-
-    monkeypatch.setattr(dependencies, "advisories", advisories)
-    assert dependencies.vulnerabilities("pip-audit") == 0 and asked[0] == 1 and asked[1] > 50
-    assert page.read_text().startswith("one\n") and f"none of {asked[1]} pins has one." in dependencies.last_answer()
-    monkeypatch.setattr(dependencies, "advisories", lambda program, pins: [{"name": "a", "skip_reason": "not found"}])
-    assert dependencies.vulnerabilities("pip-audit") == 2 and page.read_text().count(dependencies.ANSWER) == 1

@@ -1,264 +1,102 @@
-"""Calibration: the engine keeps its level, t-intervals do not, a broken engine is caught, what is stored is current."""
+"""Calibration on skewed laws of known mean: e-values keep their level, t-intervals do not, and a broken engine is seen."""
 
-import inspect
-import json
-import zlib
-from pathlib import Path
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import pytest
-from fedco.validation.statistics import calibration, evalues
-from fedco.validation.statistics.calibration import (
-    LEVELS,
-    Law,
-    Placement,
-    calibrate,
-    clopper_pearson,
-    engine_fingerprint,
-    exceedances,
-    laws,
-    load,
-    main,
-    store,
-)
+from fedco.validation.statistics import evalues
+from fedco.validation.statistics.evalues import log_e_refute, log_e_support
+from fedco.validation.statistics.planning import log_threshold
 from scipy import stats
 
-STORED = Path(__file__).parents[2] / "benchmarks" / "calibration.json"
+LEVELS = (5e-2, 1e-2, 1e-3)
+SEEDS, RUNS = 20, 10_000
+OFF = 1.02
+"""A bound is at the mean, or off by this factor."""
 
 
-@pytest.fixture(scope="module")
-def small():
-    return calibrate(4000, seeds=(20,), root_seed=1)
+class Law(NamedTuple):
+    """A nonnegative law; no cap where it is unbounded."""
+
+    mean: float
+    cap: float | None
+    draw: Callable
 
 
-def t_rate(result, law, level="0.001"):
-    cells = [c for c in result["cells"] if c["law"] == law and c["where"] == "at the bound" and c["seeds"] == 20]
-    return next(c["t_interval"][level] for c in cells if c["false_verdict"] == "SUPPORTED")
+RARE, COIN, CHI_CAP = 0.01, 0.3, 6.0
+LAWS = {
+    "chi2_1": Law(1.0, None, lambda rng, shape: rng.standard_normal(shape) ** 2),
+    "chi2_1 capped at 6": Law(
+        float(stats.chi2.cdf(CHI_CAP, 3) + CHI_CAP * stats.chi2.sf(CHI_CAP, 1)),
+        CHI_CAP,
+        lambda rng, shape: np.minimum(rng.standard_normal(shape) ** 2, CHI_CAP),
+    ),
+    "lognormal(2)": Law(np.exp(2.0), None, lambda rng, shape: np.exp(2 * rng.standard_normal(shape))),
+    "1% rare event": Law(RARE, 1.0, lambda rng, shape: (rng.random(shape) < RARE).astype(float)),
+    "beta(1/2, 3)": Law(1 / 7, 1.0, lambda rng, shape: rng.beta(0.5, 3.0, shape)),
+    "two points": Law(COIN, 1.0, lambda rng, shape: (rng.random(shape) < COIN).astype(float)),
+    "point mass": Law(0.25, 1.0, lambda rng, shape: np.full(shape, 0.25)),
+}
 
 
-def test_e_values_keep_every_level_on_every_law(small):
-    assert exceedances(small) == []
-    assert len(small["cells"]) == 4 * len(laws())
-    assert all(cell["mean_e_value"] is None or cell["mean_e_value"] < 1.5 for cell in small["cells"])
+@pytest.fixture(params=LAWS, ids=str)
+def law(request):
+    return LAWS[request.param]
 
 
-def test_t_intervals_fail_on_the_same_draws(small):
-    """The negative control, with the rates of the notes: 3e-2, 0.25 and 0.82 at level 1e-3 and 20 seeds."""
-    failures = exceedances(small, "t_interval")
-    assert len(failures) > 20 and any("SUPPORTED" in failure for failure in failures)
-    for law, noted in (("chi2_1", 0.03), ("lognormal(2)", 0.25), ("1% rare event", 0.82)):
-        rate = t_rate(small, law)
-        assert rate["low"] <= noted * 1.15 and rate["high"] >= noted * 0.85
+def drawn(law, root_seed=1, runs=RUNS):
+    return law.draw(np.random.default_rng(root_seed), (runs, SEEDS))
 
 
-@pytest.mark.parametrize("law", laws(), ids=lambda law: law.name)
+def least_rates(log_e):
+    """For each level the lower end of the 99.9% interval of the rate of rejections."""
+    rejected = [int((log_e >= log_threshold(level)).sum()) for level in LEVELS]
+    return [stats.binomtest(count, len(log_e)).proportion_ci(0.999, "exact").low for count in rejected]
+
+
+def keeps_its_level(log_e):
+    return all(rate <= level for rate, level in zip(least_rates(log_e), LEVELS, strict=True))
+
+
+@pytest.mark.parametrize("factor", [1.0, OFF])
+def test_refuting_a_true_bound_is_as_rare_as_its_level(law, factor):
+    assert keeps_its_level(log_e_refute(drawn(law), law.mean * factor))
+
+
+@pytest.mark.parametrize("factor", [1.0, OFF])
+def test_supporting_a_false_bound_is_as_rare_as_its_level(law, factor):
+    if law.cap is not None:
+        assert keeps_its_level(log_e_support(drawn(law), law.mean / factor, law.cap))
+
+
+@pytest.mark.parametrize(("name", "noted"), [("chi2_1", 0.03), ("lognormal(2)", 0.25), ("1% rare event", 0.82)])
+def test_t_intervals_support_what_is_false_on_the_same_draws(name, noted):
+    """The negative control: their rates at level 1e-3."""
+    chosen = LAWS[name]
+    values = drawn(chosen)
+    error = values.std(axis=1, ddof=1) / np.sqrt(SEEDS)
+    supported = chosen.mean - values.mean(axis=1) > stats.t.ppf(1 - 1e-3, SEEDS - 1) * error
+    assert supported.mean() == pytest.approx(noted, rel=0.15)
+
+
 def test_declared_means_and_caps_are_right(law):
-    values = law.draw(np.random.default_rng(3), (1, 400_000))[0]
-    error = 5 * values.std() / np.sqrt(len(values))
+    values = drawn(law, 3, 20_000)
+    error = 5 * values.std() / np.sqrt(values.size)
     assert abs(values.mean() - law.mean) <= error + 1e-12
     assert values.min() >= 0 and (law.cap is None or values.max() <= law.cap)
-    assert law.name == "point mass" or values.std() > 0.1 * law.mean
 
 
-def test_a_law_with_a_mean_2_percent_too_small_would_be_caught():
-    law = next(law for law in laws() if law.name == "beta(1/2, 3)")
-    values = law.draw(np.random.default_rng(3), (1, 400_000))[0]
-    assert abs(values.mean() - law.mean / 1.02) > 5 * values.std() / np.sqrt(len(values))
+def test_a_sum_instead_of_the_mean_over_the_grid_exceeds_its_level():
+    """The sum is as many times the mean as the grid has points."""
+    coin = LAWS["two points"]
+    both = (log_e_refute(drawn(coin), coin.mean), log_e_support(drawn(coin), coin.mean, coin.cap))
+    assert not all(keeps_its_level(log_e + np.log(len(evalues.GRID))) for log_e in both)
 
 
-def chosen(*names):
-    return [law for law in laws() if law.name in names]
-
-
-def sum_over_the_grid(log_products):
-    return np.logaddexp.reduce(log_products, axis=0)
-
-
-def cap_from_the_data(values, bound, cap):
-    seen = np.maximum(values.max(axis=1, keepdims=True), 1.01 * bound)
-    return evalues._log_mixture((seen - values) / (seen - bound), np.array([float(lam) for lam in evalues.GRID]))
-
-
-@pytest.mark.parametrize(
-    ("module", "name", "mutant", "law"),
-    [
-        pytest.param(evalues, "_mix", sum_over_the_grid, "two points", id="sum instead of mean over the grid"),
-        pytest.param(calibration, "log_e_support", cap_from_the_data, "1% rare event", id="cap read off the data"),
-    ],
-)
-def test_a_broken_engine_exceeds_its_level(module, name, mutant, law, monkeypatch):
-    assert exceedances(calibrate(10_000, seeds=(20,), chosen=chosen(law))) == []
-    monkeypatch.setattr(module, name, mutant)
-    assert exceedances(calibrate(10_000, seeds=(20,), chosen=chosen(law)))
-
-
-@pytest.mark.parametrize("mutant", [sum_over_the_grid, lambda log_products: log_products.max(axis=0)])
-def test_another_engine_has_another_fingerprint(mutant, monkeypatch):
-    sound = engine_fingerprint()
-    monkeypatch.setattr(evalues, "_mix", mutant)
-    assert engine_fingerprint() != sound
-
-
-def test_a_law_that_breaks_its_cap_is_refused():
-    liar = Law("liar", 1.0, 2.0, lambda rng, shape: 3 * rng.random(shape))
-    with pytest.raises(evalues.CapExceeded):
-        calibrate(10, seeds=(5,), chosen=[liar])
-
-
-def test_the_same_root_seed_gives_the_same_hash_and_another_does_not():
-    one = [laws()[0]]
-    first, again = (calibrate(500, seeds=(5,), chosen=one, root_seed=2) for _ in range(2))
-    assert first["sha256"] == again["sha256"]
-    assert calibrate(500, seeds=(5,), chosen=one, root_seed=3)["sha256"] != first["sha256"]
-
-
-@pytest.mark.parametrize(("count", "runs"), [(0, 50), (3, 50), (50, 50)])
-def test_clopper_pearson_ends_solve_the_binomial_tails(count, runs):
-    low, high = clopper_pearson(count, runs, 0.95)
-    assert low == 0 if count == 0 else stats.binom.sf(count - 1, runs, low) == pytest.approx(0.025)
-    assert high == 1 if count == runs else stats.binom.cdf(count, runs, high) == pytest.approx(0.025)
-
-
-def test_an_altered_result_is_refused(tmp_path):
-    path = tmp_path / "calibration.json"
-    store(calibrate(200, seeds=(5,), chosen=[laws()[0]]), path)
-    assert load(path)["runs_per_cell"] == 200
-    path.write_text(path.read_text().replace('"runs_per_cell": 200', '"runs_per_cell": 1000000'))
-    with pytest.raises(ValueError, match="hash"):
-        load(path)
-
-
-def test_the_command_writes_a_loadable_file(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(calibration, "SEEDS", (5,))
-    path = tmp_path / "c.json"
-    assert main(["--runs", "50", "--out", str(path)]) == 0
-    assert json.loads(capsys.readouterr().out) == {"sha256": load(path)["sha256"], "exceedances": []}
-
-
-def test_the_stored_calibration_is_of_a_million_runs_of_this_engine():
-    result = load(STORED)
-    assert result["engine_fingerprint"] == engine_fingerprint()
-    assert result["runs_per_cell"] >= 1_000_000
-    assert exceedances(result) == [] and len(exceedances(result, "t_interval")) > 50
-    million_to_one = [cell["e_value"][str(LEVELS[-1])]["count"] for cell in result["cells"] if cell["e_value"]]
-    assert max(million_to_one) <= 8  # P(Poisson(1) > 8) = 1e-6
-
-
-def test_the_evidence_is_that_of_the_verdict_which_would_be_false():
-    """Values far over the bound refute it and do not support it; values far under it the other way round."""
-    coin = Law("coin", 0.5, 1.0, lambda rng, shape: rng.random(shape).round())
-    refuted, supported = (Placement("at", verdict, 1.0) for verdict in ("REFUTED", "SUPPORTED"))
-    high, low = np.full((1, 50), 0.9), np.full((1, 50), 0.1)
-    assert calibration._log_e(coin, refuted, high) > 5 and calibration._log_e(coin, refuted, low) < 0
-    assert calibration._log_e(coin, supported, low) > 5 and calibration._log_e(coin, supported, high) < 0
-    uncapped = Law("no cap", 0.5, None, coin.draw)
-    assert calibration._log_e(uncapped, refuted, high) > 5 and calibration._log_e(uncapped, supported, low) == -np.inf
-
-
-def test_each_verdict_that_is_counted_is_false_where_it_is_counted():
-    """REFUTED where the mean is at most the bound, SUPPORTED where it is at least the bound, two per cent off or at it."""
-    for place in calibration.PLACEMENTS:
-        below = {"at the bound": 0, "just under the bound": 1, "just over the bound": -1}[place.where]
-        assert place.bound_over_mean == pytest.approx(1.02**below) and (below == 0) is (place.bound_over_mean == 1)
-        assert place.false_verdict == {1: "REFUTED", -1: "SUPPORTED"}.get(below, place.false_verdict)
-    assert {place.false_verdict for place in calibration.PLACEMENTS if place.where == "at the bound"} == {
-        "REFUTED",
-        "SUPPORTED",
-    }
-
-
-def test_the_stored_calibration_is_of_these_laws_levels_and_placements():
-    result = load(STORED)
-    assert (result["just"], result["confidence"]) == (calibration.JUST, calibration.CONFIDENCE) == (1.02, 0.999)
-    assert result["root_seed"] == inspect.signature(calibrate).parameters["root_seed"].default
-    cells = iter(result["cells"])
-    for seeds in calibration.SEEDS:
-        for law in laws():
-            for place in calibration.PLACEMENTS:
-                cell = next(cells)
-                assert (cell["seeds"], cell["law"], cell["where"]) == (seeds, law.name, place.where)
-                assert cell["cap_over_mean"] == (law.cap and pytest.approx(law.cap / law.mean, rel=1e-12))
-                assert [*cell["t_interval"]] == [str(level) for level in LEVELS]
-    assert next(cells, None) is None
-    for rate in cell["t_interval"].values():
-        assert (rate["low"], rate["high"]) == pytest.approx(clopper_pearson(rate["count"], result["runs_per_cell"]))
-
-
-@pytest.mark.parametrize("cap", [4.0, None])
-def test_rates_are_the_counted_rejections_of_the_two_tests(cap):
-    """A table of 40 data sets instead of draws, each e-value from its definition and each t-test from scipy's law of t."""
-    data = np.random.default_rng(8).choice([0.0, 0.5, 1.0, 4.0], (40, 6), p=[0.5, 0.2, 0.2, 0.1])
-    data[3], data[4], data[5] = 1.0, 0.0, 4.0  # without spread: at the mean, below and above
-    data[6:12] = [4, 4, 1, 4, 0.5, 4]
-    data[12:18] = [0, 0.5, 0, 0, 0, 0]
-    law, levels, seen = Law("table", 1.0, cap, lambda rng, shape: data), (0.5, 0.1), 0
-    for cell, place in zip(calibration._measure(law, 6, 40, levels, 1), calibration.PLACEMENTS, strict=True):
-        bound, refuting = place.bound_over_mean, place.false_verdict == "REFUTED"
-        ratio = data / bound if refuting else (4 - data) / (4 - bound)
-        e = np.mean([np.prod((1 - float(lam)) + float(lam) * ratio, axis=1) for lam in evalues.GRID], axis=0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t = (data.mean(1) - bound) / (data.std(1, ddof=1) / np.sqrt(6)) * (1 if refuting else -1)
-        found = {level: cell["t_interval"][str(level)]["count"] for level in levels}
-        assert found == {level: int((stats.t.sf(t, 5) < level).sum()) for level in levels}
-        if cap is None and not refuting:
-            assert cell["e_value"] is None and cell["mean_e_value"] is None
-            continue
-        assert cell["mean_e_value"] == pytest.approx(e.mean())
-        for level in levels:
-            rate, count = cell["e_value"][str(level)], int((e >= 1 / level).sum())
-            assert (rate["count"], rate["rate"]) == (count, count / 40)
-            assert (rate["low"], rate["high"]) == pytest.approx(clopper_pearson(count, 40, 0.999))
-            seen += count
-    assert seen > 5
-
-
-@pytest.mark.parametrize(
-    ("seeds", "runs", "sizes"), [(20, 4000, [3276, 724]), (1, 65537, [65536, 1]), (70000, 2, [1, 1])]
-)
-def test_draws_do_not_depend_on_the_blocks_in_which_they_are_made(seeds, runs, sizes):
-    law = laws()[0]
-    found = [*calibration._blocks(law, seeds, runs, 9)]
-    assert [len(block) for block in found] == sizes
-    rng = np.random.default_rng([9, seeds, zlib.crc32(law.name.encode())])
-    assert np.array_equal(np.concatenate(found), law.draw(rng, (runs, seeds)))
-
-
-def test_a_rate_exceeds_its_level_where_its_whole_interval_does():
-    cell = {"law": "l", "seeds": 5, "where": "w", "false_verdict": "REFUTED", "t_interval": None}
-    for low, wanted in ((0.05, 0), (0.0501, 1), (0.0499, 0)):
-        assert len(exceedances({"cells": [cell | {"e_value": {"0.05": {"low": low}}}]})) == wanted
-    assert exceedances({"cells": [cell | {"e_value": None}]}, "t_interval") == []
-
-
-def test_the_command_makes_a_million_runs_and_fails_where_a_level_is_exceeded(tmp_path, monkeypatch, capsys):
-    asked = {}
-
-    def fake(runs, *, progress):
-        asked["runs"] = runs
-        progress("a line")
-        return {"sha256": "s", "cells": []}
-
-    monkeypatch.setattr(calibration, "calibrate", fake)
-    monkeypatch.setattr(calibration, "exceedances", lambda result: ["a cell"])
-    monkeypatch.chdir(tmp_path)
-    assert main([]) == 1 and asked == {"runs": 1_000_000} and (tmp_path / "calibration.json").exists()
-    assert capsys.readouterr().err == "a line\n"
-
-
-def test_each_law_is_reported_when_it_is_done():
-    lines = []
-    calibrate(5, seeds=(3, 4), chosen=laws()[:2], progress=lines.append)
-    assert lines == [f"{law.name}, {number} seeds: done" for number in (3, 4) for law in laws()[:2]]
-
-
-def test_a_rejection_at_the_threshold_is_counted_and_a_difference_of_0_is_none(monkeypatch):
-    """E-values that are just the threshold reject; a t-interval of values that do not vary ends at their mean and excludes less."""
-    law = Law("point", 0.25, 1.0, lambda _, shape: np.full(shape, 0.25))
-    for excess, count in ((0.0, 7), (-1e-9, 0)):
-        monkeypatch.setattr(calibration, "_log_e", lambda law, place, values, e=excess: np.full(len(values), 3.0 + e))
-        monkeypatch.setattr(calibration, "log_threshold", lambda level: 3.0)
-        cells = calibration._measure(law, 5, 7, [0.05, 0.01], 1)
-        assert all(cell["e_value"][level]["count"] == count for cell in cells for level in ("0.05", "0.01"))
-    for side in ("REFUTED", "SUPPORTED"):
-        assert calibration._t_verdicts(np.full((3, 5), 0.25), 0.25, side, [0.05]) == [0]
-    assert calibration._t_verdicts(np.full((3, 5), 0.25), 0.26, "SUPPORTED", [0.05]) == [3]
+def test_a_cap_read_off_the_data_exceeds_its_level():
+    """Each data set with its own largest value as the cap."""
+    rare = LAWS["1% rare event"]
+    sets = [values[None] for values in drawn(rare, runs=2000)]
+    log_e = [log_e_support(values, rare.mean, max(float(values.max()), 1.01 * rare.mean))[0] for values in sets]
+    assert not keeps_its_level(np.array(log_e))

@@ -7,7 +7,6 @@ import mpmath
 import numpy as np
 import pytest
 from fedco.validation.statistics import planning
-from fedco.validation.statistics.calibration import clopper_pearson
 from fedco.validation.statistics.evalues import GRID, log_e_refute, log_e_support
 from fedco.validation.statistics.planning import (
     Undetectable,
@@ -25,7 +24,7 @@ WANTED = log_threshold(ALPHA)
 def rejected_share(log_e):
     """Fraction of rejections with its 99.9% interval."""
     count = int((log_e >= WANTED).sum())
-    return clopper_pearson(count, len(log_e))
+    return stats.binomtest(count, len(log_e)).proportion_ci(0.999, "exact")
 
 
 @pytest.mark.parametrize(("cap", "figure"), [(4, 60), (20, 350), (100, 1800)])

@@ -1,7 +1,4 @@
-"""Which source files a kept result depends on: it is read back until one of them changes.
-
-`calibration.engine_fingerprint` is another thing: a hash of the answers that an engine gives.
-"""
+"""Which source files a kept result depends on: it is read back until one of them changes."""
 
 MEASUREMENT = ("algorithms", "synthetic", "bounds", "validation/runs/experiments.py", "validation/runs/values.py")
 """What the statistic of a run depends on: methods, problems, bounds, and how a run puts them together. What a recipe adds is
