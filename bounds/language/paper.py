@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from ..proof.kernel import Plan, Reader
 
 PARTS = {
-    "findings": ("findings", "FINDINGS"),
-    "second_reading": ("findings", "SECOND_READING"),
+    "findings": ("checks", "FINDINGS"),
+    "second_reading": ("checks", "SECOND_READING"),
     "counterexamples": ("counterexamples", "REFUTATIONS"),
     "derivations": ("derivations", "DERIVATIONS"),
     "sharpened": ("derivations", "SHARPENED"),
-    "holds": ("findings", "HOLDS"),
+    "holds": ("checks", "HOLDS"),
 }
 """The parts of a paper that are code: the file of its folder, and the name in it that holds the declarations."""
 

@@ -35,7 +35,7 @@ def test_a_ledger_is_kept_in_the_folder_of_its_paper(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("key", built_in.built_in_keys())
 def test_every_finding_in_the_folder_of_a_paper_is_listed(key):
-    """Also one that is declared beside its check, in another file than findings.py."""
+    """Also one that is declared beside its check, in another file than checks.py."""
     folder = importlib.import_module(f"fedco.bounds.papers.{key}")
     modules = [importlib.import_module(f"{folder.__name__}.{m.name}") for m in pkgutil.iter_modules(folder.__path__)]
     declared = {each.id for module in modules for each in getattr(module, "FINDINGS", ())}

@@ -8,7 +8,7 @@ import pytest
 from fedco.bounds import paper_theorems
 from fedco.bounds.audit.findings import RecheckError
 from fedco.bounds.audit.status import status
-from fedco.bounds.papers.baselines.findings import STEPS, agrees
+from fedco.bounds.papers.baselines.checks import STEPS, agrees
 
 AT = {
     "L": R(3, 5), "L_bar": R(2, 5), "G": R(7, 4), "sigma": R(2, 3), "zeta": R(5, 7), "F_gap": R(9, 2), "eta": R(1, 20),

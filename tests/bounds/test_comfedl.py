@@ -20,8 +20,7 @@ from fedco.bounds.language.change import with_statement
 from fedco.bounds.language.theorem import DeclarationError, Term
 from fedco.bounds.papers.comfedl import checks as comfedl_checks
 from fedco.bounds.papers.comfedl import composed as comfedl_proof
-from fedco.bounds.papers.comfedl.checks import TINY
-from fedco.bounds.papers.comfedl.findings import FINDINGS
+from fedco.bounds.papers.comfedl.checks import FINDINGS, TINY
 from fedco.bounds.proof.certificates import prove_nonnegative
 from fedco.bounds.proof.compose import Chain
 from fedco.validation.exact.curve import Curve, infimum_gap, mean

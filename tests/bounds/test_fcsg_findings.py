@@ -8,11 +8,10 @@ import pytest
 import sympy as sp
 from fedco.bounds.audit.checks import audit, automatic, compare_terms, corollary_terms
 from fedco.bounds.audit.refuted import evidence, kept, refutations
-from fedco.bounds.papers.acc_fcsg_m import findings as acc_fcsg_m
-from fedco.bounds.papers.fcsg import findings as fcsg
-from fedco.bounds.papers.fcsg import findings as fcsg_checks
+from fedco.bounds.papers.acc_fcsg_m import checks as acc_fcsg_m
+from fedco.bounds.papers.fcsg import checks as fcsg
 from fedco.bounds.papers.fcsg.counterexamples import constants
-from fedco.bounds.papers.fcsg_m import findings as fcsg_m
+from fedco.bounds.papers.fcsg_m import checks as fcsg_m
 
 PAPERS = ("fcsg", "fcsg_m", "acc_fcsg_m")
 FINDINGS = [*fcsg.FINDINGS, *fcsg_m.FINDINGS, *acc_fcsg_m.FINDINGS]
@@ -149,7 +148,7 @@ def test_the_negative_bound_of_dependent_samples_by_hand():
     S_F = known["S_g"] * L_f + L_g**2
     bias = 2 * L_g**2 * known["sigma_g"] ** 2
     right = 2 * -after / alpha + bias + 2 * alpha * S_F * L_f**2 * L_g**2
-    shown = fcsg_checks.product_of_moments()
+    shown = fcsg.product_of_moments()
     assert shown["right"] == pytest.approx(float(right), rel=1e-12) and shown["right"] < 0 == shown["left"]
 
 

@@ -15,7 +15,7 @@ from fedco.bounds.audit.checks import automatic, compare_terms, corollary_terms,
 from fedco.bounds.audit.findings import RecheckError, confirm
 from fedco.bounds.evaluation.evaluate import complete
 from fedco.bounds.language.notation import slack_symbol
-from fedco.bounds.papers.feddro import findings
+from fedco.bounds.papers.feddro import checks
 from fedco.bounds.proof.certificates import prove_nonnegative
 from fedco.bounds.registry import get_paper
 from feddro_paper import PAPER, corollary_2, period_of_corollary_2, theorem_5_1_corrected
@@ -226,7 +226,7 @@ def automatic_findings():
     return [finding for theorem in THEOREMS.values() for finding in automatic(theorem)]
 
 
-@pytest.mark.parametrize("finding", findings.FINDINGS, ids=lambda finding: finding.id)
+@pytest.mark.parametrize("finding", checks.FINDINGS, ids=lambda finding: finding.id)
 def test_every_finding_of_a_reader_survives_its_check(finding):
     kept_findings.check(finding)
     assert finding.theorem in paper_theorems("feddro")
@@ -243,7 +243,7 @@ def test_findings_can_be_checked_again_by_their_id():
 
 
 def test_findings_have_unique_ids_and_name_existing_theorems(automatic_findings):
-    found = [finding.id for finding in (*findings.FINDINGS, *automatic_findings)]
+    found = [finding.id for finding in (*checks.FINDINGS, *automatic_findings)]
     assert len(found) == len(set(found)) >= 15
 
 
@@ -252,10 +252,10 @@ def test_mutants_of_the_checks_fail(monkeypatch):
     with pytest.raises(RecheckError):
         confirm(False, anything=1)
     monkeypatch.setattr(
-        findings, "Q", lambda top, bottom=1: Fraction(0) if (top, bottom) == (1, 4) else Fraction(top, bottom)
+        checks, "Q", lambda top, bottom=1: Fraction(0) if (top, bottom) == (1, 4) else Fraction(top, bottom)
     )
     with pytest.raises(RecheckError):
-        findings.sign_before_13()
+        checks.sign_before_13()
 
 
 @pytest.mark.parametrize(
@@ -263,16 +263,16 @@ def test_mutants_of_the_checks_fail(monkeypatch):
     ["estimate_jumps_at_communication", "varying_steps_escape", "wrong_start", "long_rounds", "long_rounds_orders"],
 )
 def test_a_check_notices_when_its_run_refutes_nothing(check, monkeypatch):
-    real = findings.kept
+    real = checks.kept
 
     def harmless(name):
         found = real(name)
         return found._replace(left=(found.right[0] / 2, found.right[0] / 2))
 
-    assert getattr(findings, check)()
-    monkeypatch.setattr(findings, "kept", harmless)
+    assert getattr(checks, check)()
+    monkeypatch.setattr(checks, "kept", harmless)
     with pytest.raises(RecheckError):
-        getattr(findings, check)()
+        getattr(checks, check)()
 
 
 def test_a_finding_about_a_repaired_declaration_fails(monkeypatch):
@@ -288,7 +288,7 @@ def test_a_finding_about_a_repaired_declaration_fails(monkeypatch):
     known = {**paper_theorems("feddro"), "feddro.theorem_f_1": mutant}
     monkeypatch.setitem(vars(get_paper("feddro")), "theorems", known)
     with pytest.raises(RecheckError):
-        findings.lost_factor_twenty()
+        checks.lost_factor_twenty()
 
 
 # --- mutants of the independent comparison ---------------------------------------------------------------------------

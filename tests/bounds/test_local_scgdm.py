@@ -20,7 +20,7 @@ from fedco.bounds.language.change import Change, changed
 from fedco.bounds.language.theorem import DeclarationError, Term
 from fedco.bounds.papers.local_scgdm import checks as local_scgdm_checks
 from fedco.bounds.papers.local_scgdm import composed as local_scgdm_proof
-from fedco.bounds.papers.local_scgdm.findings import FINDINGS
+from fedco.bounds.papers.local_scgdm.checks import FINDINGS
 from fedco.bounds.proof.certificates import prove_nonnegative
 from fedco.bounds.proof.derivations import prove
 from fedco.validation.exact.problem import Instance, exact_problem

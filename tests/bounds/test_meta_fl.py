@@ -27,7 +27,7 @@ from fedco.bounds.language.recursion import entry, root
 from fedco.bounds.language.theorem import DeclarationError, Statement
 from fedco.bounds.papers.meta_fl import composed as proof
 from fedco.bounds.papers.meta_fl import constants as constants
-from fedco.bounds.papers.meta_fl.findings import FINDINGS
+from fedco.bounds.papers.meta_fl.checks import FINDINGS
 
 LEMMAS = ("lemma_4", "lemma_5", "lemma_6", "lemma_7", "lemma_10", "lemma_11", "lemma_12")
 THEOREMS = ("theorem_8", "theorem_8_FO", "theorem_8_HF")

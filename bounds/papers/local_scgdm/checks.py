@@ -8,6 +8,7 @@ from typing import Any
 
 from ...audit.exactly import clip, huber
 from ...audit.findings import Evidence, confirm
+from ...audit.findings_file import read_findings
 from ...audit.refuted import Kept, kept
 
 _MAIN = "local_scgdm.theorem_3_4"
@@ -335,3 +336,6 @@ def meta_not_one_composition() -> Evidence:
 
     at = Q(12, 5)
     return confirm(composed(at) == 0 and meta(at) == Q(9, 40), x=str(at), gradient_of_the_meta_loss=str(meta(at)))
+
+
+FINDINGS, SECOND_READING = read_findings(vars())

@@ -1,4 +1,10 @@
-"""Re-checks of the findings on meta_fl: what breaks a claim, constants that say little, norms and slips; each from scratch and exact."""
+"""Re-checks of the findings on meta_fl: what breaks a claim, constants that say little, norms and slips; each from scratch and exact.
+
+The arithmetic of the paper is right: every closed form equals its recursion and every statement is homogeneous.
+What is wrong is the meaning of a symbol (Lemma 7), a lost factor (Theorem 8) and a norm (Lemmas 6 and 12). The lost
+factor is also found by the audit itself, from the printed and the proved statement; the first finding shows that no
+constant repairs it.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +17,12 @@ from typing import Any
 import sympy as sp
 
 from ...audit.findings import Evidence, confirm
+from ...audit.findings_file import read_findings
 from ...audit.refuted import kept
 from ...evaluation.evaluate import bound, complete, exact, holds, sign
+from ...language.notation import slack_symbol
 from ...language.reading import InputError
+from ...proof.certificates import prove_nonnegative
 from ...registry import get_theorem as find
 from . import constants
 
@@ -468,3 +477,25 @@ def wrong_letters() -> Evidence:
         from_d_1=str(from_d),
         from_0=str(from_0),
     )
+
+
+# --- printed claims that hold: the docstring is the argument, and the function checks it ---
+
+
+def first_order_is_vacuous() -> Evidence:
+    """The bias term alone is at least the largest value of the left side, so that the bound says nothing: |grad F| is at most
+    (1 + alpha L)^nu B, by the chain rule and Assumptions 1 and 2, for every hidden constant c >= 1."""
+    theorem = find("meta_fl.theorem_8_FO")
+    printed, s = theorem.statement("printed"), theorem.notation.namespace()
+    largest = s.B**2 * (1 + s.alpha * s.L) ** (2 * s.nu)
+    difference = printed.expand(printed.term("bias").expr).xreplace({s.c: 1 + slack_symbol("hidden")}) - largest
+    power, sums = slack_symbol("power"), slack_symbol("sums")
+    for part in difference.atoms(sp.Function):
+        difference = difference.xreplace({part: sums})
+    difference = difference.subs((1 + s.alpha * s.L) ** s.nu, power)
+    return confirm(prove_nonnegative(difference) is not None, difference=str(difference))
+
+
+HOLDS = (("theorem_8_FO", "printed", first_order_is_vacuous),)
+
+FINDINGS, SECOND_READING = read_findings(vars())

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....algorithms import SCGD, MinibatchSGD
 from ...proofs.code import COMPOSITE, ESTIMATES, MODELS, Code
-from ...runs.declaration import InPractice, Runs
+from ...runs.declaration import InPractice
+from ...runs.tables import read_runs
 from ..fcsg.codes import conditional
 from . import lemmas
-from .instances import (
-    BIASED_SGD,
-    LOCAL_SGD,
-    LOCAL_SGD_HETEROGENEITY,
-    MINIBATCH_SGD,
-    SCGD_RECIPE,
-    minibatch_sgd,
-    scgd,
-)
 
 CODES = {
     "baselines.scgd": (
-        Code(lambda v: scgd(vars(v)), "local_composite", ESTIMATES, COMPOSITE, {"sample": ("z",), "outer": ("s",)}),
+        Code(
+            lambda v: SCGD(eta=v.eta, gamma=v.gamma, b=int(v.b)),
+            "local_composite",
+            ESTIMATES,
+            COMPOSITE,
+            {"sample": ("z",), "outer": ("s",)},
+        ),
     ),
-    "baselines.biased_sgd": (conditional(lambda v: minibatch_sgd(vars(v)), MODELS),),
+    "baselines.biased_sgd": (conditional(lambda v: MinibatchSGD(eta=v.eta, b=int(v.b), m=int(v.m)), MODELS),),
 }
 
 
@@ -44,14 +43,8 @@ def network() -> Any:
     return estimate(model, cross_entropy, data, theorem=needs, points=8, lower_bound=0.0, name="wine_network").problem
 
 
-RUNS = Runs(
-    {
-        "baselines.local_sgd": LOCAL_SGD,
-        "baselines.local_sgd_heterogeneity": LOCAL_SGD_HETEROGENEITY,
-        "baselines.minibatch_sgd": MINIBATCH_SGD,
-        "baselines.scgd": SCGD_RECIPE,
-        "baselines.biased_sgd": BIASED_SGD,
-    },
+RUNS = read_runs(
+    __file__,
     chains={
         "baselines.local_sgd": lemmas.LOCAL_SGD,
         "baselines.local_sgd_heterogeneity": lemmas.LOCAL_SGD_HETEROGENEITY,

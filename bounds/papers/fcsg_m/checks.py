@@ -8,7 +8,8 @@ from itertools import product
 import sympy as sp
 
 from ...audit.exactly import admitted, value
-from ...audit.findings import Evidence, Finding, Withdrawn, confirm
+from ...audit.findings import Evidence, confirm
+from ...audit.findings_file import read_findings
 from ...audit.refuted import kept
 from ...language.notation import slack_symbol
 from ...proof.certificates import prove_nonnegative
@@ -98,83 +99,4 @@ def lost_clients() -> Evidence:
     return confirm(variance == Q(1, N * B) and ratio == N, variance=str(variance), printed_over_corrected=str(ratio))
 
 
-FINDINGS = (
-    Finding(
-        "fcsg_m.expected_smoothness",
-        "fcsg_m.theorem_4_4",
-        "Assumption 3.1, displayed inequality; Lemma A.2(b)",
-        "assumption",
-        "slip",
-        "the gradient of f_xi is Lipschitz in expectation over xi, at two fixed points",
-        "Lipschitz for every xi, as the words before the display say",
-        "with the display the theorem is false, also against the infimum of F; with the words it is true",
-        expected_smoothness,
-        reading="the words before the display: every sample is S_f-smooth",
-    ),
-    Finding(
-        "fcsg_m.heterogeneity",
-        "fcsg_m.theorem_4_4",
-        "second term, against Lemma C.3 and the end of the proof",
-        "constant",
-        "constant",
-        "3 L_f^2 L_g^2 beside (1 + 1/N) L_f^2 L_g^2, and q^2",
-        "12 and q (q-1) from the paper's own lemmas; 3 if Lemma A.1 replaces Lemma A.2(d); together (8/3)(q-1)(2q-1) "
-        "instead of 96/5 times the bracket by a direct argument (docs/theory/fcsg.md, section 3)",
-        "the printed term is true, although the proof does not give it",
-        heterogeneity,
-        seen_in=("fcsg_m.theorem_4_4:terms",),
-    ),
-    Finding(
-        "fcsg_m.first_block",
-        "fcsg_m.lemma_c_3",
-        "(30), first round",
-        "communication",
-        "constant",
-        "the dispersion of the estimates is 0 at the beginning of every round",
-        "u_1 is not averaged (line 2), so the first round starts with a dispersion of up to L_f^2 L_g^2",
-        "(30) is false in the first round; the lemma survives, because a convex combination of stochastic gradients "
-        "has a second moment of at most L_f^2 L_g^2",
-        first_block,
-    ),
-    Finding(
-        "fcsg_m.corollary_drift",
-        "fcsg_m.corollary_4_5",
-        "second term",
-        "corollary",
-        "constant",
-        "112/3",
-        "112/15 from the composed theorem (a 5 is lost), at most 8/3 from the printed one, 4/27 from the corrected one",
-        "bound too large",
-        corollary_drift,
-    ),
-    Finding(
-        "fcsg_m.lost_clients",
-        "fcsg_m.theorem_4_4",
-        "fourth term",
-        "constant",
-        "slip",
-        "8 L_f^2 L_g^2/(beta B T)",
-        "8 L_f^2 L_g^2/(beta N B T), as the first batches of the clients are independent (Theorem 4.7 has the N)",
-        "bound too large",
-        lost_clients,
-    ),
-    Finding(
-        "fcsg_m.step_letter",
-        "fcsg_m.theorem_4_4",
-        "statement",
-        "undefined",
-        "slip",
-        "beta = 5 S_F eta, where eta is the inner random variable",
-        "beta = 5 S_F alpha, as Theorem 4.7 prints and the proof of Theorem 4.4 needs",
-        "undefined as printed; any larger beta <= 1 is covered too",
-        step_letter,
-    ),
-)
-
-SECOND_READING = (
-    Withdrawn(
-        ("fcsg_m.corollary_4_5:condition:whole_period",),
-        "a communication period is a whole number of steps; the corollary is about those horizons for which its own is",
-    ),
-)
-"""What was seen again elsewhere, and what did not stand when it was read again with the text beside it."""
+FINDINGS, SECOND_READING = read_findings(vars())
