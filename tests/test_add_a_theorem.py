@@ -66,7 +66,7 @@ def test_only_the_papers_own_folder_and_file_change(copy):
     assert (
         changed
         == {name for name, _ in BLOCKS}
-        == {"bounds/papers/baselines/paper.toml", "validation/papers/baselines/__init__.py"}
+        == {"bounds/papers/baselines/paper.toml", "validation/papers/baselines/runs.toml"}
     )
 
 

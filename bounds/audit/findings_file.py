@@ -36,7 +36,7 @@ def read_findings(module: Mapping[str, Any]) -> tuple[tuple[Finding, ...], tuple
 def _row(file: Path, table: str, row: Mapping[str, Any], module: Mapping[str, Any]) -> Any:
     values = {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
     if table == "findings":
-        name = values.get("check", str(values.get("id")).rpartition(".")[2])
+        name = str(values.get("check", str(values.get("id")).rpartition(".")[2]))
         if not callable(check := module.get(name)):
             raise InputError(
                 f"{file}: {values.get('id')}: wanted the name of a function of checks.py, got {name[:40]!r}"

@@ -29,30 +29,6 @@ Matrix = Sequence[Sequence[Entry]]
 _FIRST_BITS, _MOST_BITS = 256, 8192
 
 
-class NotAffine(ValueError):
-    """A step that is not affine in the state: no recursion of second moments covers it."""
-
-
-def affine_map(step: Callable[[Sequence[Fraction]], Sequence[Fraction]], size: int) -> list[list[Fraction]]:
-    """The matrix M of one step on Z = (1, z), found by evaluating it at 0 and at the unit vectors.
-
-    Args:
-        step: the next state for one outcome of the noise, in exact arithmetic.
-        size: entries of z.
-
-    Raises:
-        NotAffine: another point does not map as M says.
-    """
-    at_zero = list(step([Fraction(0)] * size))
-    columns = [step([Fraction(i == j) for j in range(size)]) for i in range(size)]
-    rows = [[at_zero[i], *(column[i] - at_zero[i] for column in columns)] for i in range(size)]
-    probe = [Fraction((-1) ** j * (j + 2), 3) for j in range(size)]
-    mapped = [row[0] + sum((a * v for a, v in zip(row[1:], probe, strict=True)), Fraction(0)) for row in rows]
-    if mapped != list(step(probe)):
-        raise NotAffine("the step is not affine in the state")
-    return [[Fraction(1), *[Fraction(0)] * size], *rows]
-
-
 @dataclass(frozen=True)
 class RandomMap:
     """Z -> M_w Z with probability P(w), plus centred noise that is independent of it.

@@ -17,13 +17,36 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from fedco.bounds.evaluation.moments import NotAffine, affine_map
 from fedco.validation.statistics.evalues import log_e_refute, log_e_support
 from flint import fmpq, fmpq_mat
 
 Vector = Sequence[Fraction]
 Matrix = Sequence[Vector]
 Step = Callable[[Vector, Any, int], Vector]  # (state z, outcome of the noise, t) -> next state
+
+
+class NotAffine(ValueError):
+    """A step that is not affine in the state: no recursion of second moments covers it."""
+
+
+def affine_map(step: Callable[[Sequence[Fraction]], Sequence[Fraction]], size: int) -> list[list[Fraction]]:
+    """The matrix M of one step on Z = (1, z), found by evaluating it at 0 and at the unit vectors.
+
+    Args:
+        step: the next state for one outcome of the noise, in exact arithmetic.
+        size: entries of z.
+
+    Raises:
+        NotAffine: another point does not map as M says.
+    """
+    at_zero = list(step([Fraction(0)] * size))
+    columns = [step([Fraction(i == j) for j in range(size)]) for i in range(size)]
+    rows = [[at_zero[i], *(column[i] - at_zero[i] for column in columns)] for i in range(size)]
+    probe = [Fraction((-1) ** j * (j + 2), 3) for j in range(size)]
+    mapped = [row[0] + sum((a * v for a, v in zip(row[1:], probe, strict=True)), Fraction(0)) for row in rows]
+    if mapped != list(step(probe)):
+        raise NotAffine("the step is not affine in the state")
+    return [[Fraction(1), *[Fraction(0)] * size], *rows]
 
 
 @dataclass(frozen=True)

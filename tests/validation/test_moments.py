@@ -3,9 +3,9 @@
 from fractions import Fraction
 
 import pytest
-from exact_moments import Chain
+from exact_moments import Chain, affine_map
 from fedco.bounds.evaluation.enclosure import EnclosureError
-from fedco.bounds.evaluation.moments import RandomMap, Recursion, affine_map
+from fedco.bounds.evaluation.moments import RandomMap, Recursion
 from linear_quadratic import Numbers, exact_chain, gradient_statistic
 
 F = Fraction
