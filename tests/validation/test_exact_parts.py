@@ -594,8 +594,7 @@ def test_too_many_signs_of_a_client_are_refused():
         infinite_clients.bits_of(halving(7), noisy, 7)
 
 
-def test_whole_numbers_and_models():
-    assert run.whole_numbers({"a": Q(3), "b": Q(1, 2), "c": 4, "d": "x"}) == {"a": 3, "c": 4}
+def test_which_states_are_models_only():
     assert run.keeps_models_only(SimpleNamespace(x=1, active=2)) and not run.keeps_models_only(
         SimpleNamespace(x=1, u=2)
     )

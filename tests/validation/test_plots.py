@@ -39,7 +39,6 @@ def plot():
         band=([0.3, 0.2, 0.0, 0.1], [0.5, 0.4, 0.3, float("inf")]),
         measured_slope=SlopeEstimate(-0.505, -0.52, -0.49, 0.95, 64),
         limit_exponent=-0.5,
-        bound_name="Theorem 5.1",
     )
 
 
@@ -55,7 +54,7 @@ def test_axes_are_logarithmic_and_carry_units(plot):
 def test_the_legend_shows_both_slopes(plot):
     texts = [text.get_text() for text in plot.figure.legends[0].get_texts()]
     assert texts[0] == "empirical, slope -0.505 [-0.520, -0.490]"
-    assert texts[1].startswith("Theorem 5.1, slope -0.44")
+    assert texts[1].startswith("bound, slope -0.44")
     assert "-0.5" in texts[2] and "guide" in texts[2]
 
 
@@ -64,7 +63,7 @@ def test_the_data_behind_the_figure_are_returned(plot):
     name = "empirical, slope -0.505 [-0.520, -0.490]"
     assert columns[f"{name}: x"] == T and columns[f"{name}: y"] == MEAN
     assert columns[f"{name}: upper"] == [0.5, 0.4, 0.3, None]
-    assert [values for key, values in columns.items() if key.startswith("Theorem 5.1") and key.endswith("y")] == [BOUND]
+    assert [values for key, values in columns.items() if key.startswith("bound") and key.endswith("y")] == [BOUND]
     lines = plot.figure.axes[0].get_lines()
     assert [list(line.get_xdata()) for line in lines] == [T, T, T]
     assert list(lines[1].get_ydata()) == BOUND

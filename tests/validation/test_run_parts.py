@@ -24,7 +24,7 @@ from fedco.validation.runs.hidden_constant import NeededConstant, hidden_symbol,
 from fedco.validation.runs.instance import Instance
 from fedco.validation.runs.measured_complexity import CostExponent
 from fedco.validation.runs.method_of import _whole, build_of, fixed_by, steps_of
-from fedco.validation.runs.sweep import along, start_from
+from fedco.validation.runs.sweep import along
 from fedco.validation.runs.sweeps import FIRST_ROOT_SEED, SweepResult
 from fedco.validation.runs.validate import measured_slope, versions
 from fedco.validation.runs.values import evaluate_at, exact_start, horizon_of, numbers_of
@@ -405,7 +405,7 @@ def test_an_instance_says_its_name_and_refuses_an_unknown_case():
 
 def test_a_sweep_moves_what_its_symbol_is():
     """A horizon, a hyperparameter, a constant of the problem, what belongs to the objective; and what moves along."""
-    base = start_from("meta_noisy", {"beta": Q(1, 20), "tau": 2}, {"start": 0.0})
+    base = Instance("meta_noisy", {"beta": Q(1, 20), "tau": 2}, "sweep", {"start": 0.0})
     name = "meta_fl.theorem_8"
 
     def points(over, T, listed, **more):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, NoReturn, TypeVar
 
@@ -258,8 +258,3 @@ def endless(method: Method, problem: ExactProblem, period: int, interval: Ends, 
     return statistic.of_run(
         [[statistic.measure.at(problem, x)] for t, x in enumerate(path) if statistic.counts(t, period)]
     )
-
-
-def whole_numbers(values: Mapping[str, Any]) -> dict[str, int]:
-    """The entries that are whole numbers, as integers."""
-    return {name: int(v) for name, v in values.items() if isinstance(v, (int, Fraction)) and Q(v).denominator == 1}

@@ -20,13 +20,11 @@ def convergence_plot(
     band: tuple[Sequence[float], Sequence[float]] | None = None,
     measured_slope: SlopeEstimate | None = None,
     limit_exponent: float | None = None,
-    bound_name: str = "bound",
-    horizon_axis: Axis | None = None,
 ) -> Plot:
     """Empirical running mean with its bound against T, log-log, the measured slope beside the theory's.
 
     Args:
-        horizons: `(points,)` T, in local steps unless `horizon_axis` says otherwise.
+        horizons: `(points,)` T, in local steps.
         empirical: `(points,)` mean over seeds of the claim's statistic.
         bound: `(points,)` right-hand side at the same T, same unit.
         metric: name and unit of the statistic, for instance Axis("mean of ||grad Phi||^2", "[f]^2/[x]^2").
@@ -36,7 +34,7 @@ def convergence_plot(
     """
     lower, upper = band if band is not None else (None, None)
     measured = "empirical" if measured_slope is None else f"empirical, slope {measured_slope}"
-    theory = f"{bound_name}, slope {bound_slope(horizons, bound):.3f} over these T" if len(horizons) > 1 else bound_name
+    theory = f"bound, slope {bound_slope(horizons, bound):.3f} over these T" if len(horizons) > 1 else "bound"
     curves = [
         Curve(measured, horizons, empirical, lower, upper),
         Curve(theory, horizons, bound, theory=True),
@@ -44,4 +42,4 @@ def convergence_plot(
     if limit_exponent is not None:
         guide = [_GUIDE_OFFSET * empirical[-1] * (t / horizons[-1]) ** limit_exponent for t in horizons]
         curves.append(Curve(f"limit exponent {limit_exponent:.3g} (guide)", horizons, guide, theory=True))
-    return log_log_plot(curves, title=title, x_axis=horizon_axis or Axis("$T$", "local steps"), y_axis=metric)
+    return log_log_plot(curves, title=title, x_axis=Axis("$T$", "local steps"), y_axis=metric)

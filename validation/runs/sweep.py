@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from ...bounds.language.reading import InputError
@@ -74,8 +73,3 @@ def along(
         return Instance(base.problem, chosen, why, on_problem, (horizon,)), horizon
 
     return Sweep(theorem_id, label, over, tuple(point(value) for value in values), why, claimed)
-
-
-def start_from(problem: str, hyper: Mapping[str, int | Fraction], parameters: Mapping[str, Any]) -> Instance:
-    """The base instance of a sweep."""
-    return Instance(problem, hyper, "sweep", parameters)
