@@ -39,11 +39,11 @@ def entries(share: Scalar, n: int) -> int | Tensor:
 
 
 def largest_entries(v: Tensor, k: int | Tensor) -> Tensor:
-    """The k coordinates of largest absolute value, the first of equal ones, and 0 for the others.
+    """The k coordinates of largest absolute value, the first of equal ones, and 0 for the others; at most all of them.
 
-    |C(v) - v|^2 <= (1 - k / n) |v|^2. Shape (runs, clients, n); k is at most n, or a number for each run, (runs, 1, 1).
+    |C(v) - v|^2 <= (1 - k / n) |v|^2. Shape (runs, clients, n); k is a number, or one for each run, (runs, 1, 1).
     """
-    if not isinstance(k, Tensor) and k == v.shape[-1]:
+    if not isinstance(k, Tensor) and k >= v.shape[-1]:
         return v
     rank = v.abs().argsort(dim=-1, descending=True, stable=True).argsort(dim=-1)
     return torch.where(rank < k, v, 0.0)
