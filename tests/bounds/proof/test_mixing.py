@@ -39,6 +39,7 @@ from fedco.bounds.proof.kernel import (
 from fedco.bounds.proof.kernel.facts import Equation, State
 from fedco.bounds.proof.kernel.region import Region
 from fedco.bounds.proof.mutation import with_statement
+from fedco.validation.proofs.code import codes_beside
 from fedco.validation.runs.method_of import build_of
 from flint import fmpq
 from hypothesis import given
@@ -268,3 +269,22 @@ def fresh(run):
     """The same run, with nothing computed yet."""
     own = (run.setting, run.problem, run.point, run.horizon, run.period, run.start, run.free, run.quiet)
     return Run(*own, run.quantities, run.moving, run.laws)
+
+
+@pytest.mark.parametrize(("theorem", "variable"), [(GOSSIP, "x"), (MEMORY, "e")], ids=["gossip", "memory"])
+def test_equations_that_mix_or_send_something_else_are_not_those_of_the_code(theorem, variable):
+    """The models are mixed before the step and not after it; the memories keep everything."""
+    progress = reached(derivation(theorem), theorem, theorem.default)
+    (code,) = codes_beside(progress)
+    beside, own = code.beside(progress), progress.derivation.setting
+    assert not list(beside.differences())
+    changed = []
+    for each in own.variables:
+        ((phases, term),) = each.equations or ((None, None),)
+        if each.name == variable and theorem is GOSSIP:
+            each = replace(each, equations=((phases, mixed(X) + term.argument - X),))
+        elif each.name == variable:
+            sent = next(node for _, node in term.parts if isinstance(node, App) and node.function == "C")
+            each = replace(each, equations=((phases, term + sent),))
+        changed.append(each)
+    assert list(beside.differences(replace(beside.progress.derivation.setting, variables=tuple(changed))))
