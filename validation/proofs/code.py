@@ -248,15 +248,16 @@ def _named_method(theorem: Theorem, progress: Progress) -> Code | None:
     build, setting = build_of(theorem), progress.derivation.setting
     symbols = theorem.statement(progress.label).symbols
     roles: dict[str, str] = {}
-    compressors = [each for each in setting.functions if each.role == "compressor"]
-    for function in (each for each in setting.functions if each.role not in ("minimiser", "compressor")):
+    compressors, sets = ([f for f in setting.functions if f.role == role] for role in ("compressor", "random_set"))
+    for function in (f for f in setting.functions if f.role not in ("minimiser", "compressor", "random_set")):
         operator = not isinstance(function.space, str)
         plain = function.space == function.domain
         role = "jacobian" if operator else "gradient" if plain else "outer" if is_outer(function) else "inner"
         roles.setdefault(role, function.name)
     model = progress.derivation.model
     kept = tuple(source for each in compressors for source in each.sources)
-    drawn = tuple(name for name in setting.source_names if name not in kept)
+    chosen = {source for each in sets for source in each.sources}
+    drawn = tuple(name for name in setting.source_names if name not in kept and name not in chosen)
     samples = dict.fromkeys(("sample", "outer", "inner"), drawn) | ({"kept": kept} if kept else {})
     return Code(
         lambda v: build({name: vars(v)[name] for name in symbols}),
@@ -265,5 +266,6 @@ def _named_method(theorem: Theorem, progress: Progress) -> Code | None:
         roles,
         samples,
         model=model,
+        sets=sets[0].name if sets else "",
         named=True,
     )

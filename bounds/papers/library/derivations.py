@@ -8,6 +8,7 @@ from functools import partial
 
 from ...proof.author import Derivation, Reader, Signomial, Var, quantity, sq, value
 from ...proof.tactics import Sgd, unlike_descent, unlike_rounds
+from . import derivations_local
 from .derivations_methods import compressed_sgd, heavy_ball, storm
 
 X, AFTER = Var("x"), Var("x", 1)
@@ -327,6 +328,7 @@ DERIVATIONS = (
     ("compressed_sgd", compressed_sgd),
     ("storm", storm),
     ("heavy_ball", heavy_ball),
+    *derivations_local.DERIVATIONS,
 )
 SHARPENED = (
     ("sgd_convex", sgd_convex_sharpened),

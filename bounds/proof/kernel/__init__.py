@@ -18,6 +18,7 @@ from .assumptions import (
     Bounded,
     CentralDifference,
     Compressor,
+    ConvexClients,
     Convexity,
     Declared,
     DifferenceVariance,
@@ -42,7 +43,7 @@ from .facts import Inequality, Quantity
 from .known import Known
 from .loop import Delivery, Loop, named, run_through
 from .reader import Reader
-from .readings import Assumed
+from .readings import AboveTangents, Assumed
 from .region import Certificate
 from .rules import (
     Action,
@@ -122,6 +123,7 @@ __all__ = [
     "ONE",
     "PLACES",
     "POSITION",
+    "AboveTangents",
     "Act",
     "Action",
     "Along",
@@ -140,6 +142,7 @@ __all__ = [
     "Combine",
     "Compressor",
     "Conditional",
+    "ConvexClients",
     "Convexity",
     "Corollary",
     "Declared",

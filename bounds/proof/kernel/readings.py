@@ -22,6 +22,7 @@ from .assumptions import (
     Bounded,
     CentralDifference,
     Compressor,
+    ConvexClients,
     Convexity,
     Declared,
     DifferenceVariance,
@@ -72,6 +73,15 @@ class Assumed(Declared):
 
 
 @dataclass(frozen=True)
+class AboveTangents(Declared):
+    """That the objectives of the clients are convex, by an entry of the list, with gradients for which a symbol is a Lipschitz constant."""
+
+    assumption: str
+    symbol: str
+    objective: str
+
+
+@dataclass(frozen=True)
 class Reading:
     """What assumptions are read off: a theorem's statement, and the declarations of a derivation.
 
@@ -102,6 +112,8 @@ class Reading:
             elif type(item) is Convexity:
                 self.says(item.assumption, bounding.CONVEX)
                 found[name] = item
+            elif type(item) is AboveTangents:
+                found[name] = self._convex_clients(item)
             elif type(item) is Minimum:
                 self.says(item.assumption, bounding.MINIMISER)
                 if item.minimiser != self.function("minimiser").name:
@@ -253,6 +265,15 @@ class Reading:
             case bounding.SHARE:
                 return self._random_set(entry, of, c)
         return self._of_differences(read, entry, function, c)
+
+    def _convex_clients(self, item: AboveTangents) -> ConvexClients:
+        self.says(item.assumption, bounding.CONVEX_CLIENTS)
+        function = self.function("local_gradient")
+        smooth = self._read(Assumed(item.symbol, function.name, bounding.LIPSCHITZ, bounding.MEAN))
+        assert isinstance(smooth, Lipschitz)
+        return ConvexClients(
+            item.assumption, item.objective, function.name, self.client, smooth.constant, smooth.assumption
+        )
 
     def _accept_constant(self, name: str) -> None:
         """Raises unless a symbol is the constant that the theorem's method has, with the formulas that it gets."""
@@ -424,4 +445,4 @@ class Reading:
                 seen |= new
 
 
-__all__ = ["Assumed", "Reading"]
+__all__ = ["AboveTangents", "Assumed", "Reading"]
