@@ -69,7 +69,7 @@ def sampled_sgd(s: Reader) -> Derivation:
     )
     proof.bound("L_bar", *proof.points, of="F", name="smooth")
     smooth_descent(proof, s.eta, s.L_bar, X, Var("x", 1), variance, 0 * s.eta, "mean", "noise", known, mean)
-    inside = {"eta": Fraction(1, 2), "r": Fraction(1, 2), "N": 4}
+    inside = {"eta": Fraction(1, 2), "r": Fraction(1, 2), "N": Fraction(4)}
     return proof.qed("descent, summed", "infimum", metric="gradient", model="x", inside=inside)
 
 
