@@ -19,7 +19,7 @@ from ..derivations import derivation
 from ..kernel import Alternatives, AtNumbers, Derivation, ProofError, Reader, Verdict, check
 from ..kernel.derivation import reading
 from ..kernel.facts import Inequality
-from ..kernel.problem import left_side
+from ..kernel.problem import left_side, sum_of_weights
 from ..kernel.setting import EVERY, FIRST, LATER, LOCAL
 from .faces import on_its_face
 from .ground import Ground, Table
@@ -220,8 +220,9 @@ def shapes(ground: Ground) -> Iterator[Shape]:
 
 def _goal(case: Derivation, ground: Ground, statement: Statement) -> Table:
     found = reading(case, ground.theorem, statement, Reader(ground.theorem, statement))
-    left = left_side(found, case.metric, ground.state.horizon)
-    return {(RUN, atom): c for atom, c in ground.numbers.table(ground.state.form(left)).items()}
+    left = left_side(found, case.metric, ground.state.horizon, ground.state.offset)
+    whole = ground.numbers.value(sum_of_weights(found, ground.state.horizon))
+    return {(RUN, atom): c / whole for atom, c in ground.numbers.table(ground.state.form(left)).items()}
 
 
 def _accepted(ground: Ground, whole: Program) -> tuple[Fraction, Derivation]:
