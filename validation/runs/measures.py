@@ -10,7 +10,8 @@ import numpy as np
 
 from ...algorithms import Method, Result
 from ...algorithms.engine import metrics
-from ...bounds.language.metrics import DISTANCE_SQ, GAP, GRADIENT_SQ, LAST, MINIMUM
+from ...bounds.evaluation.weights import step_weights
+from ...bounds.language.metrics import AVERAGED, DISTANCE_SQ, GAP, GRADIENT_SQ, LAST, MINIMUM, TAKE_WEIGHTS, WEIGHTED
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Metric, Theorem
 
@@ -22,8 +23,13 @@ RECORDED: Mapping[str, Callable[[Any, Any, int], Any]] = {
 """Measure -> what a run records of it, at the averaged model."""
 
 
-def recorded(metric: Metric, problem: Any) -> Callable[[Any, Any, int], Any]:
-    """What a run records for a metric.
+def recorded(
+    metric: Metric, problem: Any, shares: np.ndarray | None = None
+) -> Mapping[str, Callable[[Any, Any, int], Any]]:
+    """What a run records for a metric: under "metric" what is measured, under "share" that times the weight of the iterate.
+
+    Args:
+        shares: of the iterates t = 0, ..., T, where the metric weighs them.
 
     Raises:
         InputError: the problem has no known minimiser, or the metric is a minimum over the iterates.
@@ -34,16 +40,43 @@ def recorded(metric: Metric, problem: Any) -> Callable[[Any, Any, int], Any]:
         )
     if metric.of != GRADIENT_SQ and getattr(problem, "minimiser", None) is None:
         raise InputError(f"{problem.name}: wanted a problem that knows its minimiser, which {metric.name} speaks of")
-    return RECORDED[metric.of]
+    measure = RECORDED[metric.of]
+    if metric.over != WEIGHTED or shares is None:
+        return {"metric": measure}
+    return {"metric": measure, "share": lambda problem, state, t: float(shares[t]) * measure(problem, state, t)}
 
 
-def statistic_of(metric: Metric, result: Result, average: str) -> tuple[np.ndarray, np.ndarray]:
-    """(seeds,) what the statement speaks of, and the mean over t = 0..T-1, both of what was recorded as "metric"."""
+def shares_of(metric: Metric, numbers: Mapping[str, float], steps: int, average: str) -> np.ndarray | None:
+    """(steps + 1,) the weights of the iterates over their sum, where the metric weighs them.
+
+    Raises:
+        InputError: one is negative, or all are 0.
+    """
+    if metric.over not in TAKE_WEIGHTS:
+        return None
+    return step_weights(metric, numbers).shares(steps, after=average == "after")
+
+
+def statistic_of(metric: Metric, problem: Any, result: Result, average: str) -> tuple[np.ndarray, np.ndarray]:
+    """(seeds,) what the statement speaks of, and the mean over t = 0..T-1 of what was recorded as "metric"."""
     first, last = result.values["metric"][0], result.values["metric"][-1]
     before = result.mean("metric").flatten()
     after = before + (last - first) / float(result.counts[-1])
-    found = last.flatten() if metric.over == LAST else after if average == "after" else before
+    if metric.over == WEIGHTED:
+        found = result.sums["share"][-1] + result.values["share"][-1]
+    elif metric.over == AVERAGED:
+        found = RECORDED[metric.of](problem, At(result.averaged), int(result.counts[-1]))
+    else:
+        found = last if metric.over == LAST else after if average == "after" else before
+    found = found.flatten()
     return found.cpu().numpy(), before.cpu().numpy()
+
+
+@dataclass(frozen=True)
+class At:
+    """Models that are measured as those of a state are."""
+
+    average: Any
 
 
 def squared_cap(problem: Any) -> float:
