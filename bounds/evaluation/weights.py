@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -59,7 +59,7 @@ class StepWeights:
         """
         times = np.arange(steps + 1)
         with np.errstate(all="ignore"):
-            found = np.broadcast_to(np.asarray(self._in_doubles(times), dtype=float), times.shape).copy()
+            found = np.broadcast_to(np.asarray(_compiled(self.formula)(times), dtype=float), times.shape).copy()
             found[0 if after else -1] = 0.0
             total = found.sum()
         if not (np.isfinite(found).all() and np.isfinite(total) and total > 0):
@@ -70,10 +70,6 @@ class StepWeights:
                 f"the weights {self.formula}: wanted nonnegative numbers for t up to {steps}, one of them above 0"
             )
         return np.asarray(found / total)
-
-    @cached_property
-    def _in_doubles(self) -> Any:
-        return sp.lambdify([STEP], self.formula, "numpy")
 
     def _at_any_size(self, steps: int, after: bool) -> np.ndarray:
         """The weights over the largest one."""
@@ -91,6 +87,24 @@ def step_weights(metric: Metric, numbers: Mapping[str, Any]) -> StepWeights:
     formula = sp.S.One if metric.weights is None else metric.weights
     known = {symbol: sp.Rational(*Fraction(numbers[symbol.name]).as_integer_ratio()) for symbol in _named(formula)}
     return StepWeights(formula.xreplace(known))
+
+
+def has_rational_weights(metric: Metric) -> bool:
+    """Whether the weights are rational numbers wherever the symbols of the statement are."""
+    formula = sp.sympify(1 if metric.weights is None else metric.weights)
+    return _rational(formula.xreplace(dict.fromkeys(_named(formula), STEP)), 1) is not None and not any(
+        part.args[1].is_Rational and not part.args[1].is_Integer for part in formula.atoms(sp.Pow, Power)
+    )
+
+
+def in_doubles(metric: Metric) -> Callable[..., Any]:
+    """The weight as a function of the step and of the symbols of `names_in`, on arrays."""
+    return _compiled(sp.sympify(1 if metric.weights is None else metric.weights))
+
+
+@lru_cache(maxsize=64)
+def _compiled(formula: sp.Expr) -> Callable[..., Any]:
+    return sp.lambdify([STEP, *sorted(_named(formula), key=str)], formula, "numpy")  # type: ignore[no-any-return]
 
 
 def names_in(metric: Metric) -> Sequence[str]:

@@ -132,7 +132,7 @@ def stepped(method: Method, problem: ExactProblem, steps: int, statistic: Statis
 
     Raises:
         CannotReplay: too many steps.
-        InexactError: the method calls what has no exact counterpart.
+        InexactError: the method calls what has no exact counterpart, or the weights of the iterates are no rational numbers.
     """
     if steps > MOST_STEPS:
         raise CannotReplay(f"{steps} steps: wanted at most {MOST_STEPS}")
@@ -141,13 +141,13 @@ def stepped(method: Method, problem: ExactProblem, steps: int, statistic: Statis
         start = Interval((start, start), (Q(0), Q(0)), (start, start), Q(0))
 
     def take(draws: Any) -> Ends:
-        run, rows = Walk(method, problem, start, draws), []
+        run, path = Walk(method, problem, start, draws), []
         for t in range(steps + 1):
             if statistic.counts(t, steps):
-                rows.append([statistic.measure.at(problem, x) for x in run.averages])
+                path.append((t, run.averages))
             if t < steps:
                 run.step()
-        return statistic.of_run(rows)
+        return statistic.of_path(problem, path)
 
     return expected(problem, take, by_path=statistic.failure is not None)
 
