@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ...algorithms import Method
 from ...algorithms.engine.method import Start
+from ...bounds.language.metrics import TAKE_WEIGHTS
 from .interval import Ends, Interval
 from .noise import AffineSigns, AllPaths, Bends
 from .problem import ExactProblem
@@ -247,8 +248,10 @@ def endless(method: Method, problem: ExactProblem, period: int, interval: Ends, 
     """An enclosure of a statistic of any number of whole rounds that start in an invariant interval.
 
     Raises:
-        CannotReplay: a round does not map the interval into itself.
+        CannotReplay: a round does not map the interval into itself, or its times have weights.
     """
+    if statistic.over in TAKE_WEIGHTS:
+        raise CannotReplay("an endless run weighs all rounds alike")
     low, high = interval
     start: Any = low if low == high else Interval.variable(low, high)
     end, path = _round(method, problem, start, period)

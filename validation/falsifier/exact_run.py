@@ -125,7 +125,7 @@ class ExactRun:
             raise CannotReplay("the statistic is one of whole rounds")
         if self.interval is None:
             return
-        if self.steps % self.period or self.statistic.after or self.statistic.weights is not None:
-            raise CannotReplay("an endless run averages over whole rounds without weights, their first steps included")
+        if self.steps % self.period or self.statistic.after:
+            raise CannotReplay("an endless run averages over whole rounds, their first steps included")
         if not self.interval[0] <= self.problem.start <= self.interval[1]:
             raise CannotReplay("the start is not in the interval")
