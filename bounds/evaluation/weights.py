@@ -57,7 +57,7 @@ class StepWeights:
         Raises:
             InputError: one is negative or no number, or all are 0.
         """
-        times = np.arange(steps + 1)
+        times = np.arange(steps + 1, dtype=float)  # whole numbers would wrap around
         with np.errstate(all="ignore"):
             found = np.broadcast_to(np.asarray(_compiled(self.formula)(times), dtype=float), times.shape).copy()
             found[0 if after else -1] = 0.0
