@@ -15,7 +15,7 @@ from .bounding import MEAN_MODEL
 from .dimension import OBJECTIVE, VARIABLE, Dimension
 from .theorem import Metric
 
-GRADIENT_SQ, GAP, DISTANCE_SQ = "gradient_sq", "gap", "distance_sq"
+GRADIENT_SQ, GRADIENT, GAP, DISTANCE_SQ = "gradient_sq", "gradient", "gap", "distance_sq"
 MEAN, MINIMUM, LAST, WEIGHTED, AVERAGED = "mean", "minimum", "last", "weighted", "averaged"
 TAKE_WEIGHTS = (WEIGHTED, AVERAGED)
 """Those that weigh the iterates by a formula in the step t; an averaged iterate without one weighs all alike."""
@@ -23,12 +23,16 @@ TAKE_WEIGHTS = (WEIGHTED, AVERAGED)
 
 @dataclass(frozen=True)
 class Measure:
-    """What is measured at one iterate, with {x} in the place of the iterate."""
+    """What is measured at one iterate, with {x} in the place of the iterate.
+
+    `gradient`: the power of the gradient norm that it is; 0 where it is measured from the minimiser.
+    """
 
     text: str
     latex: str
     dimension: Dimension
     meaning: str
+    gradient: int = 0
 
 
 @dataclass(frozen=True)
@@ -44,8 +48,13 @@ class Over:
 
 MEASURES: Mapping[str, Measure] = {
     GRADIENT_SQ: Measure(
-        "E||grad F({x})||^2", r"\mathbb{{E}}\|\nabla F({x})\|^2", (OBJECTIVE / VARIABLE) ** 2, "squared gradient norm"
+        "E||grad F({x})||^2",
+        r"\mathbb{{E}}\|\nabla F({x})\|^2",
+        (OBJECTIVE / VARIABLE) ** 2,
+        "squared gradient norm",
+        2,
     ),
+    GRADIENT: Measure("E||grad F({x})||", r"\mathbb{{E}}\|\nabla F({x})\|", OBJECTIVE / VARIABLE, "gradient norm", 1),
     GAP: Measure(
         "E[F({x}) - F(x_*)]", r"\mathbb{{E}}[F({x})-F(x_*)]", OBJECTIVE, "distance of the objective from its minimum"
     ),
@@ -128,6 +137,11 @@ def with_weights(metric: Metric, weights: sp.Expr, latex: str) -> Metric:
 
 METRICS: Mapping[str, Metric] = {f"{over}_{of}": _metric(of, over) for over in OVER for of in MEASURES}
 """The metrics that a definition has a word for, such as `mean_gradient_sq`; at the mean of the clients' models."""
+
+
+def gradient_power(metric: Metric) -> int:
+    """The power of the gradient norm that a metric along a run measures; 0 where it is measured from the minimiser."""
+    return MEASURES[metric.of].gradient
 
 
 def word_of(metric: Metric) -> str:

@@ -653,7 +653,7 @@ def _with_start(progress: Progress, reader: Reader, point, run: Run) -> dict[Par
 
 def metric_at(progress: Progress, run: Run) -> fmpq:
     """The left side of the statement along a run: what its metric measures, averaged over the steps or after the last one, or at the
-    average of the iterates.
+    average of the iterates; of a norm the mean of its squares.
 
     Raises:
         ProofError: the metric is none that the kernel knows.

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from ...bounds.evaluation.weights import StepWeights
-from ...bounds.language.metrics import AVERAGED, DISTANCE_SQ, GAP, GRADIENT_SQ, LAST, MEAN, MINIMUM, WEIGHTED
+from ...bounds.language.metrics import AVERAGED, DISTANCE_SQ, GAP, GRADIENT, GRADIENT_SQ, LAST, MEAN, MINIMUM, WEIGHTED
 from ...bounds.language.reading import InputError
 from .base import ExactProblem
 from .interval import Bends, Ends, Interval
@@ -42,6 +42,24 @@ def _square(number: Any) -> Ends:
     return number.squared() if isinstance(number, Interval) else (number**2, number**2)
 
 
+def _norm(number: Any) -> Ends:
+    """|number|, which is all of a norm in one dimension.
+
+    Raises:
+        Bends: of a number that is affine in signs it is no square, and every path is wanted.
+    """
+    if isinstance(number, Noisy):
+        raise Bends("a norm is no quadratic function of the noise")
+    if isinstance(number, Interval):
+        low, high = number.values
+        return max(low, -high, Q(0)), max(-low, high)
+    return abs(number), abs(number)
+
+
+def _no_square(problem: ExactProblem, x: Any) -> Any:
+    raise Bends("a norm is no square of a number that is affine in the noise")
+
+
 def _gap(problem: ExactProblem, x: Any) -> Ends:
     found = problem.objective_at(x) - problem.objective_at(problem.minimiser)
     if isinstance(found, Interval):
@@ -64,10 +82,13 @@ def _root_of_gap(problem: ExactProblem, x: Any) -> Any:
 
 MEASURED: Mapping[str, Measure] = {
     GRADIENT_SQ: Measure(lambda problem, x: _square(problem.gradient_at(x)), lambda problem, x: problem.gradient_at(x)),
+    GRADIENT: Measure(lambda problem, x: _norm(problem.gradient_at(x)), _no_square),
     DISTANCE_SQ: Measure(lambda problem, x: _square(x - problem.minimiser), lambda problem, x: x - problem.minimiser),
     GAP: Measure(_gap, _root_of_gap, lambda problem: 1 / (2 * problem.rate_at_minimiser)),
 }
 """Measure of a metric -> its exact evaluation."""
+SQUARES_OF_AFFINE = frozenset(MEASURED) - {GRADIENT}
+"""Those that second moments of the noise determine."""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from ...algorithms import Method
 from ...bounds.evaluation.weights import has_rational_weights, names_in
 from ...bounds.language.bounding import MEAN_MODEL
 from ...bounds.language.change import Change, changed, narrowed
-from ...bounds.language.metrics import GRADIENT_SQ
+from ...bounds.language.metrics import gradient_power
 from ...bounds.language.notation import Binding
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
@@ -203,7 +203,7 @@ def _target_of(theorem: Theorem, label: str, own: Theorem | None) -> Target:
         if theorem.metric.at != MEAN_MODEL:
             known = "a measure of the clients' mean model"
             raise InputError(f"{theorem.id}: bounds {theorem.metric.name}, and the exact check evaluates {known} only")
-        if theorem.metric.of != GRADIENT_SQ and theorem.problem not in MINIMISED:
+        if not gradient_power(theorem.metric) and theorem.problem not in MINIMISED:
             kinds = f"only instances of the kind {' or '.join(MINIMISED)} have a minimiser that is known exactly"
             raise InputError(f"{theorem.id}: bounds {theorem.metric.name}, and {kinds}")
         if not has_rational_weights(theorem.metric):

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...bounds.language.metrics import DISTANCE_SQ, GAP, GRADIENT_SQ
+from ...bounds.language.metrics import DISTANCE_SQ, GAP, GRADIENT, GRADIENT_SQ
 from ..runs.measures import RECORDED, At
 
 
@@ -51,6 +51,7 @@ class AtAverage:
 
 MEASURED: Mapping[str, InDoubles] = {
     GRADIENT_SQ: InDoubles(RECORDED[GRADIENT_SQ], lambda problem, x: problem.gradient(x)),
+    GRADIENT: InDoubles(RECORDED[GRADIENT], lambda problem, x: problem.gradient(x)),
     DISTANCE_SQ: InDoubles(
         RECORDED[DISTANCE_SQ],
         lambda problem, x: x - problem.minimiser,

@@ -11,12 +11,24 @@ import numpy as np
 from ...algorithms import Method, Result
 from ...algorithms.engine import metrics
 from ...bounds.evaluation.weights import step_weights
-from ...bounds.language.metrics import AVERAGED, DISTANCE_SQ, GAP, GRADIENT_SQ, LAST, MINIMUM, TAKE_WEIGHTS, WEIGHTED
+from ...bounds.language.metrics import (
+    AVERAGED,
+    DISTANCE_SQ,
+    GAP,
+    GRADIENT,
+    GRADIENT_SQ,
+    LAST,
+    MINIMUM,
+    TAKE_WEIGHTS,
+    WEIGHTED,
+    gradient_power,
+)
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Metric, Theorem
 
 RECORDED: Mapping[str, Callable[[Any, Any, int], Any]] = {
     GRADIENT_SQ: metrics.gradient_norm_squared,
+    GRADIENT: metrics.gradient_norm,
     GAP: metrics.gap,
     DISTANCE_SQ: metrics.distance_squared,
 }
@@ -38,7 +50,7 @@ def recorded(
         raise InputError(
             f"{metric.name}: a run measures no minimum of expectations; wanted mean_{metric.of}, which is at least as large"
         )
-    if metric.of != GRADIENT_SQ and getattr(problem, "minimiser", None) is None:
+    if not gradient_power(metric) and getattr(problem, "minimiser", None) is None:
         raise InputError(f"{problem.name}: wanted a problem that knows its minimiser, which {metric.name} speaks of")
     measure = RECORDED[metric.of]
     if metric.over != WEIGHTED or shares is None:
@@ -95,7 +107,7 @@ def squared_cap(problem: Any) -> float:
 def metric_cap(theorem: Theorem, problem: Any, moves: Callable[[], Method], steps: Callable[[], int]) -> float:
     """The almost sure bound of what a theorem's metric measures, along a run.
 
-    The squared gradient has one everywhere. A squared distance is at most R^2, and a gap at most L/2 R^2 and C R, where R is how far
+    The gradient has one everywhere. A squared distance is at most R^2, and a gap at most L/2 R^2 and C R, where R is how far
     a run of the method can come from the minimiser, and C bounds the gradient, where it has a bound. The problem knows R for methods
     whose models are means of gradient steps.
 
@@ -103,8 +115,8 @@ def metric_cap(theorem: Theorem, problem: Any, moves: Callable[[], Method], step
         InputError: no such bound is known.
     """
     metric = theorem.metric
-    if metric.of == GRADIENT_SQ:
-        return squared_cap(problem)
+    if power := gradient_power(metric):
+        return float(squared_cap(problem) ** (power / 2))
     method, reach = moves(), getattr(problem, "reach", None)
     step = method.gradient_step
     if step is None or reach is None:

@@ -14,7 +14,7 @@ from typing import Any
 import sympy as sp
 
 from ...language import bounding
-from ...language.metrics import AVERAGED, DISTANCE_SQ, GAP, GRADIENT_SQ, LAST, TAKE_WEIGHTS
+from ...language.metrics import AVERAGED, DISTANCE_SQ, GAP, GRADIENT, GRADIENT_SQ, LAST, TAKE_WEIGHTS, gradient_power
 from ...language.notation import STEP
 from ...language.schedule import read_schedule
 from .algebra import Algebra
@@ -332,7 +332,7 @@ def accept_metric(reading: Reading, meaning: Scalar, axioms: Mapping[str, Any]) 
         raise ProofError(f"{meaning!r} is not {what} at {where}, as the metric says")
     metric = reading.theorem.metric
     rests = {reading.that_says(bounding.WHOLE_ROUNDS)} if metric.at == bounding.SERVER_MODEL else set()
-    rests |= {reading.that_says(bounding.MINIMISER)} if metric.of != GRADIENT_SQ else set()
+    rests |= {reading.that_says(bounding.MINIMISER)} if not gradient_power(metric) else set()
     rests |= _convex(reading) if metric.over == AVERAGED else set()
     return frozenset(rests)
 
@@ -361,13 +361,15 @@ def _convex(reading: Reading) -> set[str]:
 
 MEASURED = {
     GRADIENT_SQ: "the squared gradient of {F}",
+    GRADIENT: "the squared gradient of {F}",
     GAP: "how far {F} is above its minimum",
     DISTANCE_SQ: "the squared distance from the minimiser of {F}",
 }
 
 
 def measured(reading: Reading, point: Term, *, of_the_run: bool = False) -> Scalar:
-    """What the theorem's metric measures, at a point; `of_the_run`, at one that is made of several steps, which no proof speaks of.
+    """What the theorem's metric measures, at a point, of a norm its square; `of_the_run`, at one that is made of several steps, of which
+    no proof speaks.
 
     Raises:
         ProofError: the gradient may not be taken there, or the problem has no minimiser.
@@ -376,7 +378,7 @@ def measured(reading: Reading, point: Term, *, of_the_run: bool = False) -> Scal
     if not of_the_run:
         accept_point(reading, objective, point)
     match reading.theorem.metric.of:
-        case "gradient_sq":
+        case "gradient_sq" | "gradient":
             return sq(replaced(objective.gradient, {objective.at: point}))
         case "gap":
             return reading.above_minimum(point)
@@ -389,7 +391,7 @@ def left_side(reading: Reading, name: str, steps: Signomial, offset: Signomial |
     """The left side of the statement, by the quantity that is its metric at step t: of a minimum, the mean is above it.
 
     Where the iterates have weights it is times the sum of these: a weighted sum over the steps. So it is at an averaged iterate, above
-    whose value the mean is, by Jensen's inequality.
+    whose value the mean is, by Jensen's inequality. Of a norm it is the mean of the squares, which is at least its squared mean.
 
     Args:
         offset: what the clock of the derivation shows at step 0, where it has one.
@@ -402,17 +404,21 @@ def left_side(reading: Reading, name: str, steps: Signomial, offset: Signomial |
 
 
 def right_side(reading: Reading, steps: Signomial, bound: Fraction | None = None) -> Scalar:
-    """The right side of the statement: the sum of its terms, or a bound in their place; times the sum of the weights of the iterates,
-    as `left_side`.
+    """The right side of the statement: the sum of its terms, or a bound in their place, squared where the metric is a norm; times the
+    sum of the weights of the iterates, as `left_side`.
 
     Where it holds with probability 1 - delta, delta times that: by Markov's inequality a number that is not negative, as every metric
     that the kernel knows is along a run, exceeds B with a probability of at most delta where its expectation is at most delta B.
     """
     factor = getattr(reading.reader, reading.theorem.metric.failure) if reading.theorem.metric.failure else ONE
-    factor = factor * sum_of_weights(reading, steps)
     terms = (reading.reader.read(term.expr) for term in reading.statement.terms)
-    parts = tuple(terms) if bound is None else (ONE * bound,)
-    return Scalar(tuple((factor * part, One()) for part in parts))
+    parts = tuple(factor * part for part in (terms if bound is None else (ONE * bound,)))
+    if reading.theorem.metric.of == GRADIENT:
+        if not all(part.nonnegative for part in parts):
+            raise ProofError("the bound of a norm: wanted a sum that is nowhere negative, as its square is compared")
+        parts = (sum(parts, ZERO) ** 2,)
+    whole = sum_of_weights(reading, steps)
+    return Scalar(tuple((whole * part, One()) for part in parts))
 
 
 def sum_of_weights(reading: Reading, steps: Signomial) -> Signomial:
@@ -474,6 +480,8 @@ def rests_on(reading: Reading) -> dict[str, str]:
     place = bounding.POINTS.get(theorem.metric.at, "") + after
     if theorem.metric.over == LAST:
         place = bounding.LAST_MODEL
+    if theorem.metric.of == GRADIENT:
+        place += ", by Jensen's inequality from its square"
     if theorem.metric.over == AVERAGED:
         place += ", by Jensen's inequality from their mean with the same weights"
     if theorem.metric.failure:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ...evaluation.evaluate import bound as evaluated
 from ...evaluation.evaluate import complete
+from ...language.metrics import GRADIENT, GRADIENT_SQ
 from ...language.reading import InputError
 from ...language.result import rounded_up
 from ...language.theorem import Statement, Theorem
@@ -117,6 +118,10 @@ def sharpen(
     started, label, theorem = perf_counter(), statement.label, statement.theorem
     if statement is not theorem.statement(label):
         raise InputError(f"{statement.name}: wanted the parts of its derived constants, got a constant itself")
+    if theorem.metric.of == GRADIENT:
+        raise InputError(
+            f"{theorem.id}: bounds a norm, and what is weighed anew is its square; wanted {GRADIENT_SQ} in its metric"
+        )
     numbers = exact_values(statement, values)
     plan = proof_of(theorem, label)
     here = evaluated(statement, numbers, strict=False)
