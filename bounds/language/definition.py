@@ -22,7 +22,7 @@ from .bounding import OF_PROPERTIES, SAYINGS, Form, read_form
 from .change import with_statement
 from .dimension import Dimension, read_dimension
 from .formula import FUNCTIONS, FormulaError, read_formula, read_relation
-from .metrics import METRICS, TAKE_WEIGHTS, WEIGHTED, with_probability, with_weights, word_of
+from .metrics import MEASURES, METRICS, OVER, TAKE_WEIGHTS, WEIGHTED, with_probability, with_weights, word_of
 from .notation import STEP, Binding, Notation, derived_symbol, latex_of
 from .power import Power
 from .properties import PROPERTIES
@@ -621,8 +621,9 @@ class Definition:
         statement = Statement("printed", terms, (*prescribed, *conditions), derived, schedule)
         self._check_rounding(statement)
         costs, method = self._costs(), self._method(folder)
-        metric = METRICS[self.known("metric", "a metric", self.keys.get("metric", "mean_gradient_sq"), METRICS)]
-        metric = self._with_probability(self._with_weights(metric))
+        metric = self._with_probability(
+            self._with_weights(self._metric_of(self.keys.get("metric", "mean_gradient_sq")))
+        )
         self._check_use({constant.name for constant in derived})
         try:
             found = Theorem(
@@ -647,6 +648,13 @@ class Definition:
             self.refuse("", str(error))
         self._check_dimensions(found)
         return found
+
+    def _metric_of(self, word: str) -> Metric:
+        if word not in METRICS:
+            parts = f"a metric is one of {' '.join(OVER)}, then _ and one of {' '.join(MEASURES)}"
+            other = "nothing else is measured, as the gradient of a Moreau envelope: say what the bound means for one of these"
+            self.refuse("metric", f"{_shown(word)} is not a metric; {parts}; {other}")
+        return METRICS[word]
 
     def _with_weights(self, metric: Metric) -> Metric:
         """The metric with the weights of the iterates, a formula in the step t and the symbols, where it takes some."""

@@ -64,7 +64,10 @@ def test_a_definition_says_its_weights_and_is_written_with_them():
         ({"weights": 3}, "mine.weighted: weights: wanted a text, got '3'"),
         ({"weights": ["t"]}, "mine.weighted: weights: wanted a text"),
         ({"weights": "t + D"}, "mine.weighted: weights: wanted dimension one dimension, got mixed dimensions"),
-        ({"metric": "weighted_moreau"}, "mine.weighted: metric: 'weighted_moreau' is not a metric"),
+        (
+            {"metric": "weighted_moreau"},
+            "one of mean minimum last weighted averaged, then _ and one of gradient_sq gradient gap distance_sq",
+        ),
         (
             {"symbols": {**KEYS["symbols"], "a": "step_numerator"}, "weights": "t + a"},
             "mine.weighted, printed: weights speak of ['a'], of which the statement says nothing",
