@@ -121,7 +121,8 @@ class Result(ShownAsTable):
             messages=messages,
             values=under("values/", arrays),
             sums=under("sums/", arrays),
-            **{name: arrays.get(name) for name in _MODELS},
+            models=arrays.get("models"),
+            averaged=arrays.get("averaged"),
         )
 
 

@@ -104,7 +104,7 @@ def in_doubles(metric: Metric) -> Callable[..., Any]:
 
 @lru_cache(maxsize=64)
 def _compiled(formula: sp.Expr) -> Callable[..., Any]:
-    return sp.lambdify([STEP, *sorted(_named(formula), key=str)], formula, "numpy")  # type: ignore[no-any-return]
+    return sp.lambdify([STEP, *sorted(_named(formula), key=str)], formula, "numpy")
 
 
 def names_in(metric: Metric) -> Sequence[str]:

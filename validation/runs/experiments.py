@@ -124,7 +124,7 @@ def statistics(
         record=recorded(metric, problem, shares),
         every=every or steps,
         average=every is None,
-        shares=shares if metric.over == AVERAGED else None,
+        shares=shares.tolist() if shares is not None and metric.over == AVERAGED else None,
         progress=progress,
     )
     return result, *statistic_of(metric, problem, result, recipe.average)
