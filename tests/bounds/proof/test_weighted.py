@@ -153,8 +153,8 @@ def test_what_is_summed_has_the_weight_of_the_step(given):
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ((("gap", S.a * clock()), ("gap", S.a * clock())), "wanted one weight for each"),
-        ((("nothing", S.a * clock()),), "wanted one weight for each"),
+        ((("gap", S.a * clock()), ("gap", S.a * clock())), "wanted a weight for each"),
+        ((("nothing", S.a * clock()),), "wanted a weight for each"),
     ],
 )
 def test_every_summed_quantity_has_one_weight(given, why: str):

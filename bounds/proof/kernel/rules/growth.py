@@ -162,10 +162,8 @@ class Weighted(Rule):
         if any(param.moving for _, weight in (*self.weights, *self.summed) for param in weight.params - {CLOCK}):
             raise ProofError("a weight depends on the step by more than the clock")
         for names in ([name for name, _ in self.weights], [name for name, _ in self.summed]):
-            if len(set(names)) != len(names) or not set(names) <= state.quantities.keys():
-                raise ProofError("wanted one weight for each of some quantities")
-        if not self.weights:
-            raise ProofError("wanted a weight for each of some quantities")
+            if not self.weights or len(set(names)) != len(names) or not set(names) <= state.quantities.keys():
+                raise ProofError("wanted a weight for each of some quantities")
         after, before = self._sum(clock() + 1, lambda name: quantity(name, 1)), self._sum(clock(), quantity)
         added = Scalar(())
         for name, weight in self.summed:
