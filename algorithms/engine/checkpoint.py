@@ -91,4 +91,5 @@ def identity(method: Method, problem: Any, draws: Draws, start: Start, recorder:
         "record": list(recorder.record),
         "every": recorder.every,
         "average": recorder.average,
+        "shares": None if recorder.shares is None else [float(share) for share in recorder.shares],
     }

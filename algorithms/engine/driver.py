@@ -43,6 +43,7 @@ def drive(
     record: Mapping[str, Metric] | None = None,
     every: int = 1,
     average: bool = True,
+    shares: Sequence[float] | None = None,
     progress: Callable[[Progress], None] | None = None,
     checkpoint: str | Path | None = None,
     checkpoint_every: int | None = None,
@@ -62,6 +63,7 @@ def drive(
         every: a value is stored each so many steps (and at T).
         average: evaluate the metrics at every step, so that ``Result.mean`` is the mean over all t < T; when false
             only at the stored times, which is faster.
+        shares: (steps + 1,) weights of the averaged models at t = 0, ..., T, of which ``Result.averaged`` is the weighted sum.
         progress: called with a Progress about twice a second; ``progress.to_stream()`` prints it.
         checkpoint: a file to save to every ``checkpoint_every`` steps (default: every 30 seconds) and when interrupted.
             When it exists the run goes on from it; the result is the same to the last bit.
@@ -88,7 +90,7 @@ def drive(
     records = -(-steps // every) + 1
     numbers = draws.runs * (2 * problem.clients * problem.dim + 2 * records * len(record or {}))
     check_memory(8 * (numbers + 2 * records), "steps and seeds", device)  # two tensors of the state, and the buffers
-    recorder = Recorder(record or {}, steps, every, average, draws.runs, device, draws.grid)
+    recorder = Recorder(record or {}, steps, every, average, draws.runs, device, draws.grid, shares, problem.dim)
     run = identity(method, problem, draws, start, recorder) if checkpoint else {}
     saver = Checkpoint(checkpoint, checkpoint_every, run)
     with torch.no_grad(), _threads(threads), stop_request() if checkpoint else nullcontext(lambda: False) as stop_asked:
@@ -122,6 +124,7 @@ def drive(
         method.messages(problem, steps),
         reporter.seconds(),
         state.average,
+        recorder.averaged if shares is not None else None,
     )
 
 

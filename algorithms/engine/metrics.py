@@ -24,6 +24,11 @@ def gradient_norm_squared(problem: Any, state: State, t: int) -> Tensor:
     return problem.gradient(state.average).square().sum(-1)
 
 
+def gradient_norm(problem: Any, state: State, t: int) -> Tensor:
+    """||grad F(xbar^t)||, in [f] / [x]."""
+    return torch.linalg.vector_norm(problem.gradient(state.average), dim=-1)
+
+
 def objective(problem: Any, state: State, t: int) -> Tensor:
     """F(xbar^t), in [f]."""
     return problem.objective(state.average)
@@ -130,6 +135,7 @@ class Offered:
 
 METRICS: Mapping[str, Offered] = {
     "objective": Offered(objective, "F at the averaged model"),
+    "gradient_norm": Offered(gradient_norm, "norm of the exact gradient at the averaged model"),
     "gradient_sq": Offered(gradient_norm_squared, "squared norm of the exact gradient at the averaged model"),
     "gap": Offered(gap, "F at the averaged model less F at the minimiser", "minimiser"),
     "distance": Offered(distance, "distance of the averaged model from the minimiser", "minimiser"),

@@ -92,6 +92,9 @@ def gathered(results: list[Result], indices: list[int]) -> Result:
         values={name: joined([result.values[name] for result in results], 1) for name in first.values},
         sums={name: joined([result.sums[name] for result in results], 1) for name in first.sums},
         models=joined([result.models for result in results if result.models is not None], 0),
+        averaged=None
+        if first.averaged is None
+        else joined([result.averaged for result in results if result.averaged is not None], 0),
         state=_joined_states([result.state for result in results if result.state is not None], joined),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -14,7 +14,11 @@ Metric = Callable[[Any, Any, int], Tensor]  # (problem, state, t) -> (runs,)
 
 
 class Recorder:
-    """Preallocated buffers: one row per recorded time, and running sums that make a trajectory needless."""
+    """Preallocated buffers: one row per recorded time, and running sums that make a trajectory needless.
+
+    Args:
+        shares: (steps + 1,) of the averaged models at t = 0, ..., steps in `averaged`, (runs, dim), their mean with these weights.
+    """
 
     def __init__(
         self,
@@ -25,9 +29,12 @@ class Recorder:
         runs: int,
         device: torch.device,
         grid: int = 1,
+        shares: Sequence[float] | None = None,
+        dim: int = 0,
     ) -> None:
         self.record, self.steps, self.every, self.average = dict(record), steps, every, average
-        self.grid = grid
+        self.grid, self.shares = grid, shares
+        self.averaged = torch.zeros(runs, dim if shares is not None else 0, dtype=torch.float64, device=device)
         self.times = [*range(0, steps, every), steps]
         empty = torch.zeros(len(self.times), runs, dtype=torch.float64, device=device)
         self.values = {name: empty.clone() for name in self.record}
@@ -36,6 +43,9 @@ class Recorder:
 
     def observe(self, problem: Any, state: State, t: int, seeds: slice = slice(None)) -> None:
         """Evaluate the metrics of the seeds ``seeds``, whose state this is, before step t."""
+        if self.shares is not None:
+            averaged = self.averaged.view(self.grid, -1, self.averaged.shape[-1])[:, seeds]
+            averaged += self.shares[t] * state.average.view(self.grid, -1, self.averaged.shape[-1])
         is_recorded = t % self.every == 0 or t == self.steps
         if not (is_recorded or self.average):
             return
@@ -57,7 +67,8 @@ class Recorder:
         rows = -(-t // self.every)
         saved = {f"values/{name}": v[:rows] for name, v in self.values.items()}
         saved |= {f"sums/{name}": v[:rows] for name, v in self.sums.items()}
-        return saved | {f"running/{name}": v for name, v in self.running.items()}
+        saved |= {f"running/{name}": v for name, v in self.running.items()}
+        return saved | ({} if self.shares is None else {"averaged": self.averaged})
 
     def restore(self, arrays: Mapping[str, Tensor]) -> None:
         for name in self.record:
@@ -65,3 +76,5 @@ class Recorder:
             self.values[name][:rows] = arrays[f"values/{name}"]
             self.sums[name][:rows] = arrays[f"sums/{name}"]
             self.running[name] = arrays[f"running/{name}"]
+        if self.shares is not None:
+            self.averaged = arrays["averaged"]

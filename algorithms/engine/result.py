@@ -32,6 +32,7 @@ class Result(ShownAsTable):
         messages: what one client sent.
         seconds: time spent stepping, in this process.
         models: (runs, dim) the averaged models at time T.
+        averaged: (runs, dim) the mean of the averaged models over the run, with the shares that were asked for.
     """
 
     method: str
@@ -49,6 +50,7 @@ class Result(ShownAsTable):
     messages: Messages
     seconds: float
     models: Tensor | None = None
+    averaged: Tensor | None = None
 
     @property
     def title(self) -> str:
@@ -101,7 +103,7 @@ class Result(ShownAsTable):
         arrays = {"times": self.times, "counts": self.counts}
         arrays |= {f"values/{name}": v for name, v in self.values.items()}
         arrays |= {f"sums/{name}": v for name, v in self.sums.items()}
-        arrays |= {} if self.models is None else {"models": self.models}
+        arrays |= {name: each for name in _MODELS if (each := getattr(self, name)) is not None}
         plain = {name: getattr(self, name) for name in _PLAIN_FIELDS}
         store.write(path, arrays, {**plain, "messages": self.messages.to_json()})
 
@@ -120,9 +122,11 @@ class Result(ShownAsTable):
             values=under("values/", arrays),
             sums=under("sums/", arrays),
             models=arrays.get("models"),
+            averaged=arrays.get("averaged"),
         )
 
 
+_MODELS = ("models", "averaged")
 _PLAIN_FIELDS = ("method", "problem", "hyperparameters", "root_seed", "seeds", "grid", "steps", "seconds")
 
 

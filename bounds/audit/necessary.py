@@ -105,8 +105,10 @@ def keep(
 
 
 def formulas_digest(statement: Statement) -> str:
-    """What a search or a measurement of a statement depends on: every expression of it."""
-    return digest([f"{name}: {expr}" for name, expr in statement.expressions()])[:16]
+    """What a search or a measurement of a statement depends on: every expression of it, and the weights of the iterates."""
+    weights = statement.theorem.metric.weights
+    own = [] if weights is None else [f"weights: {weights}"]
+    return digest([f"{name}: {expr}" for name, expr in statement.expressions()] + own)[:16]
 
 
 def _key(statement: Statement) -> str:

@@ -28,6 +28,7 @@ from ..language.bounding import (
     lipschitz,
     size,
 )
+from ..language.metrics import gradient_power
 from ..language.quantity import QUANTITIES
 from ..language.result import rounded_down, shown
 
@@ -110,11 +111,22 @@ def limits(statement: Statement, others: Iterable[str] = ()) -> tuple[Limit, ...
     said = {name: quantity.bounds for name, quantity in rows.items()}
     said |= {item.name: item.bounds for item in statement.derived}
     forms = {name: frozenset(_said(bounds, theorem.problem)) for name, bounds in said.items()}
-    if not metric.is_squared_gradient:
+    power = gradient_power(metric)
+    if not power:
         form, power = OF_THE_START[metric.of]
         return tuple(Limit(OF_START_BY, 1, ((name, power),)) for name, said in forms.items() if form in said)
     assumed = {*theorem.assume, *statement.assume}
-    return tuple(dict.fromkeys(_limits(forms, theorem.problem, assumed)))
+    found = dict.fromkeys(_limits(forms, theorem.problem, assumed))
+    return tuple(found) if power == 2 else tuple(_root(limit) for limit in found if _is_square(limit))
+
+
+def _is_square(limit: Limit) -> bool:
+    return limit.factor == 1 and all(power % 2 == 0 for _, power in limit.powers)
+
+
+def _root(limit: Limit) -> Limit:
+    """What bounds the norm, from what bounds its square."""
+    return Limit(limit.by.replace("squared ", ""), 1, tuple((name, power // 2) for name, power in limit.powers))
 
 
 def _limits(forms: Mapping[str, frozenset[Form]], kind: str, assumed: set[str]) -> Iterator[Limit]:

@@ -22,7 +22,7 @@ from .bounding import OF_PROPERTIES, SAYINGS, Form, read_form
 from .change import with_statement
 from .dimension import Dimension, read_dimension
 from .formula import FUNCTIONS, FormulaError, read_formula, read_relation
-from .metrics import METRICS, with_probability
+from .metrics import MEASURES, METRICS, OVER, TAKE_WEIGHTS, WEIGHTED, with_probability, with_weights, word_of
 from .notation import STEP, Binding, Notation, derived_symbol, latex_of
 from .power import Power
 from .properties import PROPERTIES
@@ -43,11 +43,13 @@ from .theorem import (
     Theorem,
 )
 from .toml_file import read_toml
+from .typesetting import Letters
+from .typesetting import latex as typeset
 
 _TEXT, _LIST, _TABLE = "a text", "a list of names", "a table"
 _TYPES: Mapping[str, Any] = {_TEXT: str, _LIST: (list, tuple), _TABLE: Mapping}
 KEYS: Mapping[str, str] = {
-    **dict.fromkeys(("id", "title", "source", "problem", "metric", "average", "proof"), _TEXT),
+    **dict.fromkeys(("id", "title", "source", "problem", "metric", "weights", "average", "proof"), _TEXT),
     **dict.fromkeys(("assume", "units"), _LIST),
     **dict.fromkeys(
         (
@@ -120,8 +122,8 @@ def keys_of(theorem: Theorem, label: str, more: Iterable[Condition] = ()) -> dic
         str(symbol) for formula in (call.values.values() if call else ()) for symbol in sp.sympify(formula).free_symbols
     }
     symbols |= {name: theorem.notation[name].quantity.name for name in sorted(used - symbols.keys() - {STEP.name})}
-    metric = f"{theorem.metric.over}_{theorem.metric.of}"
-    if _stated(theorem) != theorem.metric.name:
+    metric, weights = word_of(theorem.metric), theorem.metric.weights
+    if not metric:
         raise InputError(f"{theorem.id}: bounds {theorem.metric.name}, which a definition has no word for")
     used_quantities = {quantity: theorem.notation[name].quantity for name, quantity in symbols.items()}
     own = {name: quantity for name, quantity in used_quantities.items() if name not in QUANTITIES}
@@ -131,6 +133,7 @@ def keys_of(theorem: Theorem, label: str, more: Iterable[Condition] = ()) -> dic
         "title": theorem.title,
         "problem": theorem.problem,
         "metric": metric,
+        **({} if weights is None else {"weights": write(weights)}),
         "average": theorem.average,
         "probability": {"failure": theorem.metric.failure} if theorem.metric.failure else {},
         "quantities": {name: _written(quantity) for name, quantity in own.items()},
@@ -150,6 +153,8 @@ def keys_of(theorem: Theorem, label: str, more: Iterable[Condition] = ()) -> dic
         dict(call.options),
     ):
         changed.append("method")
+    if again.metric.weights != weights:
+        changed.append("weights")
     if set(again.assume) != set(keys["assume"]) or {b.name: b.quantity.name for b in again.notation} != symbols:
         changed.append("symbols or properties")
     if _said(again.statement()) != _said(statement, more):
@@ -157,14 +162,6 @@ def keys_of(theorem: Theorem, label: str, more: Iterable[Condition] = ()) -> dic
     if changed:
         raise InputError(f"{theorem.id}: cannot be written as a definition that says the same {', '.join(changed)}")
     return keys
-
-
-def _stated(theorem: Theorem) -> str:
-    """The name of the metric of a definition that has the word and the probability of a theorem's."""
-    metric, failure = METRICS.get(f"{theorem.metric.over}_{theorem.metric.of}"), theorem.metric.failure
-    if metric is None:
-        return ""
-    return (with_probability(metric, failure, "") if failure else metric).name
 
 
 def statement_keys(theorem: Theorem, label: str, more: Iterable[Condition] = ()) -> dict[str, Any]:
@@ -248,6 +245,7 @@ def define(*, follows_from: Theorem | None = None, **keys: Any) -> Theorem:
             not admissible.
         problem: kind of problem, "federated" by default. assume: named properties of the problem.
         metric: what is bounded, "mean_gradient_sq" by default. average: "before" (t = 0..T-1) or "after" (t = 1..T).
+        weights: of the iterates in a metric that weighs them, a formula in the step t.
         assumptions: name -> table with a `text`, and optionally `bounds` (symbols whose formal bounds it states) and `says` (of
             `bounding.SAYINGS`): what a proof may read off it. Constants that none of them bounds are assumptions by themselves.
         probability: `failure`, the symbol for the probability with which the bound may fail along a run; it is then no longer one
@@ -530,15 +528,19 @@ class Definition:
 
     def _hyperparameter(self, key: str, value: Any) -> sp.Expr:
         """The formula of a hyperparameter of the method; it may have the step t in it, unless t is a symbol of the theorem."""
-        place, outside = f"method, {key}", self.names
-        self.names = {STEP.name: STEP, **outside}
-        try:
-            found = self.formula(place, value)
-        finally:
-            self.names = outside
+        place = f"method, {key}"
+        found = self._in_steps(place, value, self.names)
         if STEP in found.free_symbols and read_schedule(found) is None:
             self.refuse(place, f"wanted {' or '.join(SCHEDULES)} where it depends on the step t, got {_shown(value)}")
         return found
+
+    def _in_steps(self, place: str, value: Any, names: Mapping[str, sp.Expr]) -> sp.Expr:
+        """A formula in these names and the step t."""
+        outside, self.names = self.names, {STEP.name: STEP, **names}
+        try:
+            return self.formula(place, value)
+        finally:
+            self.names = outside
 
     def _takes_schedule(self, method: str, key: str) -> None:
         from ...algorithms.declared import declared  # reads the source of every method
@@ -619,8 +621,9 @@ class Definition:
         statement = Statement("printed", terms, (*prescribed, *conditions), derived, schedule)
         self._check_rounding(statement)
         costs, method = self._costs(), self._method(folder)
-        metric = METRICS[self.known("metric", "a metric", self.keys.get("metric", "mean_gradient_sq"), METRICS)]
-        metric = self._with_probability(metric)
+        metric = self._with_probability(
+            self._with_weights(self._metric_of(self.keys.get("metric", "mean_gradient_sq")))
+        )
         self._check_use({constant.name for constant in derived})
         try:
             found = Theorem(
@@ -646,6 +649,31 @@ class Definition:
         self._check_dimensions(found)
         return found
 
+    def _metric_of(self, word: str) -> Metric:
+        if word not in METRICS:
+            parts = f"a metric is one of {' '.join(OVER)}, then _ and one of {' '.join(MEASURES)}"
+            other = "nothing else is measured, as the gradient of a Moreau envelope: say what the bound means for one of these"
+            self.refuse("metric", f"{_shown(word)} is not a metric; {parts}; {other}")
+        return METRICS[word]
+
+    def _with_weights(self, metric: Metric) -> Metric:
+        """The metric with the weights of the iterates, a formula in the step t and the symbols, where it takes some."""
+        text = self.keys.get("weights")
+        takes = word_of(metric) != "" and metric.over in TAKE_WEIGHTS
+        if text is None:
+            if takes and metric.over == WEIGHTED:
+                self.refuse("weights", f'{word_of(metric)} needs some; for instance weights = "t + 1"')
+            return metric
+        if not takes:
+            able = ", ".join(word for word, each in METRICS.items() if each.over in TAKE_WEIGHTS)
+            self.refuse("weights", f"{word_of(metric) or metric.name} takes none; wanted one of the metrics {able}")
+        names = {binding.name: binding.symbol for binding in self.notation}
+        found = self._in_steps("weights", text, names)
+        if (-found).is_nonnegative:
+            self.refuse("weights", f"wanted weights that are positive, got {_shown(text)}")
+        letters = Letters({binding.symbol: binding.latex for binding in self.notation}, {})
+        return with_weights(metric, found, typeset(found, letters))
+
     def _with_probability(self, metric: Metric) -> Metric:
         """The metric, or the same along a run where the bound may fail with a probability."""
         table = self.table("probability")
@@ -657,7 +685,7 @@ class Definition:
         name = table.get("failure")
         if name not in able:
             self.refuse("probability, failure", f"wanted a symbol for failure_probability, got {_shown(name)}")
-        if METRICS.get(f"{metric.over}_{metric.of}") != metric:
+        if not word_of(metric):
             self.refuse("probability", f"wanted one of the metrics {', '.join(METRICS)}, got {metric.name}")
         return with_probability(metric, name, able[name].latex)
 

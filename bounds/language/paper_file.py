@@ -72,7 +72,7 @@ from .theorem import (
 from .toml_file import read_toml
 
 FILE = "paper.toml"
-_TEXTS = ("kind", "title", "source", "equation", "problem", "average", "not_composed", "note")
+_TEXTS = ("kind", "title", "source", "equation", "problem", "average", "weights", "not_composed", "note")
 _SHARED = ("quantities", "symbols", "metrics", "assumptions", "derived", "conditions", "defaults")
 _CLAIMED = ("statement_of", "general", "where")
 _UNITS = {derived_symbol("f"): OBJECTIVE, derived_symbol("y"): INNER, derived_symbol("x"): VARIABLE}
@@ -419,7 +419,7 @@ class _OneTheorem(_Part):
                 keys.get("title", self.ending),
                 Source(key, keys.get("source", self.ending), keys.get("equation", "")),
                 self.notation,
-                self._with_probability(self.paper.metric(place, keys.get("metric"))),
+                self._with_probability(self._with_weights(self.paper.metric(place, keys.get("metric")))),
                 statements,
                 self.paper.assumptions(
                     place, (*keys.get("assumptions", ()), *keys.get("also_assumes", ())), self.notation

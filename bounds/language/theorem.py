@@ -111,6 +111,8 @@ class Metric:
     `at`: of `bounding.POINTS`, where it is the expectation of one of `metrics.MEASURES` along a run. `of`: that measure. `over`: of
     `metrics.OVER`, which iterates it speaks of. `bounds`: where it is the square of what a constant would bound. `failure`: the symbol
     for the probability with which the bound may fail, where it is one of the number itself along a run and not of its expectation.
+    `weights`: those of the iterates, a formula in `notation.STEP` and the symbols of the statement, with `weights_latex`; None where
+    all weigh alike.
     """
 
     name: str
@@ -122,6 +124,8 @@ class Metric:
     of: str = "gradient_sq"
     over: str = "mean"
     failure: str = ""
+    weights: sp.Expr | None = None
+    weights_latex: str = ""
 
     @property
     def is_squared_gradient(self) -> bool:
@@ -592,6 +596,7 @@ class Theorem:
         if unknown:
             raise DeclarationError(f"{self.id}, {label}: symbols {unknown} are not in the notation of the paper")
         self._check_assumed(statement.assume)
+        self._check_weights(statement)
         self._check_use(statement)
         if label in ("corrected", "sharpened") and (misfits := self.inhomogeneities(statement)):
             raise DeclarationError(f"{self.id}: the {label} statement is not homogeneous: {misfits[0]}")
@@ -603,6 +608,14 @@ class Theorem:
                 raise DeclarationError(
                     f"{self.id}: assumes {name!r}, which is not a property; {nearest(name, PROPERTIES)}"
                 )
+
+    def _check_weights(self, statement: Statement) -> None:
+        """The weights of the iterates are made of symbols of the statement, so that its values are theirs."""
+        free = sp.sympify(self.metric.weights or 0).free_symbols - {STEP} - statement.free_symbols
+        if free and statement.terms:
+            raise DeclarationError(
+                f"{self.id}, {statement.label}: weights speak of {sorted(map(str, free))}, of which the statement says nothing"
+            )
 
     def _check_said(self) -> None:
         """The formal part of the assumptions speaks of symbols of the paper, and of what these bound."""
@@ -709,6 +722,9 @@ class Theorem:
         for constant in statement.derived:
             if constant.symbol not in mixed:
                 check(f"constant {constant.name}", constant.expr, None)
+        if self.metric.weights is not None:
+            known[STEP] = Dimension()
+            check("weights", self.metric.weights, None)
         for condition in statement.conditions:
             left = check(f"condition {condition.name}", condition.left, None)
             if left is not None:

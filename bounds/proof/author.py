@@ -355,9 +355,18 @@ class Proof:
         """Q_T <= factor^T Q_0 + rest from Q_{t+1} <= factor Q_t + c."""
         return self.step(name or f"{step}, all steps", Geometric(of, step, factor, rest), why)
 
-    def weighted(self, step: str, weights: Mapping[str, Signomial], name: str = "", why: str = "") -> str:
-        """w(T) Q_T <= w(0) Q_0 + T c from w(t + 1) Q_{t+1} <= w(t) Q_t + c, for polynomials w in the clock, of one or more quantities Q."""
-        return self.step(name or f"{step}, all steps", Weighted(tuple(weights.items()), step), why)
+    def weighted(
+        self,
+        step: str,
+        weights: Mapping[str, Signomial],
+        name: str = "",
+        why: str = "",
+        summed: Mapping[str, Signomial] | None = None,
+    ) -> str:
+        """w(T) Q_T <= w(0) Q_0 + T c from w(t + 1) Q_{t+1} <= w(t) Q_t + c, for polynomials w in the clock, of one or more quantities Q;
+        what `summed` quantities add on the left at every step, with their weights, is added up."""
+        rule = Weighted(tuple(weights.items()), step, tuple((summed or {}).items()))
+        return self.step(name or f"{step}, all steps", rule, why)
 
     def at_start(self, step: str) -> str:
         return self.step(f"{step}, at 0", AtStart(step))

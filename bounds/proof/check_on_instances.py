@@ -22,6 +22,7 @@ from typing import Any
 from flint import fmpq
 
 from ..evaluation.enclosure import enclose_bound
+from ..language.metrics import GRADIENT
 from ..language.reading import InputError
 from ..language.theorem import Theorem
 from ..registry import get_theorem
@@ -174,6 +175,8 @@ def of_the_statement(progress: Progress, run: Run) -> Iterator[Comparison]:
         failure := progress.theorem.metric.failure
     ):  # of the expectation, from which the bound follows by Markov's inequality
         bound = bound * rational(values[failure])
+    if progress.theorem.metric.of == GRADIENT:
+        bound = bound * bound  # the mean of the squares, from which that of the norm follows by Jensen's inequality
     yield Comparison(STATEMENT, None, found <= bound, found, bound)
 
 

@@ -21,7 +21,7 @@ from flint import fmpq, fmpq_mat
 from .kernel import CLOCK, POSITION, Act, App, Given, Known, Mean, Pair, ProofError, Setting, Signomial, Sum, Term, Var
 from .kernel.known import Averaged, When
 from .kernel.scalars import At, Atom, Inner, Named, One, Scalar, Total, Value
-from .kernel.signomial import Param
+from .kernel.signomial import Param, clock
 from .kernel.terms import Proj, replaced, shifted
 
 Component = np.ndarray
@@ -382,9 +382,10 @@ class Run:
                 return self.scalar(self.quantities[name], t + shift)
             case At(name, end, offset):
                 return self.scalar(self.quantities[name], (self.horizon if end else 0) + offset)
-            case Total(name, communications):
+            case Total(name, communications, power):
                 steps = [s for s in range(self.horizon) if not communications or (s + 1) % self.period == 0]
-                return sum((self.scalar(self.quantities[name], s) for s in steps), fmpq(0))
+                weight = clock() ** power
+                return sum((self.number(weight, s) * self.scalar(self.quantities[name], s) for s in steps), fmpq(0))
         raise TypeError(f"{atom!r} is no scalar")
 
     def scalar(self, value: Scalar, t: int) -> fmpq:

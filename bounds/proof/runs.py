@@ -14,7 +14,7 @@ import numpy as np
 from flint import fmpq
 
 from ..language.bounding import Form
-from ..language.metrics import LAST, MINIMUM
+from ..language.metrics import AVERAGED, LAST, MINIMUM
 from ..language.reading import InputError
 from .finite import LAW as LABELS
 from .finite import Component, Run, Vector, evaluated, in_reverse, plus, rational, root, times
@@ -58,14 +58,14 @@ from .kernel import (
     ONE as SINGLE,
 )
 from .kernel.derivation import Progress, reading
-from .kernel.problem import measured, metric_points
+from .kernel.problem import measured, metric_points, weights
 from .kernel.readings import Reading
 from .kernel.region import whole_power
 from .kernel.scalars import Inner, Value
 from .kernel.sequences import number
 from .kernel.setting import Function
-from .kernel.signomial import Param
-from .kernel.terms import variables
+from .kernel.signomial import Param, signomial
+from .kernel.terms import shifted, variables
 
 
 @dataclass(frozen=True)
@@ -662,17 +662,27 @@ def _with_start(progress: Progress, reader: Reader, point, run: Run) -> dict[Par
 
 
 def metric_at(progress: Progress, run: Run) -> fmpq:
-    """The left side of the statement along a run: what its metric measures, averaged over the steps or after the last one.
+    """The left side of the statement along a run: what its metric measures, averaged over the steps or after the last one, or at the
+    average of the iterates; of a norm the mean of its squares.
 
     Raises:
         ProofError: the metric is none that the kernel knows.
     """
     found = _reading(progress)
-    scalar = measured(found, metric_points(found, progress.state.axioms)[0])
-    if found.theorem.metric.over == LAST:
+    point, over = metric_points(found, progress.state.axioms)[0], found.theorem.metric.over
+    scalar = measured(found, point)
+    if over == LAST:
         return run.scalar(scalar, run.horizon)
-    rows = [run.scalar(scalar, t) for t in range(run.horizon)]
-    return min(rows) if found.theorem.metric.over == MINIMUM else sum(rows, ZERO) / run.horizon
+    steps = range(run.horizon)
+    if over == MINIMUM:
+        return min(run.scalar(scalar, t) for t in steps)
+    powers = weights(found)
+    each = [sum((run.number(c) * fmpq(t) ** k for k, c in enumerate(powers)), ZERO) for t in steps]
+    shares = [weight / sum(each, ZERO) for weight in each]
+    if over == AVERAGED:
+        apart = (signomial(as_fraction(share)) * shifted(point, t) for t, share in zip(steps, shares, strict=True))
+        return run.scalar(measured(found, sum(apart, Sum(())), of_the_run=True), 0)
+    return sum((share * run.scalar(scalar, t) for t, share in zip(steps, shares, strict=True)), ZERO)
 
 
 def _reading(progress: Progress) -> Reading:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from heapq import heappop, heappush
 from itertools import combinations_with_replacement, pairwise
 from typing import Any
@@ -62,7 +62,7 @@ def certificate_for(value: Signomial, region: Region) -> Certificate | None:
 @lru_cache(maxsize=4096)
 def _looked_for(value: Signomial, *parts: tuple[Any, ...]) -> Certificate | None:
     region = Region(*(dict(part) for part in parts))
-    for attempt in (_by_counts, _single, _expanded, _double):
+    for attempt in (_by_counts, _single, _expanded, _double, partial(_expanded, degree=2)):
         found = attempt(value, region)
         if found is not None and region.certified(value, found):
             return found
@@ -77,11 +77,19 @@ def _double(value: Signomial, region: Region) -> Certificate | None:
     return _cover(value, _products(region, value, 2), BUDGET)
 
 
-def _expanded(value: Signomial, region: Region) -> Certificate | None:
+def _expanded(value: Signomial, region: Region, degree: int = 1) -> Certificate | None:
     """With the formulas of the constants put in."""
     goal = region.expanded(value)
-    rows = [(names, region.expanded(product)) for names, product in _products(region, goal, 1)]
-    return _cover(goal, rows, BUDGET) if goal != value else None
+    rows = [(names, region.expanded(product)) for names, product in _products(region, goal, degree)]
+    found = _cover(goal, rows, BUDGET) if goal != value else None
+    below = _below(value, region)
+    return None if found is None else tuple((below * factor, names) for factor, names in found)
+
+
+def _below(value: Signomial, region: Region) -> Signomial:
+    """What `region.expanded` multiplies a number by, inverted: the powers of constants by which it is divided."""
+    lowest = {p: min(dict(m).get(p, 0) for m, _ in value.terms) for p in value.params & region.formulas.keys()}
+    return Signomial([(tuple(sorted((p, e) for p, e in lowest.items() if e < 0)), 1)])
 
 
 def _by_counts(value: Signomial, region: Region) -> Certificate | None:

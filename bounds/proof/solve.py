@@ -59,7 +59,8 @@ def _solved(plan: Derivation, theorem: Any, label: str) -> Derivation:
     conclusion = plan.conclusion
     if isinstance(conclusion, Conclusion):
         said = reading(plan, theorem, statement, reader)
-        left, right = left_side(said, plan.metric, solver.state.horizon), right_side(said)
+        left = left_side(said, plan.metric, solver.state.horizon, solver.state.offset)
+        right = right_side(said, solver.state.horizon)
         try:
             rule, *_ = solver.combination(Claim(left, right, conclusion.by, given=conclusion.given))
         except ProofError as error:

@@ -136,7 +136,7 @@ def test_metrics_of_the_models():
 
 def test_a_problem_offers_the_metrics_whose_needs_it_has():
     bare, full = SimpleNamespace(), SimpleNamespace(minimiser=0, data_loss=1, has_test_data=True, predict=print)
-    assert metrics.metrics_of(bare) == ("objective", "gradient_sq", "consensus_error")
+    assert metrics.metrics_of(bare) == ("objective", "gradient_norm", "gradient_sq", "consensus_error")
     assert metrics.metrics_of(full) == tuple(metrics.METRICS)
     full.has_test_data, full.minimiser = False, None
     assert set(metrics.METRICS) - set(metrics.metrics_of(full)) == {"test_loss", "distance", "gap"}

@@ -8,12 +8,26 @@ from itertools import product
 
 import numpy as np
 import pytest
+import sympy as sp
 import torch
 from fedco.algorithms import LocalSGD
 from fedco.algorithms.engine.method import Start
+from fedco.bounds.evaluation.weights import StepWeights
 from fedco.bounds.language.change import Change
 from fedco.bounds.language.definition import restated, statement_keys
-from fedco.bounds.language.metrics import DISTANCE_SQ, GAP, GRADIENT_SQ, LAST, MEAN, MEASURES, MINIMUM
+from fedco.bounds.language.metrics import (
+    AVERAGED,
+    DISTANCE_SQ,
+    GAP,
+    GRADIENT,
+    GRADIENT_SQ,
+    LAST,
+    MEAN,
+    MEASURES,
+    MINIMUM,
+    WEIGHTED,
+)
+from fedco.bounds.language.notation import STEP
 from fedco.bounds.registry import get_theorem
 from fedco.synthetic.families.piecewise import FederatedFamily
 from fedco.validation.exact.curve import Curve, minimiser, polyak_lojasiewicz
@@ -22,6 +36,7 @@ from fedco.validation.exact.long_run import in_powers
 from fedco.validation.exact.problem import Instance, exact_problem
 from fedco.validation.exact.run import CannotReplay, endless, scalar, stepped
 from fedco.validation.exact.statistic import Statistic
+from fedco.validation.exact.tensor import InexactError
 from fedco.validation.falsifier import falsify
 from fedco.validation.falsifier.bundle import recompute
 from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, confirm
@@ -46,6 +61,9 @@ BOWL = Instance(
 )
 """F' = 2 x - 1/2, least at 1/4; the noise of the mean gradient has the variance (1 + 1/4)/4."""
 RATE, LEAST, ETA, VARIANCE = Q(2), Q(1, 4), Q(1, 8), Q(5, 16)
+
+
+SQUARES = [of for of in MEASURES if of != GRADIENT]
 
 
 def by_hand(of: str, steps: int) -> list[Fraction]:
@@ -79,7 +97,7 @@ def in_doubles(of: str, steps: int, instance: Instance = BOWL) -> Run:
     return Run(build, 1, steps, MEASURED[of])
 
 
-@pytest.mark.parametrize(("of", "over", "after"), list(product(MEASURES, (MEAN, MINIMUM, LAST), (False, True))))
+@pytest.mark.parametrize(("of", "over", "after"), list(product(SQUARES, (MEAN, MINIMUM, LAST), (False, True))))
 def test_a_metric_is_what_a_recursion_by_hand_says(of, over, after):
     steps, wanted = 6, Statistic(of, over, after=after)
     expected = taken(by_hand(of, steps), over, after)
@@ -95,7 +113,7 @@ def test_a_metric_is_what_a_recursion_by_hand_says(of, over, after):
     assert found[0, 0] == pytest.approx(float(expected), rel=1e-12) and astray[0] == 0
 
 
-@pytest.mark.parametrize("of", MEASURES)
+@pytest.mark.parametrize("of", SQUARES)
 def test_lanes_in_doubles_measure_the_same(of):
     count = signs_of(in_doubles(of, 3), 2)
     for law in (moments(count), paths(count)):
@@ -128,7 +146,7 @@ def test_a_gap_in_powers_is_one_of_a_single_piece():
         in_powers(method(), exact_problem(level), 2, 1, Statistic(GAP, LAST))
 
 
-@pytest.mark.parametrize("of", MEASURES)
+@pytest.mark.parametrize("of", SQUARES)
 def test_an_endless_run_stays_at_its_gap_and_its_distance(of):
     """Equal clients without noise rest at the minimiser; two that differ rest off it after two local steps."""
     slopes = {"slopes": [[Q(-1), Q(1)], [Q(1), Q(1)]], "gradient_noise": [Q(0), Q(0)], "start": Q(0)}
@@ -253,6 +271,11 @@ PLANTED = {
     "gd_convex": {"initialisation": ("D**2/(8*eta*T)", "D**2/(2*eta*T**2)")},
     "gd_strongly_convex": {"initialisation": ("(1 - mu*eta)**(4*T)*D**2",)},
     "gd_pl": {"initialisation": ("(1 - kappa*eta)**(4*T)*F_gap",)},
+    "sgd_strongly_convex_weighted": {
+        "initialisation": ("t0**2*D**2/(20*a*T*S)",),
+        "variance": ("a*sigma**2/(50*N*b*S)",),
+    },
+    "sgd_strongly_convex_averaged": {"initialisation": ("t0**2*D**2/(20*a*T*S)",)},
     "sgd_probable": {"initialisation": ("F_gap/(2*eta*T*delta)",), "variance": ("L_bar*eta*sigma**2/(4*N*b)",)},
     "delayed_sgd": {"initialisation": ("F_gap/(2*eta*T)",), "variance": ("L_bar*eta*sigma**2/(4*N*b)",)},
     "local_sgd_convex": {
@@ -288,3 +311,79 @@ def test_some_planted_mistakes_are_refuted(name, term, formula):
 def test_what_the_library_says_survives(name):
     found = falsify(get_theorem(f"library.{name}"), seconds=1)
     assert found.outcome == "SURVIVED" and found.ratio > 0.1
+
+
+# --- weights of the iterates ------------------------------------------------------------------------------------------
+
+WEIGHTS = StepWeights((STEP + 1) ** 2)
+SMALL = "initialisation", "t0**2*D**2/(20*a*T*S)"
+
+
+@pytest.mark.parametrize(("of", "after"), list(product(SQUARES, (False, True))))
+def test_a_weighted_mean_is_what_a_recursion_by_hand_says(of, after):
+    steps, rows = 5, by_hand(of, 5)
+    times = range(1, steps + 1) if after else range(steps)
+    whole = sum(Q(t + 1) ** 2 for t in times)
+    expected = sum((Q(t + 1) ** 2 * rows[t] for t in times), Q(0)) / whole
+    wanted = Statistic(of, WEIGHTED, after=after, weights=WEIGHTS)
+    assert stepped(method(), exact_problem(BOWL), steps, wanted) == (expected, expected)
+    with pytest.raises(CannotReplay, match="only a mean"):
+        in_powers(method(), exact_problem(BOWL), steps, 1, wanted)
+    with pytest.raises(CannotReplay, match="alike"):
+        endless(method(), exact_problem(BOWL), 1, (Q(3), Q(3)), wanted)
+
+
+@pytest.mark.parametrize(("of", "after"), list(product(SQUARES, (False, True))))
+def test_the_average_of_the_iterates_is_what_its_mean_and_variance_say(of, after):
+    """z_t = q^t z_0 - eta sum_{s<t} q^(t-1-s) e_s with q = 1 - 2 eta: the average has the mean and the noise of the sums of these."""
+    steps, q = 4, 1 - ETA * RATE
+    times = list(range(1, steps + 1) if after else range(steps))
+    shares = [Q(t + 1) ** 2 / sum(Q(s + 1) ** 2 for s in times) for t in times]
+    centre = sum((share * q**t for t, share in zip(times, shares, strict=True)), Q(0)) * (Q(3) - LEAST)
+    pushed = [
+        sum((share * q ** (t - 1 - s) for t, share in zip(times, shares, strict=True) if t > s), Q(0))
+        for s in range(steps)
+    ]
+    square = centre**2 + ETA**2 * VARIANCE * sum((each**2 for each in pushed), Q(0))
+    expected = {GRADIENT_SQ: RATE**2, GAP: RATE / 2, DISTANCE_SQ: Q(1)}[of] * square
+    wanted = Statistic(of, AVERAGED, after=after, weights=WEIGHTS)
+    assert stepped(method(), exact_problem(BOWL), steps, wanted) == (expected, expected)
+    weights = np.array([[0.0 if after else 1.0], *([(t + 1.0) ** 2] for t in range(1, steps + 1))])
+    count = signs_of(in_doubles(of, steps), 2)
+    for law in (moments(count), paths(count)):
+        rows, astray = measured(replace(in_doubles(of, steps), weights=weights), 2, law)
+        at = steps if after else steps - 1
+        assert law.expectation(rows)[at, 0] == pytest.approx(float(expected), rel=1e-12) and astray[0] == 0
+
+
+@pytest.mark.parametrize("formula", [2 - STEP, sp.sqrt(STEP + 1), 0 * STEP])
+def test_weights_without_an_exact_value_have_no_exact_run(formula):
+    wanted = Statistic(GAP, WEIGHTED, weights=StepWeights(sp.sympify(formula)))
+    with pytest.raises(InexactError, match="weight"):
+        stepped(method(), exact_problem(BOWL), 5, wanted)
+
+
+@pytest.mark.parametrize("name", ["sgd_strongly_convex_weighted", "sgd_strongly_convex_averaged"])
+def test_a_smaller_bound_of_a_weighted_metric_is_refuted_and_its_bundle_replays(name):
+    found = falsify(planted(name, *SMALL), seconds=60)
+    assert found.refuted and found.found is not None
+    again = recompute(found.found)
+    assert again.values[0] > again.bound[1] and list(again.values) == list(found.found.values)
+
+
+# --- a norm, which is no square of what is affine in the noise --------------------------------------------------------
+
+
+def test_an_expected_norm_is_the_mean_over_all_paths():
+    """z_1 = (1 - 2 eta) z_0 - eta e, from a start so near the minimiser that the noise decides on which side it is."""
+    near = replace(BOWL, parameters={**BOWL.parameters, "start": LEAST + Q(1, 64)})
+    z = Q(1, 64)
+    noises = [(a + b / 2) / 2 for a in (Q(1), Q(-1)) for b in (Q(1), Q(-1))]
+    after = [(1 - ETA * RATE) * z - ETA * e for e in noises]
+    assert min(after) < 0 < max(after)
+    expected = (RATE * z + sum((abs(RATE * each) for each in after), Q(0)) / 4) / 2
+    assert stepped(method(), exact_problem(near), 2, Statistic(GRADIENT, MEAN)) == (expected, expected)
+    last = sum((abs(RATE * each) for each in after), Q(0)) / 4
+    assert stepped(method(), exact_problem(near), 1, Statistic(GRADIENT, LAST)) == (last, last)
+    with pytest.raises(Bends):
+        in_powers(method(), exact_problem(near), 2, 1, Statistic(GRADIENT, MEAN))

@@ -323,7 +323,7 @@ def test_an_island_says_what_is_run():
 def test_where_a_run_is_compared():
     assert search_space().ends() == [4, 8, 16] and search_space(period=1, horizon=6).ends() == [1, 2, 4, 6]
     assert search_space().steps_of(16) == 16 and search_space().stepped == 16 and search_space(POWERS).stepped == 8
-    sums = search_space().over_times(np.arange(17.0)[:, None])
+    sums = search_space().over_times(np.arange(17.0)[:, None], {})
     assert [float(v[0]) for v in sums[0]] == [1.5, 3.5, 7.5] and sums[1] == [4.0, 8.0, 16.0]
     assert search_space().share == 1.0 and search_space(PARTIAL, True).share == 0.5
     assert len(MOMENTS.lanes(search_space(MOMENTS))) == 1 + 2 * search_space(MOMENTS).signs

@@ -8,7 +8,7 @@ from fractions import Fraction
 import fedco
 import numpy as np
 import pytest
-from fedco.bounds.language.metrics import MEASURES, METRICS, MINIMUM
+from fedco.bounds.language.metrics import MEASURES, METRICS, MINIMUM, WEIGHTED
 from fedco.bounds.language.reading import InputError
 from fedco.synthetic.families.federated import FederatedQuadratic
 from fedco.validation.falsifier.attack import falsify
@@ -18,11 +18,13 @@ from fedco.validation.runs.instance import Instance
 
 STEPS, ETA = 6, 0.25
 PROBLEM = FederatedQuadratic(clients=4, dim=3, L=1.5, mu=0.25, sigma=0.0, Delta=0.75, start=2.0)
-UNITS = {"gradient_sq": "L_bar**2*D**2", "gap": "L_bar*D**2", "distance_sq": "D**2"}
+UNITS = {"gradient_sq": "L_bar**2*D**2", "gradient": "L_bar*D", "gap": "L_bar*D**2", "distance_sq": "D**2"}
 
 
 def theorem(word: str, **more: object):
     """A theorem that bounds this metric by as much as holds at the start."""
+    if METRICS[word].over == WEIGHTED:
+        more = {"weights": "t + 1", **more}
     return fedco.define(
         id="mine.metric",
         metric=word,
@@ -34,12 +36,16 @@ def theorem(word: str, **more: object):
     )
 
 
-def by_hand() -> dict[str, np.ndarray]:
-    """Every measure at t = 0, ..., T."""
-    curvatures = np.array([1.5, 0.875, 0.25])
-    x = np.array([PROBLEM.initial_point.numpy() * (1 - ETA * curvatures) ** t for t in range(STEPS + 1)])
+CURVATURES = np.array([1.5, 0.875, 0.25])
+MODELS = np.array([PROBLEM.initial_point.numpy() * (1 - ETA * CURVATURES) ** t for t in range(STEPS + 1)])
+
+
+def by_hand(x: np.ndarray = MODELS) -> dict[str, np.ndarray]:
+    """Every measure at models `(models, dim)`, by default those at t = 0, ..., T."""
+    curvatures = CURVATURES
     return {
         "gradient_sq": ((curvatures * x) ** 2).sum(1),
+        "gradient": np.sqrt(((curvatures * x) ** 2).sum(1)),
         "gap": (curvatures * x**2).sum(1) / 2,
         "distance_sq": (x**2).sum(1),
     }
@@ -50,13 +56,53 @@ def measured(word: str, **more: object) -> float:
     return float(measure(theorem(word, **more), instance, STEPS, 1, label="printed").statistic[0])
 
 
-@pytest.mark.parametrize("of", [each for each in MEASURES if each != "gradient_sq"])
+@pytest.mark.parametrize("of", [each for each in MEASURES if not each.startswith("gradient")])
 def test_every_metric_is_measured_as_it_is_declared(of: str):
     rows = by_hand()[of]
     assert measured(f"mean_{of}") == pytest.approx(rows[:-1].mean(), rel=1e-12)
     assert measured(f"mean_{of}", average="after") == pytest.approx(rows[1:].mean(), rel=1e-12)
     assert measured(f"last_{of}") == pytest.approx(rows[-1], rel=1e-12)
     assert measured(f"last_{of}", average="after") == pytest.approx(rows[-1], rel=1e-12)
+
+
+WEIGHTS = {
+    "(t + 1)**2": lambda t: (t + 1.0) ** 2,
+    "(1 - L_bar*eta/2)**(-t)": lambda t: 0.8125**-t,
+    "sqrt(t + T)": lambda t: np.sqrt(t + STEPS),
+    "floor(t/2)": lambda t: t // 2,
+}
+
+
+@pytest.mark.parametrize("of", [each for each in MEASURES if not each.startswith("gradient")])
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_weights_are_those_of_the_steps(of: str, weights: str):
+    for average, counted in (("before", slice(0, STEPS)), ("after", slice(1, STEPS + 1))):
+        w = WEIGHTS[weights](np.arange(STEPS + 1.0))[counted]
+        mean = (w * by_hand()[of][counted]).sum() / w.sum()
+        average_of_models = (w[:, None] * MODELS[counted]).sum(0) / w.sum()
+        assert measured(f"weighted_{of}", weights=weights, average=average) == pytest.approx(mean, rel=1e-12)
+        found = measured(f"averaged_{of}", weights=weights, average=average)
+        assert found == pytest.approx(by_hand(average_of_models[None])[of][0], rel=1e-12)
+        assert abs(found - mean) > 1e-2 * mean
+
+
+@pytest.mark.parametrize("of", [each for each in MEASURES if not each.startswith("gradient")])
+def test_an_averaged_iterate_weighs_all_alike_where_nothing_is_said(of: str):
+    assert measured(f"averaged_{of}") == pytest.approx(by_hand(MODELS[:-1].mean(0, keepdims=True))[of][0], rel=1e-12)
+    assert measured(f"averaged_{of}", weights="3") == measured(f"averaged_{of}")
+
+
+@pytest.mark.parametrize("weights", ["t - 2", "2 - t", "0*t", "floor(t/100)"])
+def test_weights_that_are_negative_or_all_zero_are_no_weights(weights: str):
+    """A formula whose sign depends on the step is read; a run refuses it, and `falsify` never takes such an instance."""
+    with pytest.raises(InputError, match="weights"):
+        measured("weighted_gap", weights=weights)
+    assert falsify(theorem("weighted_gap", weights="t - 2"), seconds=1).outcome != "REFUTED"
+
+
+def test_weights_that_are_no_rational_numbers_are_not_falsified():
+    found = falsify(theorem("weighted_gap", weights="sqrt(t + 1)"), seconds=1)
+    assert found.outcome == "NOT_APPLICABLE" and "rational numbers" in " ".join(found.why)
 
 
 def test_the_last_squared_gradient_is_measured_where_it_has_a_cap():

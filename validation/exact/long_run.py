@@ -15,7 +15,7 @@ from typing import Any
 
 from ...algorithms import Method
 from ...bounds.evaluation.enclosure import ends
-from ...bounds.language.metrics import MINIMUM
+from ...bounds.language.metrics import LAST, MEAN
 from .interval import Ends
 from .noise import AffineSigns, GroupSigns, Noisy, expectation
 from .problem import ExactProblem
@@ -55,7 +55,7 @@ def in_powers(
     rounds = steps // period - 1
     if steps % period or period % statistic.every or not 1 <= rounds <= _MOST_ROUNDS:
         raise CannotReplay(f"{steps} steps: wanted whole rounds of {period}, at least two")
-    if statistic.over == MINIMUM or statistic.failure is not None:
+    if statistic.over not in (MEAN, LAST) or statistic.failure is not None:
         raise CannotReplay("in powers of a round only a mean of expectations is evaluated, or the last one")
     require_equal_rounds(method)
     times = [t for t in range(period + 1) if statistic.counts(t, period)]

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ...algorithms import Method
 from ...algorithms.engine.method import Start
+from ...bounds.language.metrics import TAKE_WEIGHTS
 from .interval import Ends, Interval
 from .noise import AffineSigns, AllPaths, Bends
 from .problem import ExactProblem
@@ -132,7 +133,7 @@ def stepped(method: Method, problem: ExactProblem, steps: int, statistic: Statis
 
     Raises:
         CannotReplay: too many steps.
-        InexactError: the method calls what has no exact counterpart.
+        InexactError: the method calls what has no exact counterpart, or the weights of the iterates are no rational numbers.
     """
     if steps > MOST_STEPS:
         raise CannotReplay(f"{steps} steps: wanted at most {MOST_STEPS}")
@@ -141,13 +142,13 @@ def stepped(method: Method, problem: ExactProblem, steps: int, statistic: Statis
         start = Interval((start, start), (Q(0), Q(0)), (start, start), Q(0))
 
     def take(draws: Any) -> Ends:
-        run, rows = Walk(method, problem, start, draws), []
+        run, path = Walk(method, problem, start, draws), []
         for t in range(steps + 1):
             if statistic.counts(t, steps):
-                rows.append([statistic.measure.at(problem, x) for x in run.averages])
+                path.append((t, run.averages))
             if t < steps:
                 run.step()
-        return statistic.of_run(rows)
+        return statistic.of_path(problem, path)
 
     return expected(problem, take, by_path=statistic.failure is not None)
 
@@ -247,8 +248,10 @@ def endless(method: Method, problem: ExactProblem, period: int, interval: Ends, 
     """An enclosure of a statistic of any number of whole rounds that start in an invariant interval.
 
     Raises:
-        CannotReplay: a round does not map the interval into itself.
+        CannotReplay: a round does not map the interval into itself, or its times have weights.
     """
+    if statistic.over in TAKE_WEIGHTS:
+        raise CannotReplay("an endless run weighs all rounds alike")
     low, high = interval
     start: Any = low if low == high else Interval.variable(low, high)
     end, path = _round(method, problem, start, period)

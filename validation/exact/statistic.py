@@ -6,15 +6,18 @@ statistic.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ...bounds.language.metrics import DISTANCE_SQ, GAP, GRADIENT_SQ, LAST, MEAN, MINIMUM
+from ...bounds.evaluation.weights import StepWeights
+from ...bounds.language.metrics import AVERAGED, DISTANCE_SQ, GAP, GRADIENT, GRADIENT_SQ, LAST, MEAN, MINIMUM, WEIGHTED
+from ...bounds.language.reading import InputError
 from .base import ExactProblem
 from .interval import Bends, Ends, Interval
 from .noise import Noisy, expectation
+from .tensor import InexactError
 
 Q = Fraction
 
@@ -39,6 +42,24 @@ def _square(number: Any) -> Ends:
     return number.squared() if isinstance(number, Interval) else (number**2, number**2)
 
 
+def _norm(number: Any) -> Ends:
+    """|number|, which is all of a norm in one dimension.
+
+    Raises:
+        Bends: of a number that is affine in signs it is no square, and every path is wanted.
+    """
+    if isinstance(number, Noisy):
+        raise Bends("a norm is no quadratic function of the noise")
+    if isinstance(number, Interval):
+        low, high = number.values
+        return max(low, -high, Q(0)), max(-low, high)
+    return abs(number), abs(number)
+
+
+def _no_square(problem: ExactProblem, x: Any) -> Any:
+    raise Bends("a norm is no square of a number that is affine in the noise")
+
+
 def _gap(problem: ExactProblem, x: Any) -> Ends:
     found = problem.objective_at(x) - problem.objective_at(problem.minimiser)
     if isinstance(found, Interval):
@@ -61,10 +82,13 @@ def _root_of_gap(problem: ExactProblem, x: Any) -> Any:
 
 MEASURED: Mapping[str, Measure] = {
     GRADIENT_SQ: Measure(lambda problem, x: _square(problem.gradient_at(x)), lambda problem, x: problem.gradient_at(x)),
+    GRADIENT: Measure(lambda problem, x: _norm(problem.gradient_at(x)), _no_square),
     DISTANCE_SQ: Measure(lambda problem, x: _square(x - problem.minimiser), lambda problem, x: x - problem.minimiser),
     GAP: Measure(_gap, _root_of_gap, lambda problem: 1 / (2 * problem.rate_at_minimiser)),
 }
 """Measure of a metric -> its exact evaluation."""
+SQUARES_OF_AFFINE = frozenset(MEASURED) - {GRADIENT}
+"""Those that second moments of the noise determine."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +99,7 @@ class Statistic:
         of: one of `MEASURED`.
         over: the mean or the least of its expectations, or the last one.
         every, after: of a mean or a least: over t = 0, every, ... < steps, or over t = every, ..., steps.
+        weights: of these times, in a weighted mean or at an averaged model; all alike without any.
         failure: instead of an expectation, the least number that a run exceeds with at most this probability.
     """
 
@@ -83,6 +108,7 @@ class Statistic:
     every: int = 1
     after: bool = False
     failure: Fraction | None = None
+    weights: StepWeights | None = None
 
     @property
     def measure(self) -> Measure:
@@ -99,18 +125,55 @@ class Statistic:
             return t == steps
         return t % self.every == 0 and (0 < t <= steps if self.after else 0 <= t < steps)
 
-    def of_run(self, rows: Sequence[Sequence[Ends]]) -> Ends:
-        """From what is measured at the times that count, `(times, lanes)`."""
+    def of_path(self, problem: ExactProblem, path: Sequence[tuple[int, Sequence[Any]]]) -> Ends:
+        """From the averaged models of every lane at the times that count.
+
+        Raises:
+            InexactError: a weight is negative or no rational number, or all are 0.
+        """
+        shares = self._shares([t for t, _ in path])
+        if self.over != AVERAGED:
+            return self.of_run([[self.measure.at(problem, x) for x in lanes] for _, lanes in path], shares)
+        lanes = zip(*(lanes for _, lanes in path), strict=True)
+        averages = [_sum(x * share for x, share in zip(models, shares, strict=True)) for models in lanes]
+        return self.of_run([[self.measure.at(problem, x) for x in averages]])
+
+    def _shares(self, times: Sequence[int]) -> list[Fraction]:
+        """The weights of these times over their sum."""
+        if self.weights is None:
+            return [Q(1, len(times))] * len(times)
+        try:
+            each = [self.weights.exactly(t) for t in times]
+        except InputError as error:
+            raise InexactError(str(error)) from error
+        if not (whole := sum(each, Q(0))):
+            raise InexactError(f"the weights {self.weights.formula} are all 0")
+        return [weight / whole for weight in each]
+
+    def of_run(self, rows: Sequence[Sequence[Ends]], shares: Sequence[Fraction] | None = None) -> Ends:
+        """From what is measured at the times that count, `(times, lanes)`, and the shares of these times in a mean."""
         if self.failure is None:
-            return self._over([_mean(lanes) for lanes in rows])
-        each = [self._over(lane) for lane in zip(*rows, strict=True)]
+            return self._over([_mean(lanes) for lanes in rows], shares)
+        each = [self._over(lane, shares) for lane in zip(*rows, strict=True)]
         place = int(self.failure * len(each))
         return tuple(sorted((ends[side] for ends in each), reverse=True)[place] for side in (0, 1))  # type: ignore[return-value]
 
-    def _over(self, times: Sequence[Ends]) -> Ends:
+    def _over(self, times: Sequence[Ends], shares: Sequence[Fraction] | None) -> Ends:
         if self.over == MINIMUM:
             return min(low for low, _ in times), min(high for _, high in times)
-        return _mean(times)
+        if self.over != WEIGHTED or shares is None:
+            return _mean(times)
+        rows = list(zip(times, shares, strict=True))
+        return sum((low * share for (low, _), share in rows), Q(0)), sum(
+            (high * share for (_, high), share in rows), Q(0)
+        )
+
+
+def _sum(numbers: Iterable[Any]) -> Any:
+    first, *others = numbers
+    for number in others:
+        first = first + number
+    return first
 
 
 def _mean(rows: Sequence[Ends]) -> Ends:

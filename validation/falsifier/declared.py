@@ -8,9 +8,10 @@ from functools import cached_property
 from typing import Any
 
 from ...algorithms import Method
+from ...bounds.evaluation.weights import has_rational_weights, names_in
 from ...bounds.language.bounding import MEAN_MODEL
 from ...bounds.language.change import Change, changed, narrowed
-from ...bounds.language.metrics import GRADIENT_SQ
+from ...bounds.language.metrics import gradient_power
 from ...bounds.language.notation import Binding
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
@@ -98,7 +99,7 @@ class Target:
             self.steps(probe)
         else:
             probe.asked.append(self.chain.period)
-        probe.asked.append(self.theorem.metric.failure)
+        probe.asked += [self.theorem.metric.failure, *names_in(self.theorem.metric)]
         return [name for name in probe.asked if name in self.theorem.notation.bindings]
 
     @property
@@ -202,9 +203,12 @@ def _target_of(theorem: Theorem, label: str, own: Theorem | None) -> Target:
         if theorem.metric.at != MEAN_MODEL:
             known = "a measure of the clients' mean model"
             raise InputError(f"{theorem.id}: bounds {theorem.metric.name}, and the exact check evaluates {known} only")
-        if theorem.metric.of != GRADIENT_SQ and theorem.problem not in MINIMISED:
+        if not gradient_power(theorem.metric) and theorem.problem not in MINIMISED:
             kinds = f"only instances of the kind {' or '.join(MINIMISED)} have a minimiser that is known exactly"
             raise InputError(f"{theorem.id}: bounds {theorem.metric.name}, and {kinds}")
+        if not has_rational_weights(theorem.metric):
+            what = f"the weights {theorem.metric.weights}, and the exact check takes those that are rational numbers"
+            raise InputError(f"{theorem.id}: bounds {theorem.metric.name} with {what}")
         build = method_of(theorem.method)
         return Target(theorem, label, theorem.problem, build, theorem, theorem.average, steps_of(theorem))
     if own is not None:

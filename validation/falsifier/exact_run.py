@@ -8,6 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from ...algorithms import Method
+from ...bounds.evaluation.weights import StepWeights, names_in, step_weights
+from ...bounds.language.metrics import TAKE_WEIGHTS
 from ..exact.interval import Ends
 from ..exact.problem import ExactProblem
 from ..exact.run import CannotReplay, constant, scalar
@@ -91,7 +93,21 @@ class ExactRun:
         failure = self.point[name][0] if name else None
         if failure is not None and not 0 < failure < 1:
             raise CannotReplay(f"{name}: wanted a probability between 0 and 1, got {failure}")
-        return replace(self.target.statistic(self.whole), failure=failure)
+        weights = self._weights() if self.target.theorem.metric.over in TAKE_WEIGHTS else None
+        return replace(self.target.statistic(self.whole), failure=failure, weights=weights)
+
+    def _weights(self) -> StepWeights:
+        """The weights of the iterates.
+
+        Raises:
+            CannotReplay: they speak of a number that is no fraction.
+        """
+        metric = self.target.theorem.metric
+        for name in names_in(metric):
+            low, high = self.point[name]
+            if low != high:
+                raise CannotReplay(f"the weights of the iterates speak of {name}, which is no rational number here")
+        return step_weights(metric, {name: self.point[name][0] for name in names_in(metric)})
 
     @property
     def taking_part(self) -> int:

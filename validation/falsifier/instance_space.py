@@ -12,7 +12,8 @@ import torch
 
 from ...algorithms import drive
 from ...algorithms.engine.method import Start
-from ...bounds.language.metrics import MINIMUM
+from ...bounds.evaluation.weights import in_doubles, names_in
+from ...bounds.language.metrics import AVERAGED, MINIMUM, WEIGHTED
 from ...bounds.language.quantities import DOMAINS
 from ...bounds.language.reading import InputError
 from ...ranges import AT_MOST, AtMost
@@ -23,7 +24,7 @@ from .edges import EDGES, POWER, edge, stepped_by
 from .formula import LENGTHS, Formula
 from .laws import FOREVER, NONE, Law
 from .lemma import unseen
-from .measures import MEASURED, InDoubles
+from .measures import MEASURED, AtAverage, InDoubles
 from .noise import Lanes, Run, signs_of
 from .noisy_quadratics import with_noise
 from .properties import imposing
@@ -303,7 +304,9 @@ class InstanceSpace:
     def run(self, family: Family, values: Values, steps: int, every: int) -> tuple[Array, Any]:
         """What is measured at t = 0, every, 2 every, ..., `(records, runs)`, and the last state."""
         method = self.method(self.with_horizon(values, self.horizon), family.runs)
-        estimate = family.parameters.get("estimate")
+        estimate, recorded = family.parameters.get("estimate"), self.measure.recorded
+        if self.statistic.over == AVERAGED:
+            recorded = AtAverage(recorded, self.weights(values, steps // every + 1, family.runs))
         result = drive(
             method,
             family,
@@ -311,7 +314,7 @@ class InstanceSpace:
             start=Start(x=family.start, y=estimate),
             every=every,
             average=False,
-            record={"measured": self.measure.recorded},
+            record={"measured": recorded},
         )
         seen = result.values["measured"].numpy() - np.asarray(self.measure.rounding(family))
         return np.maximum(seen, 0.0), result.state
@@ -326,7 +329,8 @@ class InstanceSpace:
             start = Start(x=family.start, y=family.parameters.get("estimate"))
             return self.method(wide, count * lanes), family, start
 
-        return Run(build, count, self.walked, self.measure)
+        weights = self.weights(values, self.walked + 1, count) if self.statistic.over == AVERAGED else None
+        return Run(build, count, self.walked, self.measure, weights)
 
     @property
     def measure(self) -> InDoubles:
@@ -360,8 +364,22 @@ class InstanceSpace:
         """Steps of the run of a lemma: what its length symbol stands for, where it has one."""
         return self.steps_of(self.horizon) if self.target.length is not None else self.horizon
 
-    def over_times(self, seen: Array) -> tuple[list[Array], list[float]]:
-        """The statistic over the horizons that one run gives, from what is measured at t = 0, every, ..., `(records, ...)`."""
+    def weights(self, values: Values, times: int, count: int) -> Array:
+        """The weights of the iterates at t = 0, every, ..., `(times, count)`; 0 at one of which the metric does not speak."""
+        metric, known = self.target.theorem.metric, self.with_horizon(values, self.horizon)
+        names = names_in(metric)
+        at = np.arange(times)[:, None] * self.statistic.every
+        numbers = [np.broadcast_to(np.asarray(known[name], dtype=float), (count,)) for name in names]
+        with np.errstate(all="ignore"):
+            found = in_doubles(metric)(at.astype(float), *numbers)
+        made: Array = np.broadcast_to(np.asarray(found, dtype=float), (times, count)).copy()
+        if self.statistic.after:
+            made[0] = 0.0
+        return made
+
+    def over_times(self, seen: Array, values: Values, lanes: int = 1) -> tuple[list[Array], list[float]]:
+        """The statistic over the horizons that one run gives, from what is measured at t = 0, every, ..., `(records, ...)`; each instance
+        has so many lanes beside each other."""
         horizons = [self.horizon] if self.horizon_decides else self.ends()
         counts = [self.steps_of(h) // self.statistic.every for h in horizons]
         counted = seen[1:] if self.statistic.after else seen
@@ -369,6 +387,14 @@ class InstanceSpace:
             found = [seen[n] for n in counts]
         elif self.statistic.over == MINIMUM:
             found = [np.minimum.accumulate(counted)[n - 1] for n in counts]
+        elif self.statistic.over == AVERAGED:
+            found = [np.nan_to_num(counted[n - 1], posinf=0.0) for n in counts]
+        elif self.statistic.over == WEIGHTED:
+            weights = np.repeat(self.weights(values, len(seen), seen.shape[1] // lanes), lanes, axis=1)
+            weights = weights[1:] if self.statistic.after else weights
+            with np.errstate(all="ignore"):
+                means = (weights * counted).cumsum(0) / weights.cumsum(0)
+            found = [np.nan_to_num(means[n - 1], posinf=0.0) for n in counts]
         else:
             sums = counted.cumsum(0)
             found = [sums[n - 1] / n for n in counts]
@@ -378,8 +404,8 @@ class InstanceSpace:
         """The same of runs with noise, `(records, instances * lanes)`: of expectations, or what runs exceed with a probability."""
         failure = self.target.theorem.metric.failure
         if not failure:
-            return self.over_times(np.maximum(lanes.expectation(seen), 0.0))
-        found, horizons = self.over_times(seen)
+            return self.over_times(np.maximum(lanes.expectation(seen), 0.0), values)
+        found, horizons = self.over_times(seen, values, len(lanes))
         ordered = [np.sort(each.reshape(-1, len(lanes)), axis=1)[:, ::-1] for each in found]
         above = np.floor(np.broadcast_to(values[failure], len(ordered[0])) * len(lanes) + 1e-9).astype(int)
         return [np.take_along_axis(each, above[:, None], axis=1)[:, 0] for each in ordered], horizons

@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import torch
 from torch import Tensor
 
-from ...bounds.language.metrics import DISTANCE_SQ, GAP, GRADIENT_SQ
-from ..runs.measures import RECORDED
+from ...bounds.language.metrics import DISTANCE_SQ, GAP, GRADIENT, GRADIENT_SQ
+from ..runs.measures import RECORDED, At
 
 
 @dataclass(frozen=True)
@@ -28,8 +30,28 @@ class InDoubles:
     rounding: Callable[[Any], Tensor | float] = lambda problem: 0.0
 
 
+class AtAverage:
+    """What is recorded at the average of the models of one run so far; it is called at every time that the weights are given for.
+
+    Args:
+        recorded: (problem, state, t) -> what is recorded at a state. weights: `(times, runs)`.
+    """
+
+    def __init__(self, recorded: Callable[[Any, Any, int], Tensor], weights: np.ndarray):
+        self.recorded, self.rows = recorded, iter(torch.from_numpy(np.ascontiguousarray(weights, dtype=float)))
+        self.total: Any = 0.0
+        self.weight: Any = 0.0
+
+    def __call__(self, problem: Any, state: Any, t: int) -> Tensor:
+        weight = next(self.rows).unsqueeze(-1)
+        self.total, self.weight = self.total + weight * state.average, self.weight + weight
+        begun = torch.where(self.weight > 0, self.total / self.weight, state.average)
+        return self.recorded(problem, At(begun), t)
+
+
 MEASURED: Mapping[str, InDoubles] = {
     GRADIENT_SQ: InDoubles(RECORDED[GRADIENT_SQ], lambda problem, x: problem.gradient(x)),
+    GRADIENT: InDoubles(RECORDED[GRADIENT], lambda problem, x: problem.gradient(x)),
     DISTANCE_SQ: InDoubles(
         RECORDED[DISTANCE_SQ],
         lambda problem, x: x - problem.minimiser,

@@ -22,7 +22,7 @@ from ...bounds.language.metrics import GRADIENT_SQ
 from ...errors import InputError
 from ..exact.columns import SignDraws
 from ..lemmas.trace import Step, walk
-from .measures import MEASURED, InDoubles
+from .measures import MEASURED, AtAverage, InDoubles
 
 Array = np.ndarray
 _ROUNDING = 1e-9
@@ -107,13 +107,14 @@ def extremes(steps: Array) -> Tensor:
 class Run:
     """A method on a family, every instance with as many lanes as asked for: `build(lanes)` gives (method, family, start).
 
-    `measure` is what is taken of its models.
+    `measure` is what is taken of its models; with `weights`, `(steps + 1, instances)`, at their average so far.
     """
 
     build: Callable[[int], tuple[Method, Any, Start]]
     instances: int
     steps: int
     measure: InDoubles = MEASURED[GRADIENT_SQ]
+    weights: Array | None = None
 
     def walked(self, lanes: int, draws: SignTable) -> Iterator[Step]:
         method, family, start = self.build(lanes)
@@ -123,10 +124,13 @@ class Run:
         """The averaged model and what is measured there at t = 0, ..., steps, `(steps + 1, instances * lanes)`."""
         points: list[Array] = []
         seen: list[Array] = []
+        recorded = self.measure.recorded
+        if self.weights is not None:
+            recorded = AtAverage(recorded, np.repeat(self.weights, lanes, axis=1))
         for step in self.walked(lanes, draws):
             for state in (step.before, step.after) if not points else (step.after,):
                 points.append(state.average[:, 0].numpy())
-                seen.append(self.measure.recorded(step.problem, state, step.t).numpy())
+                seen.append(recorded(step.problem, state, step.t).numpy())
         return np.stack(points), np.maximum(np.stack(seen) - np.asarray(self.measure.rounding(step.problem)), 0.0)
 
 

@@ -9,6 +9,7 @@ from itertools import product
 
 import numpy as np
 
+from ...bounds.language.metrics import TAKE_WEIGHTS
 from ...bounds.language.reading import InputError
 from .declared import Target
 from .formula import Formula
@@ -82,6 +83,7 @@ class Asked:
     def is_endless(self) -> bool:
         """Whether an endless run is one of the statement's."""
         is_lasting = self.target.average == "before" and not self.formula.is_exponential
+        is_lasting = is_lasting and self.target.theorem.metric.over not in TAKE_WEIGHTS
         return self.target.link is None and is_lasting and self.is_length_free
 
     @property

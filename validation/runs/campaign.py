@@ -68,8 +68,9 @@ def _experiment(theorem: str | Theorem, *parts: Any) -> Experiment:
 
 
 def _statement(theorem: Theorem, label: str) -> str:
-    """A statement as text: that of a file may change while its id does not."""
-    return digest([[where, str(expr)] for where, expr in theorem.statement(label).expressions()])
+    """A statement and what of a run it speaks of as text: that of a file may change while its id does not."""
+    bounded = [theorem.metric.name, theorem.average]
+    return digest([bounded, *([where, str(expr)] for where, expr in theorem.statement(label).expressions())])
 
 
 def _answers(problem: Any) -> str:

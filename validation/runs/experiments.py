@@ -10,11 +10,12 @@ import numpy as np
 
 from ...algorithms import Result, drive
 from ...bounds.evaluation.evaluate import Bound
+from ...bounds.language.metrics import AVERAGED
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Metric, Theorem
 from ...bounds.registry import get_theorem
 from .instance import Instance
-from .measures import metric_cap, recorded, statistic_of
+from .measures import metric_cap, recorded, shares_of, statistic_of
 from .method_of import Given
 from .recipe import Recipe
 from .registry import recipe_for
@@ -112,6 +113,7 @@ def statistics(
     every = recipe.every(numbers) if recipe.every else None
     moves = recipe.method(numbers)
     moves.check_steps(steps)
+    shares = shares_of(metric, numbers, steps, recipe.average)
     result = drive(
         moves,
         problem,
@@ -119,9 +121,10 @@ def statistics(
         seeds=seeds,
         root_seed=root_seed,
         start=exact_start(problem),
-        record={"metric": recorded(metric, problem)},
+        record=recorded(metric, problem, shares),
         every=every or steps,
         average=every is None,
+        shares=shares.tolist() if shares is not None and metric.over == AVERAGED else None,
         progress=progress,
     )
-    return result, *statistic_of(metric, result, recipe.average)
+    return result, *statistic_of(metric, problem, result, recipe.average)

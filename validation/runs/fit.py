@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...bounds.language.metrics import GRADIENT_SQ
+from ...bounds.language.metrics import gradient_power
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import all_theorems, get_theorem
 from .problem_list import listed
@@ -61,5 +61,5 @@ def _constants(theorem: Theorem, label: str) -> list[str]:
     quantities = (binding.quantity for binding in theorem.symbols(label or theorem.first).values())
     found = [each.name for each in quantities if each.role == "constant" and each.name not in CHOSEN_BY_THE_RUN]
     return found + (
-        ["initial_distance"] if theorem.metric.of != GRADIENT_SQ and "initial_distance" not in found else []
+        ["initial_distance"] if not gradient_power(theorem.metric) and "initial_distance" not in found else []
     )

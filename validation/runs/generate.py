@@ -19,7 +19,7 @@ from typing import Any
 
 from ...bounds.cost.resources import resources
 from ...bounds.evaluation.evaluate import Bound
-from ...bounds.language.metrics import GAP, GRADIENT_SQ
+from ...bounds.language.metrics import GAP, gradient_power
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
 from ...bounds.region.admissible import admissible
@@ -80,7 +80,7 @@ def generate(theorem: Theorem, label: str, problem: Any, fixed: Mapping[str, Fra
         reason = str(error)
     if reason:
         return Generated((), (reason,))
-    if theorem.metric.of == GRADIENT_SQ and "gradient_cap" not in setting.far.certificates:
+    if gradient_power(theorem.metric) and "gradient_cap" not in setting.far.certificates:
         return Generated((), ("the problem certifies no gradient_cap, without which no bound is supported",))
     cases = (_schedule, _stress) if setting.scheduled else (_tuned, _edge, _stress)
     found: list[Instance] = []
@@ -196,10 +196,10 @@ class Setting:
 
     @cached_property
     def cap(self) -> Fraction:
-        """What a bound has to be well below: the cap of the squared gradient, or the metric at the start, which needs no run."""
+        """What a bound has to be well below: the cap of the gradient, or the metric at the start, which needs no run."""
         known, measure = self.far.certificates, self.theorem.metric.of
-        if measure == GRADIENT_SQ:
-            return Fraction(known["gradient_cap"].value) ** 2
+        if power := gradient_power(self.theorem.metric):
+            return Fraction(known["gradient_cap"].value) ** power
         return Fraction(known["objective_gap"].value if measure == GAP else known["initial_distance"].value ** 2)
 
     @cached_property

@@ -10,20 +10,38 @@ import numpy as np
 
 from ...algorithms import Method, Result
 from ...algorithms.engine import metrics
-from ...bounds.language.metrics import DISTANCE_SQ, GAP, GRADIENT_SQ, LAST, MINIMUM
+from ...bounds.evaluation.weights import step_weights
+from ...bounds.language.metrics import (
+    AVERAGED,
+    DISTANCE_SQ,
+    GAP,
+    GRADIENT,
+    GRADIENT_SQ,
+    LAST,
+    MINIMUM,
+    TAKE_WEIGHTS,
+    WEIGHTED,
+    gradient_power,
+)
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Metric, Theorem
 
 RECORDED: Mapping[str, Callable[[Any, Any, int], Any]] = {
     GRADIENT_SQ: metrics.gradient_norm_squared,
+    GRADIENT: metrics.gradient_norm,
     GAP: metrics.gap,
     DISTANCE_SQ: metrics.distance_squared,
 }
 """Measure -> what a run records of it, at the averaged model."""
 
 
-def recorded(metric: Metric, problem: Any) -> Callable[[Any, Any, int], Any]:
-    """What a run records for a metric.
+def recorded(
+    metric: Metric, problem: Any, shares: np.ndarray | None = None
+) -> Mapping[str, Callable[[Any, Any, int], Any]]:
+    """What a run records for a metric: under "metric" what is measured, under "share" that times the weight of the iterate.
+
+    Args:
+        shares: of the iterates t = 0, ..., T, where the metric weighs them.
 
     Raises:
         InputError: the problem has no known minimiser, or the metric is a minimum over the iterates.
@@ -32,18 +50,45 @@ def recorded(metric: Metric, problem: Any) -> Callable[[Any, Any, int], Any]:
         raise InputError(
             f"{metric.name}: a run measures no minimum of expectations; wanted mean_{metric.of}, which is at least as large"
         )
-    if metric.of != GRADIENT_SQ and getattr(problem, "minimiser", None) is None:
+    if not gradient_power(metric) and getattr(problem, "minimiser", None) is None:
         raise InputError(f"{problem.name}: wanted a problem that knows its minimiser, which {metric.name} speaks of")
-    return RECORDED[metric.of]
+    measure = RECORDED[metric.of]
+    if metric.over != WEIGHTED or shares is None:
+        return {"metric": measure}
+    return {"metric": measure, "share": lambda problem, state, t: float(shares[t]) * measure(problem, state, t)}
 
 
-def statistic_of(metric: Metric, result: Result, average: str) -> tuple[np.ndarray, np.ndarray]:
-    """(seeds,) what the statement speaks of, and the mean over t = 0..T-1, both of what was recorded as "metric"."""
+def shares_of(metric: Metric, numbers: Mapping[str, float], steps: int, average: str) -> np.ndarray | None:
+    """(steps + 1,) the weights of the iterates over their sum, where the metric weighs them.
+
+    Raises:
+        InputError: one is negative, or all are 0.
+    """
+    if metric.over not in TAKE_WEIGHTS:
+        return None
+    return step_weights(metric, numbers).shares(steps, after=average == "after")
+
+
+def statistic_of(metric: Metric, problem: Any, result: Result, average: str) -> tuple[np.ndarray, np.ndarray]:
+    """(seeds,) what the statement speaks of, and the mean over t = 0..T-1 of what was recorded as "metric"."""
     first, last = result.values["metric"][0], result.values["metric"][-1]
     before = result.mean("metric").flatten()
     after = before + (last - first) / float(result.counts[-1])
-    found = last.flatten() if metric.over == LAST else after if average == "after" else before
+    if metric.over == WEIGHTED:
+        found = result.sums["share"][-1] + result.values["share"][-1]
+    elif metric.over == AVERAGED:
+        found = RECORDED[metric.of](problem, At(result.averaged), int(result.counts[-1]))
+    else:
+        found = last if metric.over == LAST else after if average == "after" else before
+    found = found.flatten()
     return found.cpu().numpy(), before.cpu().numpy()
+
+
+@dataclass(frozen=True)
+class At:
+    """Models that are measured as those of a state are."""
+
+    average: Any
 
 
 def squared_cap(problem: Any) -> float:
@@ -62,7 +107,7 @@ def squared_cap(problem: Any) -> float:
 def metric_cap(theorem: Theorem, problem: Any, moves: Callable[[], Method], steps: Callable[[], int]) -> float:
     """The almost sure bound of what a theorem's metric measures, along a run.
 
-    The squared gradient has one everywhere. A squared distance is at most R^2, and a gap at most L/2 R^2 and C R, where R is how far
+    The gradient has one everywhere. A squared distance is at most R^2, and a gap at most L/2 R^2 and C R, where R is how far
     a run of the method can come from the minimiser, and C bounds the gradient, where it has a bound. The problem knows R for methods
     whose models are means of gradient steps.
 
@@ -70,8 +115,8 @@ def metric_cap(theorem: Theorem, problem: Any, moves: Callable[[], Method], step
         InputError: no such bound is known.
     """
     metric = theorem.metric
-    if metric.of == GRADIENT_SQ:
-        return squared_cap(problem)
+    if power := gradient_power(metric):
+        return float(squared_cap(problem) ** (power / 2))
     method, reach = moves(), getattr(problem, "reach", None)
     step = method.gradient_step
     if step is None or reach is None:

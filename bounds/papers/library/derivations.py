@@ -29,10 +29,14 @@ class Least(Sgd):
         self.moved = ("step",) if exact else ("step", "noise")
         proof.update("x", name="step")
 
-    def approach(self, tangent: str, kept: Signomial) -> None:
-        """||x[+1] - x_*||^2 <= kept ||x - x_*||^2 + eta^2 variance, with `tangent` for a convex F."""
+    def approach(self, tangent: str, kept: Signomial, gaps: Signomial | int = 0) -> None:
+        """||x[+1] - x_*||^2 <= kept ||x - x_*||^2 - gaps (F(x) - F(x_*)) + eta^2 variance, with `tangent` for a convex F."""
         s, proof, eta = self.s, self.proof, self.eta
         proof.quantity("distance", self.distance)
+        left = quantity("distance", 1)
+        if gaps:
+            proof.quantity("gap", self.gap)
+            left = left + gaps * quantity("gap")
         nearer = X - 1 / s.L_bar * self.slope
         proof.smooth("F", "smooth", s.L_bar, X, nearer)
         proof.claim(
@@ -44,9 +48,9 @@ class Least(Sgd):
         )
         proof.claim(
             "approach",
-            quantity("distance", 1) <= kept * quantity("distance") + eta**2 * self.variance,
+            left <= kept * quantity("distance") + eta**2 * self.variance,
             *self.moved,
-            given={tangent: 2 * eta, "slope": eta / s.L_bar},
+            given={tangent: 2 * eta, "slope": (2 * eta - gaps) / (2 * s.L_bar)},
             why="||x - x_*||^2 - 2 eta <grad F, x - x_*> + eta^2 ||grad F||^2",
         )
 
@@ -166,6 +170,26 @@ def sgd_strongly_convex_declining(s: Reader) -> Derivation:
     summed = proof.weighted("weighted", {"distance": clock**2})
     proof.bound("D", of="distance", name="start")
     return proof.qed(summed, "start", metric="distance", model="x", inside={"a": Fraction(2), "t0": Fraction(2)})
+
+
+def sgd_strongly_convex_weighted(s: Reader) -> Derivation:
+    """Section 12: the squared distance with the weight (t + t0 - 1)^2, which leaves the gap with the weight a (t + t0)."""
+    sgd = Least(s, declining=s.t0)
+    proof = sgd.proof
+    clock = proof.clock(s.t0)
+    sgd.approach(proof.bound("mu", X, sgd.least, of="F", name="tangent"), 1 - s.mu * sgd.eta, sgd.eta)
+    proof.claim(
+        "weighted",
+        clock**2 * quantity("distance", 1) + s.a * clock * quantity("gap")
+        <= (clock - 1) ** 2 * quantity("distance") + s.a**2 * sgd.variance,
+        given={"approach": clock**2},
+        why="s^2 (1 - mu a/s) <= (s - 1)^2 at s = t + t0",
+    )
+    summed = proof.weighted("weighted", {"distance": (clock - 1) ** 2}, summed={"gap": s.a * clock})
+    proof.bound("D", of="distance", name="start")
+    inside = {"a": Fraction(2), "t0": Fraction(4)}
+    given = {summed: 1 / s.a, "start": (s.t0 - 1) ** 2 / s.a}
+    return proof.qed(metric="gap", model="x", inside=inside, given=given)
 
 
 def sgd_pl(s: Reader, *, whole: bool = False) -> Derivation:
@@ -317,6 +341,8 @@ DERIVATIONS = (
     ("sgd_strongly_convex_gap", sgd_strongly_convex_gap),
     ("sgd_strongly_convex_declining", sgd_strongly_convex_declining),
     ("sgd_strongly_convex_gap_declining", sgd_strongly_convex_gap_declining),
+    ("sgd_strongly_convex_weighted", sgd_strongly_convex_weighted),
+    ("sgd_strongly_convex_averaged", sgd_strongly_convex_weighted),
     ("sgd_pl", sgd_pl),
     ("sgd_pl_declining", sgd_pl_declining),
     ("gd", gd),

@@ -431,8 +431,8 @@ def _conclusion(derivation: Derivation, found: Reading, state: State, bound: Fra
     if derivation.metric not in state.quantities:
         raise ProofError(f"{derivation.metric}: no such quantity")
     state.structural |= accept_metric(found, state.quantities[derivation.metric].meaning, state.axioms)
-    right = right_side(found, bound)
-    return Combine(left_side(found, derivation.metric, state.horizon), right, derivation.conclusion)
+    right = right_side(found, state.horizon, bound)
+    return Combine(left_side(found, derivation.metric, state.horizon, state.offset), right, derivation.conclusion)
 
 
 def _verdict(derivation: Derivation, found: Reading, label: str, state: State, lines: list[Line]) -> Verdict:

@@ -205,6 +205,8 @@ class State:
         for _, atom in given.parts:
             if isinstance(atom, Named | Total | At) and atom.name not in self.quantities:
                 raise ProofError(f"{atom.name}: no such quantity")
+            if isinstance(atom, Total) and atom.power and (self.offset is None or type(atom.power) is not int):
+                raise ProofError(f"{atom!r}: the derivation has no clock, or the power is no whole number")
         return form(self.algebra, given)
 
     def nonnegative_atom(self, atom: Atom) -> bool:
@@ -214,7 +216,7 @@ class State:
                 return True
             case Inner(left, right):
                 return left == right
-            case Named(name, _) | Total(name, _) | At(name, _, _):
+            case Named(name, _) | Total(name, _, _) | At(name, _, _):
                 return self.quantities[name].nonnegative
         return False
 

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from math import comb
 from typing import Any
 
+import sympy as sp
+
 from ...language import bounding
-from ...language.metrics import DISTANCE_SQ, GAP, GRADIENT_SQ, LAST
+from ...language.metrics import AVERAGED, DISTANCE_SQ, GAP, GRADIENT, GRADIENT_SQ, LAST, TAKE_WEIGHTS, gradient_power
+from ...language.notation import STEP
 from ...language.schedule import read_schedule
 from .algebra import Algebra
 from .assumptions import Start
 from .readings import Reading
-from .scalars import One, Scalar, at, form, sq, total
+from .scalars import One, Scalar, at, form, sq, total, weighted_total
 from .setting import BATCH, CLIENTS, COMMUNICATION, LOCAL, PLACES, Function, Index, Objective, Source, Variable
-from .signomial import ONE, ProofError, Signomial
+from .signomial import ONE, ZERO, ProofError, Signomial, clock, is_positive
 from .terms import Act, App, Given, Mean, Pair, Sum, Term, Var, is_pointwise, replaced, shifted
 
 # --- the problem ------------------------------------------------------------------------------------------------------
@@ -328,27 +332,53 @@ def accept_metric(reading: Reading, meaning: Scalar, axioms: Mapping[str, Any]) 
         raise ProofError(f"{meaning!r} is not {what} at {where}, as the metric says")
     metric = reading.theorem.metric
     rests = {reading.that_says(bounding.WHOLE_ROUNDS)} if metric.at == bounding.SERVER_MODEL else set()
-    rests |= {reading.that_says(bounding.MINIMISER)} if metric.of != GRADIENT_SQ else set()
+    rests |= {reading.that_says(bounding.MINIMISER)} if not gradient_power(metric) else set()
+    rests |= _convex(reading) if metric.over == AVERAGED else set()
     return frozenset(rests)
+
+
+def _convex(reading: Reading) -> set[str]:
+    """The assumption on which it rests that what is measured is a convex function of the iterate.
+
+    Raises:
+        ProofError: it is not known to be one.
+    """
+    metric = reading.theorem.metric
+    if metric.of == DISTANCE_SQ:
+        return set()
+    if metric.of != GAP:
+        raise ProofError(f"{metric.name}: no convex function of the iterate, so that the mean is not above it")
+    strongly = (
+        b.name for b in reading.theorem.notation if bounding.STRONG_CONVEXITY in {f.kind for f in b.quantity.bounds}
+    )
+    for name in strongly:
+        if any({name, (name, "objective")} & set(item.bounds) for item in reading.theorem.assumptions):
+            return {reading.entry(name, "objective")}
+    entry = reading.that_says(bounding.CONVEX)
+    reading.says(entry, bounding.CONVEX)
+    return {entry}
 
 
 MEASURED = {
     GRADIENT_SQ: "the squared gradient of {F}",
+    GRADIENT: "the squared gradient of {F}",
     GAP: "how far {F} is above its minimum",
     DISTANCE_SQ: "the squared distance from the minimiser of {F}",
 }
 
 
-def measured(reading: Reading, point: Term) -> Scalar:
-    """What the theorem's metric measures, at a point.
+def measured(reading: Reading, point: Term, *, of_the_run: bool = False) -> Scalar:
+    """What the theorem's metric measures, at a point, of a norm its square; `of_the_run`, at one that is made of several steps, of which
+    no proof speaks.
 
     Raises:
         ProofError: the gradient may not be taken there, or the problem has no minimiser.
     """
     (objective,) = reading.setting.objectives
-    accept_point(reading, objective, point)
+    if not of_the_run:
+        accept_point(reading, objective, point)
     match reading.theorem.metric.of:
-        case "gradient_sq":
+        case "gradient_sq" | "gradient":
             return sq(replaced(objective.gradient, {objective.at: point}))
         case "gap":
             return reading.above_minimum(point)
@@ -357,21 +387,83 @@ def measured(reading: Reading, point: Term) -> Scalar:
     raise ProofError(f"{reading.theorem.metric.name}: the kernel does not know what it measures")
 
 
-def left_side(reading: Reading, name: str, steps: Signomial) -> Scalar:
-    """The left side of the statement, by the quantity that is its metric at step t: of a minimum, the mean is above it."""
-    return at(name, end=True) if reading.theorem.metric.over == LAST else 1 / steps * total(name)
+def left_side(reading: Reading, name: str, steps: Signomial, offset: Signomial | None) -> Scalar:
+    """The left side of the statement, by the quantity that is its metric at step t: of a minimum, the mean is above it.
+
+    Where the iterates have weights it is times the sum of these: a weighted sum over the steps. So it is at an averaged iterate, above
+    whose value the mean is, by Jensen's inequality. Of a norm it is the mean of the squares, which is at least its squared mean.
+
+    Args:
+        offset: what the clock of the derivation shows at step 0, where it has one.
+    """
+    if reading.theorem.metric.over == LAST:
+        return at(name, end=True)
+    if reading.theorem.metric.over not in TAKE_WEIGHTS:
+        return 1 / steps * total(name)
+    return weighted_total(name, at_clock(weights(reading), offset))
 
 
-def right_side(reading: Reading, bound: Fraction | None = None) -> Scalar:
-    """The right side of the statement: the sum of its terms, or a bound in their place.
+def right_side(reading: Reading, steps: Signomial, bound: Fraction | None = None) -> Scalar:
+    """The right side of the statement: the sum of its terms, or a bound in their place, squared where the metric is a norm; times the
+    sum of the weights of the iterates, as `left_side`.
 
     Where it holds with probability 1 - delta, delta times that: by Markov's inequality a number that is not negative, as every metric
     that the kernel knows is along a run, exceeds B with a probability of at most delta where its expectation is at most delta B.
     """
     factor = getattr(reading.reader, reading.theorem.metric.failure) if reading.theorem.metric.failure else ONE
     terms = (reading.reader.read(term.expr) for term in reading.statement.terms)
-    parts = tuple(terms) if bound is None else (ONE * bound,)
-    return Scalar(tuple((factor * part, One()) for part in parts))
+    parts = tuple(factor * part for part in (terms if bound is None else (ONE * bound,)))
+    if reading.theorem.metric.of == GRADIENT:
+        if not all(part.nonnegative for part in parts):
+            raise ProofError("the bound of a norm: wanted a sum that is nowhere negative, as its square is compared")
+        parts = (sum(parts, ZERO) ** 2,)
+    whole = sum_of_weights(reading, steps)
+    return Scalar(tuple((whole * part, One()) for part in parts))
+
+
+def sum_of_weights(reading: Reading, steps: Signomial) -> Signomial:
+    """What both sides of the statement are multiplied by: the sum of the weights of the iterates, 1 where they have none."""
+    return summed(weights(reading), steps) if reading.theorem.metric.over in TAKE_WEIGHTS else ONE
+
+
+def weights(reading: Reading) -> tuple[Signomial, ...]:
+    """The weight of the iterate that the theorem's metric measures at step t, by its powers of t.
+
+    Raises:
+        ProofError: it is no polynomial in t, or one that may be negative, or 0 at the first of these iterates.
+    """
+    formula = reading.theorem.metric.weights
+    formula = sp.S.One if formula is None else formula
+    after = reading.theorem.average == "after"
+    formula = sp.expand(formula.xreplace({STEP: STEP + 1}) if after else formula)
+    if not formula.is_polynomial(STEP):
+        raise ProofError(f"the weights {formula}: the kernel knows those that are polynomials in t")
+    found = tuple(reading.reader.read(c) for c in reversed(sp.Poly(formula, STEP).all_coeffs()))
+    if not all(coefficient.nonnegative for coefficient in found) or not is_positive(found[0]):
+        raise ProofError(
+            f"the weights {formula}: wanted a sum of powers of t with nonnegative factors, that is positive at t = 0"
+        )
+    return found
+
+
+def at_clock(powers: tuple[Signomial, ...], offset: Signomial | None) -> Signomial:
+    """A polynomial in t by what the clock shows at step t."""
+    if offset is None and len(powers) > 1:
+        raise ProofError("the derivation has no clock, and the weights depend on the step")
+    time = ONE if offset is None else clock() - offset
+    return sum((c * time**k for k, c in enumerate(powers)), ZERO)
+
+
+def summed(powers: tuple[Signomial, ...], steps: Signomial) -> Signomial:
+    """The sum of a polynomial in t over 0 <= t < T.
+
+    The sums s_k of t^k have T^(k+1) = sum over i <= k of binomial(k + 1, i) s_i.
+    """
+    sums: list[Signomial] = []
+    for k in range(len(powers)):
+        lower = sum((comb(k + 1, i) * earlier for i, earlier in enumerate(sums)), ZERO)
+        sums.append((steps ** (k + 1) - lower) / (k + 1))
+    return sum((c * each for c, each in zip(powers, sums, strict=True)), ZERO)
 
 
 def rests_on(reading: Reading) -> dict[str, str]:
@@ -388,6 +480,10 @@ def rests_on(reading: Reading) -> dict[str, str]:
     place = bounding.POINTS.get(theorem.metric.at, "") + after
     if theorem.metric.over == LAST:
         place = bounding.LAST_MODEL
+    if theorem.metric.of == GRADIENT:
+        place += ", by Jensen's inequality from its square"
+    if theorem.metric.over == AVERAGED:
+        place += ", by Jensen's inequality from their mean with the same weights"
     if theorem.metric.failure:
         place += ", by Markov's inequality from its expectation"
     return {

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .algebra import Algebra
-from .signomial import ONE, ZERO, Coefficient, ProofError, Signomial, signomial
+from .signomial import CLOCK, ONE, ZERO, Coefficient, ProofError, Signomial, moves, signomial
 from .terms import Sum, Term, Var, shifted
 
 
@@ -57,13 +57,16 @@ class Named(Atom):
 
 @dataclass(frozen=True, repr=False)
 class Total(Atom):
-    """The sum of a declared quantity over 0 <= t < T; with `communications` over the steps that end with one."""
+    """The sum of a declared quantity over 0 <= t < T, each times the power of what the clock shows; with `communications` over the
+    steps that end with one."""
 
     name: str
     communications: bool = False
+    power: int = 0
 
     def __repr__(self) -> str:
-        return f"sum_{'comm' if self.communications else 't'} {self.name}"
+        weight = {0: "", 1: f"{CLOCK.name} "}.get(self.power, f"{CLOCK.name}^{self.power} ")
+        return f"sum_{'comm' if self.communications else 't'} {weight}{self.name}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -165,6 +168,22 @@ def total(name: str, *, communications: bool = False) -> Scalar:
     return scalar(Total(name, communications))
 
 
+def weighted_total(name: str, weight: Signomial) -> Scalar:
+    """The sum of a quantity over t < T with a weight, a polynomial in the clock.
+
+    Raises:
+        ProofError: the weight is none.
+    """
+    parts = Scalar(())
+    for monomial, coefficient in weight.terms:
+        power = dict(monomial).get(CLOCK, 0)
+        rest = Signomial([(tuple((p, e) for p, e in monomial if p != CLOCK), coefficient)])
+        if power != int(power) or power < 0 or moves(rest):
+            raise ProofError(f"the weight {weight!r} is no polynomial in the clock")
+        parts = parts + rest * scalar(Total(name, power=int(power)))
+    return parts
+
+
 def at(name: str, offset: int = 0, *, end: bool = False) -> Scalar:
     """A quantity at step 0 + offset, or T + offset."""
     return scalar(At(name, end, offset))
@@ -226,4 +245,5 @@ __all__ = [
     "scalar",
     "sq",
     "value",
+    "weighted_total",
 ]

@@ -12,6 +12,7 @@ from typing import Any
 
 from ...evaluation.evaluate import bound as evaluated
 from ...evaluation.evaluate import complete
+from ...language.metrics import GRADIENT, GRADIENT_SQ
 from ...language.reading import InputError
 from ...language.result import rounded_up
 from ...language.theorem import Statement, Theorem
@@ -19,7 +20,7 @@ from ..derivations import derivation
 from ..kernel import Alternatives, AtNumbers, Derivation, ProofError, Reader, Verdict, check
 from ..kernel.derivation import reading
 from ..kernel.facts import Inequality
-from ..kernel.problem import left_side
+from ..kernel.problem import left_side, sum_of_weights
 from ..kernel.setting import EVERY, FIRST, LATER, LOCAL
 from .faces import on_its_face
 from .ground import Ground, Table
@@ -117,6 +118,10 @@ def sharpen(
     started, label, theorem = perf_counter(), statement.label, statement.theorem
     if statement is not theorem.statement(label):
         raise InputError(f"{statement.name}: wanted the parts of its derived constants, got a constant itself")
+    if theorem.metric.of == GRADIENT:
+        raise InputError(
+            f"{theorem.id}: bounds a norm, and what is weighed anew is its square; wanted {GRADIENT_SQ} in its metric"
+        )
     numbers = exact_values(statement, values)
     plan = proof_of(theorem, label)
     here = evaluated(statement, numbers, strict=False)
@@ -220,8 +225,9 @@ def shapes(ground: Ground) -> Iterator[Shape]:
 
 def _goal(case: Derivation, ground: Ground, statement: Statement) -> Table:
     found = reading(case, ground.theorem, statement, Reader(ground.theorem, statement))
-    left = left_side(found, case.metric, ground.state.horizon)
-    return {(RUN, atom): c for atom, c in ground.numbers.table(ground.state.form(left)).items()}
+    left = left_side(found, case.metric, ground.state.horizon, ground.state.offset)
+    whole = ground.numbers.value(sum_of_weights(found, ground.state.horizon))
+    return {(RUN, atom): c / whole for atom, c in ground.numbers.table(ground.state.form(left)).items()}
 
 
 def _accepted(ground: Ground, whole: Program) -> tuple[Fraction, Derivation]:

@@ -25,7 +25,7 @@ from ..kernel.facts import Equation, Fact, Inequality, Moment, Quantity
 from ..kernel.known import Averaged, Known, When
 from ..kernel.scalars import At, Atom, Inner, Named, One, Scalar, Total, Value
 from ..kernel.setting import BATCH, CLIENTS, Objective, Setting, Variable
-from ..kernel.signomial import CLOCK, Param, Signomial
+from ..kernel.signomial import CLOCK, Param, Signomial, clock
 from ..kernel.terms import Act, App, Given, Mean, Pair, Proj, Sum, Term, Var, variables
 
 GRADIENT = "d"
@@ -316,11 +316,13 @@ class Notation:
                 return f"{mark}{letters_of_name(objective)}({self.term(point)})"
             case Named(name, shift):
                 return self.quantity(name, _step(shift))
-            case Total(name, communications):
+            case Total(name, communications, power):
+                raised = rf"^{{{power}}}" if power > 1 else ""
+                weight = rf"\left({self.number(clock())}\right){raised} " if power else ""
                 if communications:
-                    return rf"\sum_{{t\ \mathrm{{comm.}}}} {self.quantity(name, 't')}"
+                    return rf"\sum_{{t\ \mathrm{{comm.}}}} {weight}{self.quantity(name, 't')}"
                 end = self.number(self.horizon) if self.horizon is not None else "T"
-                return rf"\sum_{{t=0}}^{{{end}-1}} {self.quantity(name, 't')}"
+                return rf"\sum_{{t=0}}^{{{end}-1}} {weight}{self.quantity(name, 't')}"
             case At(name, end, offset):
                 last = self.number(self.horizon) if end and self.horizon is not None else "T"
                 step = (f"{last}{offset:+d}" if offset else last) if end else str(offset)

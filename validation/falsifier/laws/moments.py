@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ...exact.statistic import SQUARES_OF_AFFINE
 from ..noise import MOST_SIGNS, Lanes, moments
 from ..spaces import SILENT_BOWL
 from .lanes import ByLanes
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 
 class Moments(ByLanes):
+    takes = SQUARES_OF_AFFINE
     name = "moments"
     words = ", noise in closed moments"
 

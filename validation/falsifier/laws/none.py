@@ -39,7 +39,7 @@ class NoNoise(Law):
             joined = np.min if space.statistic.over == MINIMUM else np.mean
             return Left([joined(seen[times], axis=0)], [FOREVER])
         seen, _ = space.run(family, values, space.steps_of(space.horizon), every)
-        return Left(*space.over_times(seen))
+        return Left(*space.over_times(seen, values))
 
     def answers(self, run: ExactRun) -> bool:
         if run.problem.is_noisy:

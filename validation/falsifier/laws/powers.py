@@ -13,6 +13,7 @@ from ...exact.at_rest import at_rest
 from ...exact.infinite_clients import laid_out
 from ...exact.interval import Bends, Ends
 from ...exact.long_run import in_powers
+from ...exact.statistic import SQUARES_OF_AFFINE
 from ...exact.tensor import InexactError
 from ..long_run import Counted, floor_of, long_runs, stretched
 from ..spaces import SILENT_BOWL
@@ -37,6 +38,7 @@ _LONGER, _STATE_PARTS = 3, 3
 
 
 class Powers(Law):
+    takes = SQUARES_OF_AFFINE
     name = "powers"
     words = ", noise in closed powers"
     rational_counts = True

@@ -10,7 +10,7 @@ from math import factorial
 
 from ..facts import Inequality, State, fact_form, inequality, refuse_part
 from ..region import Certificate
-from ..scalars import At, Atom, Named, One, Scalar, Total, at, quantity, scalar
+from ..scalars import At, Atom, Named, One, Scalar, Total, at, quantity, scalar, weighted_total
 from ..setting import COMMUNICATION, EVERY, LOCAL
 from ..signomial import CLOCK, ONE, ZERO, ProofError, Signomial, clock, moves
 from .base import Rule, all_uses
@@ -138,14 +138,16 @@ class Geometric(Rule):
 
 @dataclass(frozen=True)
 class Weighted(Rule):
-    """sum of w(T + o) Q_T <= sum of w(o) Q_0 + T c from sum of w(s + 1) Q_{t+1} <= sum of w(s) Q_t + c at every step t.
+    """sum of w(T + o) Q_T + S <= sum of w(o) Q_0 + T c from sum of w(s + 1) Q_{t+1} + sum of u(s) M_t <= sum of w(s) Q_t + c.
 
-    s = t + o is what the clock shows, and every quantity Q has a weight w, a polynomial in s; c does not depend on the step. The sum
-    over t < T telescopes, whatever the signs of the quantities.
+    s = t + o is what the clock shows at step t, and every quantity Q has a weight w, a polynomial in s, as has every quantity M that is
+    `summed`; S is the sum over t < T of what these add, and c does not depend on the step. The sum over t < T of what is said of every
+    step telescopes, whatever the signs of the quantities.
     """
 
     weights: tuple[tuple[str, Signomial], ...]
     step: str
+    summed: tuple[tuple[str, Signomial], ...] = ()
     title = "weights that change with the step, summed"
 
     @property
@@ -157,19 +159,24 @@ class Weighted(Rule):
             raise ProofError("the derivation has no clock")
         fact = state.inequality(self.step, position=True)
         refuse_part(fact, self.step)
-        if any(param.moving for _, weight in self.weights for param in weight.params - {CLOCK}):
+        if any(param.moving for _, weight in (*self.weights, *self.summed) for param in weight.params - {CLOCK}):
             raise ProofError("a weight depends on the step by more than the clock")
-        names = [name for name, _ in self.weights]
-        if not names or len(set(names)) != len(names) or not set(names) <= state.quantities.keys():
-            raise ProofError("wanted a weight for each of some quantities")
+        for names in ([name for name, _ in self.weights], [name for name, _ in self.summed]):
+            if not self.weights or len(set(names)) != len(names) or not set(names) <= state.quantities.keys():
+                raise ProofError("wanted a weight for each of some quantities")
         after, before = self._sum(clock() + 1, lambda name: quantity(name, 1)), self._sum(clock(), quantity)
+        added = Scalar(())
+        for name, weight in self.summed:
+            added = added + weight * quantity(name)
         table = fact.table
         constant = -table.pop(One(), ZERO)
-        if table != state.form(after - before):
-            raise ProofError(f"{self.step} does not say that {after!r} <= {before!r} + c")
+        if table != state.form(after + added - before):
+            raise ProofError(f"{self.step} does not say that {after + added!r} <= {before!r} + c")
         if moves(constant):
             raise ProofError(f"{self.step}: what is added depends on the step")
         left = self._sum(self._end(state), lambda name: at(name, end=True))
+        for name, weight in self.summed:
+            left = left + weighted_total(name, weight)
         right = self._sum(state.offset, at) + scalar(state.horizon * constant)
         return inequality(state, left, right, fact.uses, phases=None)
 

@@ -1,0 +1,199 @@
+"""Weighted means and averaged iterates: what the kernel concludes of them, and the attacks that each lock refuses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+import sympy as sp
+from fedco.bounds import get_theorem
+from fedco.bounds.language.change import with_statement
+from fedco.bounds.language.formula import read_formula
+from fedco.bounds.language.metrics import METRICS, with_weights
+from fedco.bounds.language.notation import STEP
+from fedco.bounds.language.theorem import Term
+from fedco.bounds.proof.derivations import derivation
+from fedco.bounds.proof.kernel import Combine, Derivation, ProofError, Reader, Step, Weighted, check, clock, quantity
+from fedco.bounds.proof.kernel.derivation import begin, reading
+from fedco.bounds.proof.kernel.problem import at_clock, summed, weights
+from fedco.bounds.proof.kernel.scalars import Total, scalar, weighted_total
+from fedco.validation.proofs.lock import instances_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+WEIGHTED, AVERAGED = (get_theorem(f"library.sgd_strongly_convex_{each}") for each in ("weighted", "averaged"))
+PLAN = derivation(WEIGHTED)
+assert isinstance(PLAN, Derivation)
+S = Reader(WEIGHTED, WEIGHTED.statement("printed"))
+
+
+def with_terms(theorem, **terms: str):
+    statement, names = theorem.statement("printed"), {b.name: b.symbol for b in theorem.notation}
+    names |= {constant.name: constant.symbol for constant in statement.derived}
+    made = (Term(t.name, read_formula(terms[t.name], names) if t.name in terms else t.expr) for t in statement.terms)
+    return with_statement(theorem, replace(statement, terms=tuple(made)))
+
+
+def weighing(theorem, formula: str):
+    """The theorem with other weights."""
+    names = {b.name: b.symbol for b in theorem.notation} | {"t": STEP}
+    return replace(theorem, metric=with_weights(theorem.metric, read_formula(formula, names), ""))
+
+
+def refused(theorem, why: str, plan: Derivation = PLAN) -> None:
+    verdict = check(plan, theorem, "printed")
+    assert not verdict.accepted
+    assert why in verdict.failure, verdict.failure
+
+
+@pytest.mark.parametrize("theorem", [WEIGHTED, AVERAGED], ids=["weighted", "averaged"])
+def test_the_derivation_is_accepted_and_uses_all_that_it_assumes(theorem):
+    verdict = check(PLAN, theorem, "printed")
+    assert verdict.accepted, verdict.failure
+    assert not verdict.unused
+    assert ("Jensen" in verdict.rests_on["metric"]) == (theorem is AVERAGED)
+
+
+@pytest.mark.parametrize(
+    ("formula", "why"),
+    [
+        ("(t + t0)**2", "left over"),
+        ("t + t0 + 1", "left over"),
+        ("1", "left over"),
+        ("t - t0", "nonnegative factors"),
+        ("t", "positive at t = 0"),
+        ("t + t0 - 1", "positive at t = 0"),
+        ("(1 - mu*a)**(-t)", "polynomials in t"),
+        ("sqrt(t + t0)", "polynomials in t"),
+    ],
+)
+def test_other_weights_are_not_concluded_from_these(formula: str, why: str):
+    refused(weighing(WEIGHTED, formula), why)
+
+
+def test_a_multiple_of_the_weights_is_the_same_metric():
+    """Both sides are multiplied by the sum of the weights, and so are the multipliers of the conclusion."""
+    many = weighing(WEIGHTED, "7*(t + t0)")
+    seven = replace(PLAN, conclusion=tuple((7 * c, name) for c, name in PLAN.conclusion))
+    assert check(seven, many, "printed").accepted and not check(seven, WEIGHTED, "printed").accepted
+
+
+@pytest.mark.parametrize("theorem", [WEIGHTED, AVERAGED], ids=["weighted", "averaged"])
+@pytest.mark.parametrize(
+    "terms",
+    [
+        {"initialisation": "t0**2*D**2/(a*T*S)"},
+        {"initialisation": "2*t0*D**2/(a*T*S)"},
+        {"variance": "a*sigma**2/(N*b*S)"},
+        {"variance": "2*a*sigma**2/(N*b*S**2)"},
+    ],
+)
+def test_a_sharper_statement_is_refused(theorem, terms: dict[str, str]):
+    refused(with_terms(theorem, **terms), "left over")
+
+
+@pytest.mark.parametrize("theorem", [WEIGHTED, AVERAGED], ids=["weighted", "averaged"])
+def test_an_instance_breaks_a_sharper_statement(theorem):
+    """The second lock alone: the terms are far too small, and the metric of the run is above them."""
+    found = instances_of(PLAN, with_terms(theorem, initialisation="t0**2*D**2/(200*a*T*S)"))
+    assert any(line.startswith("statement") for line in found.failed), found
+
+
+def test_the_value_at_an_average_needs_a_convex_function():
+    refused(
+        replace(AVERAGED, metric=with_weights(METRICS["averaged_gradient_sq"], STEP + 1, "")),
+        "is not the squared gradient",
+    )
+    without = tuple(item for item in AVERAGED.assumptions if item.name != "strong convexity")
+    refused(replace(AVERAGED, assumptions=without), "mu")
+
+
+def test_the_squared_gradient_is_no_convex_function_of_the_iterate():
+    from_sum = derivation(get_theorem("library.gd"))
+    gd = get_theorem("library.gd")
+    assert check(from_sum, gd, "printed").accepted
+    verdict = check(from_sum, replace(gd, metric=METRICS["averaged_gradient_sq"]), "printed")
+    assert not verdict.accepted and "no convex function" in verdict.failure
+
+
+def test_alike_weights_conclude_a_weighted_mean_without_a_clock():
+    gd = get_theorem("library.gd")
+    same = replace(gd, metric=with_weights(METRICS["weighted_gradient_sq"], sp.Integer(3), "3"))
+    assert not check(derivation(gd), same, "printed").accepted  # both sides are times 3 T: the multipliers are others
+    tripled = replace(derivation(gd), conclusion=tuple((3 * c * S.T, name) for c, name in derivation(gd).conclusion))
+    assert check(tripled, same, "printed").accepted
+
+
+# --- the rule ---------------------------------------------------------------------------------------------------------
+
+
+def rule() -> Weighted:
+    (found,) = (step.rule for step in PLAN.steps if isinstance(step.rule, Weighted))
+    return found
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        (("gap", S.a * clock() ** 2),),
+        (("gap", 2 * S.a * clock()),),
+        (("gap", S.a * (clock() + 1)),),
+        (("distance", S.a * clock()),),
+        (),
+    ],
+)
+def test_what_is_summed_has_the_weight_of_the_step(given):
+    changed = tuple(
+        replace(s, rule=replace(s.rule, summed=given)) if isinstance(s.rule, Weighted) else s for s in PLAN.steps
+    )
+    refused(WEIGHTED, "does not say that", replace(PLAN, steps=changed))
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ((("gap", S.a * clock()), ("gap", S.a * clock())), "wanted a weight for each"),
+        ((("nothing", S.a * clock()),), "wanted a weight for each"),
+    ],
+)
+def test_every_summed_quantity_has_one_weight(given, why: str):
+    changed = tuple(
+        replace(s, rule=replace(s.rule, summed=given)) if isinstance(s.rule, Weighted) else s for s in PLAN.steps
+    )
+    refused(WEIGHTED, why, replace(PLAN, steps=changed))
+
+
+def test_a_weight_is_a_polynomial_in_the_clock():
+    for weight in (1 / clock(), clock() ** Fraction(1, 2)):
+        with pytest.raises(ProofError, match="no polynomial"):
+            weighted_total("gap", weight)
+
+
+def test_a_sum_with_weights_is_none_without_them():
+    weighted = scalar(Total("gap", power=1))
+    assert repr(weighted) == "sum_t (t + offset) gap"
+    begun = begin(replace(PLAN, steps=()), WEIGHTED, "printed")
+    with pytest.raises(ProofError, match="left over"):
+        begun.after(Step("wrong", Combine(weighted, scalar(Total("gap")), ())))
+    plain = get_theorem("library.sgd_strongly_convex")
+    without = begin(replace(derivation(plain), steps=()), plain, "printed")
+    weighted = scalar(Total("distance", power=1))
+    with pytest.raises(ProofError, match="no clock"):
+        without.after(Step("no clock", Combine(weighted, weighted, (), equal=True)))
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=4), st.integers(1, 9))
+def test_the_sum_of_the_weights_is_that_sum(powers: list[int], steps: int):
+    T = S.params["T"]
+    found = summed(tuple(S.T**0 * Fraction(c) for c in powers), S.T).at({T: Fraction(steps)})
+    assert found == sum(c * t**k for t in range(steps) for k, c in enumerate(powers))
+
+
+def test_the_weights_are_those_of_the_iterate_that_is_measured():
+    for average, first in (("before", S.t0), ("after", S.t0 + 1)):
+        theorem = replace(WEIGHTED, average=average)
+        found = weights(reading(PLAN, theorem, theorem.statement("printed"), S))
+        assert found == (first, S.T**0)
+        assert at_clock(found, S.t0) == clock() - S.t0 + first
+    assert quantity("gap") != weighted_total("gap", clock())
