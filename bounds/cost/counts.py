@@ -58,7 +58,7 @@ def _declared(call: MethodCall) -> tuple[Mapping[str, str], Mapping[str, int]]:
         may_change = [
             name for name in given if not known[name].required and not known[name].annotation.startswith("Scalar")
         ]
-        uncounted = [name for name in may_change if name not in named]
+        uncounted = [name for name in may_change if name not in named and name not in own.uncounted]
         defaults = {name: each.default for name, each in known.items() if type(each.default) is int}
         return ({} if uncounted else own.costs), defaults
     if is_python_file(call.name):

@@ -13,6 +13,7 @@ import sympy as sp
 
 from ...algorithms.declared import declared
 from ...suggestion import nearest
+from ..language.clients import at_clients, client_symbols
 from ..language.reading import InputError
 from ..language.theorem import RESOURCES, Statement
 from .counts import method_costs
@@ -43,7 +44,13 @@ def resources(statement: Statement) -> dict[str, sp.Expr]:
         if b.name not in present and b.quantity.absent is not None
     }
     allowed = {binding.symbol for binding in present.values()}
-    counted = {name: expr.xreplace(absent) for name, expr in {**method_costs(theorem), **declared}.items()}
+    lists = {theorem.notation[n].symbol: tuple(map(sp.Rational, each)) for n, each in statement.clients.items()}
+
+    def counted_by(expr: sp.Expr) -> sp.Expr:
+        known = lists and client_symbols(expr) <= lists.keys()
+        return at_clients(expr, lists).xreplace(absent) if known else expr.xreplace(absent)
+
+    counted = {name: counted_by(expr) for name, expr in {**method_costs(theorem), **declared}.items()}
     return {name: expr for name, expr in counted.items() if expr.free_symbols <= allowed}
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from ...algorithms import Method
 from ...bounds.language.bounding import MEAN_MODEL
 from ...bounds.language.change import Change, changed, narrowed
+from ...bounds.language.client_lists import with_clients_alike
 from ...bounds.language.metrics import GRADIENT_SQ
 from ...bounds.language.notation import Binding
 from ...bounds.language.reading import InputError
@@ -138,7 +139,7 @@ def target_of(
     more: tuple[str, ...] = (),
     where: tuple[str, ...] = (),
 ) -> Target:
-    """The target of a theorem's statement, or of one with a change.
+    """The target of a theorem's statement, or of one with a change; where each client has numbers of its own, with equal ones.
 
     Args:
         more: named properties that an instance must have besides those that the statement assumes.
@@ -148,6 +149,7 @@ def target_of(
         InputError: the declarations do not say what to run, the statement bounds nothing, or a condition is about
             nothing that an instance has.
     """
+    theorem = with_clients_alike(theorem)
     if not theorem.statement(label).terms and not _is_compared(theorem):
         raise InputError(f"{theorem.id} ({label}): defines constants and bounds nothing")
     known = [name for name, known in PROPERTIES.items() if known.kinds is None or theorem.problem in known.kinds]

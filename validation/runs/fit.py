@@ -59,7 +59,8 @@ def fitting_theorems(problem: Any) -> tuple[str, ...]:
 def _constants(theorem: Theorem, label: str) -> list[str]:
     """The quantities that a problem has to certify; one that knows its minimiser certifies how far from there it starts."""
     quantities = (binding.quantity for binding in theorem.symbols(label or theorem.first).values())
-    found = [each.name for each in quantities if each.role == "constant" and each.name not in CHOSEN_BY_THE_RUN]
+    known = (each for each in quantities if each.role == "constant" and each.name not in CHOSEN_BY_THE_RUN)
+    found = [each.name for each in known if each.numbers.total is None]  # every objective is the plain mean
     return found + (
         ["initial_distance"] if theorem.metric.of != GRADIENT_SQ and "initial_distance" not in found else []
     )
