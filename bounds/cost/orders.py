@@ -3,7 +3,9 @@
 With `h = eps^(-a_h)` for every hyperparameter a monomial has an exponent that is linear in the a's. The bound is at
 most eps (up to a constant) where every monomial has exponent at least 1, a condition holds where each of its
 monomials stays bounded, and the best rate is the optimum of a linear program, solved in rationals. A sum in a denominator
-grows as its largest part, so each part is tried. Constants of the problem count as 1. A logarithm grows more slowly than any power: it is a variable whose exponent is moved a little to read off the powers of log(1/eps). What decays exponentially in z is small enough once z is a multiple of log(1/eps).
+grows as its largest part, so each part is tried. Constants of the problem count as 1. A logarithm grows more slowly than any
+power: it is a variable whose exponent is moved a little to read off the powers of log(1/eps). What decays exponentially in z
+is small enough once z is a multiple of log(1/eps).
 """
 
 from __future__ import annotations
@@ -346,7 +348,7 @@ def _branch(
         change = {which: (point[name] - at[name]) / _CLIENTS for which, point in zip(moving, others, strict=True)}
         return Order(at[name], change.get(clients or "", Fraction(0)), change.get(logs or "", Fraction(0)))
 
-    names = [b.name for b in made.free if b.name not in ones and b.name != clients]
+    names = [b.name for b in made.free if b.name not in ones and b.name != clients and b.name in at]
     return Rates(
         made.statement.theorem.id,
         made.statement.label,

@@ -16,7 +16,7 @@ from ...suggestion import nearest
 from ..language.clients import at_clients, client_symbols
 from ..language.reading import InputError
 from ..language.theorem import RESOURCES, Statement
-from .counts import method_costs
+from .counts import method_costs, uncounted
 
 MEANING = {
     "iterations": "local iterations",
@@ -104,6 +104,8 @@ def how_to_count(names: Collection[str], statement: Statement) -> str:
         why = f"names no method (of fedco's, {listed} have a count)" if counting else "names no method"
     elif wanted <= method_costs(statement.theorem).keys():
         why = f"lacks a symbol of the count of its method {method.name}"
+    elif left := uncounted(method):
+        why = f"has the method {method.name}, whose count is without {', '.join(left)}"
     else:
         why = f"has the method {method.name}, which does not count"
     units = ", ".join(f"{name} ({MEANING[name]})" for name in names)

@@ -159,7 +159,8 @@ def target_of(
             raise InputError(f"{theorem.id} ({label}): assumes {name}, which {of_kind}")
     if len(lengths := [n for n, b in theorem.symbols(label).items() if b.quantity.name in LENGTHS]) > 1:
         raise InputError(
-            f"{theorem.id} ({label}): the length of the run has two symbols, {' and '.join(lengths)}, and the exact check sets one"
+            f"{theorem.id} ({label}): the length of the run has two symbols, {' and '.join(lengths)}, and the exact check sets one: "
+            "wanted one of them, with the steps of a round times the rounds in the place of the iterations"
         )
     attacked = theorem if change is None else changed(theorem, label, change)
     target = replace(_target_of(attacked, label, own_of(theorem)), declared=theorem, change=change, more=more)

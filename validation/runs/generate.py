@@ -40,6 +40,8 @@ PERIOD, LONG_PERIOD = 2, 4
 """Steps of a round, where the theorem has local steps; the long one is for the start at rest, where drift is to be seen."""
 BELOW = Fraction(3, 4)
 """What part of the cap a bound must be below to say something that a few hundred seeds can support."""
+FAILURE = Fraction(1, 10)
+"""The probability with which a bound that holds with a probability may fail."""
 EDGE = Fraction(98, 100)
 """How near to its largest value a step size is taken."""
 DIGITS = 3
@@ -227,6 +229,8 @@ class Setting:
                 chosen[name] = period
             elif quantity.name == "client_steps" and binding.per_client:
                 chosen[name] = tuple(1 + client % period for client in range(self.far.clients))
+            elif quantity.name == "failure_probability":
+                chosen[name] = FAILURE
             elif quantity.domain == "positive integer" or quantity.name in ("participation", "hidden_constant"):
                 chosen[name] = self._declared(name)
         return chosen
