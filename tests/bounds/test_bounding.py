@@ -32,7 +32,7 @@ from fedco.bounds.proof.instances import SQUARES
 from .proof.test_instances import shape_of
 
 CONSTANTS = {name: quantity for name, quantity in QUANTITIES.items() if quantity.role == "constant"}
-UNSAID = {"local_gradient_fourth_moment", "local_hessian_fourth_moment", "domain_radius"}
+UNSAID = {"local_gradient_fourth_moment", "local_hessian_fourth_moment", "domain_radius", "client_weight"}
 """Constants that no proof of a theorem reads."""
 
 
