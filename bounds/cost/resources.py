@@ -102,8 +102,9 @@ def how_to_count(names: Collection[str], statement: Statement) -> str:
         counting = sorted(key for key, own in declared().items() if wanted & own.costs.keys())
         listed = ", ".join(counting[:_LISTED]) + (", …" if len(counting) > _LISTED else "")
         why = f"names no method (of fedco's, {listed} have a count)" if counting else "names no method"
-    elif wanted <= method_costs(statement.theorem).keys():
-        why = f"lacks a symbol of the count of its method {method.name}"
+    elif wanted <= (counts := method_costs(statement.theorem)).keys():
+        needed = {str(symbol) for name in wanted for symbol in counts[name].free_symbols} - statement.symbols.keys()
+        why = f"lacks {', '.join(sorted(needed))} in terms and conditions, which the count of its method {method.name} needs"
     elif left := uncounted(method):
         why = f"has the method {method.name}, whose count is without {', '.join(left)}"
     else:

@@ -153,6 +153,19 @@ def test_iterations_and_rounds_are_counted_whoever_takes_part():
     assert Setting(made, "printed", "federated_homogeneous", {}).whole()["S"] == 1
 
 
+def test_a_symbol_that_the_count_needs_is_named():
+    made = theorem(
+        "rounds_only",
+        symbols={"T": None, "R": "rounds", "K": "communication_period"},
+        terms={"initialisation": "4*F_gap/(eta*R)", "variance": "2*L*eta*sigma**2"},
+        method={"name": "local_sgd", "eta": "eta", "tau": "K"},
+    )
+    with pytest.raises(
+        InputError, match="lacks K in terms and conditions, which the count of its method local_sgd needs"
+    ):
+        made.tune(eps=1, cost="samples", L=1, sigma=1, F_gap=1)
+
+
 def test_a_fraction_of_the_clients():
     made = theorem(
         "fraction",
