@@ -24,6 +24,7 @@ from fedco.bounds.proof.derivations import prove
 from fedco.bounds.settings import resolve
 from fedco.bounds.vocabulary import template
 from fedco.synthetic import problem
+from fedco.validation.experiments.run import run
 from fedco.validation.explorer.javascript import Library, statement_source
 from fedco.validation.falsifier.attack import falsify
 from fedco.validation.falsifier.declared import target_of
@@ -249,6 +250,16 @@ def test_a_run_gets_the_steps_and_weights_of_each_client(theorem):
     assert steps_of(theorem)(values) == 80 and kind in ("exact", "upper")
     L = Fraction(made.certificates["local_smoothness"].value)
     assert bound.statement_itself.clients["L_i"] == (L,) * made.clients
+
+
+def test_a_run_reads_a_list():
+    settings_now = ["eta=0.01", "tau=2", "steps=1,2,1,2,1,2,1,2"]
+    found = run("fednova", "federated_noisy", T=4, seeds=2, settings=settings_now)
+    same = run("fednova", "federated_noisy", T=4, seeds=2, settings={"eta": 0.01, "tau": 2, "steps": (1, 2) * 4})
+    other = run("fednova", "federated_noisy", T=4, seeds=2, settings={"eta": 0.01, "tau": 2})
+    assert found.description["hyperparameters"]["steps"] == [1, 2] * 4
+    at_the_end = [each.table.final("objective").tolist() for each in (found, same, other)]
+    assert at_the_end[0] == at_the_end[1] != at_the_end[2]
 
 
 def test_a_bound_that_holds_is_supported(theorem):
