@@ -16,6 +16,8 @@ from ..suggestion import nearest
 from .evaluation.evaluate import exact
 from .evaluation.without_running import Beside, serves
 from .language.assumptions import RULES
+from .language.client_lists import for_clients
+from .language.clients import SUFFIX
 from .language.quantities import QUANTITIES
 from .language.reading import InputError, is_array, read_number, read_value, shown_name
 from .language.theorem import Statement, Theorem
@@ -59,17 +61,21 @@ class Resolved:
     beside: Beside = field(default_factory=Beside)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON: `unused`, `assumed` and `replaced`."""
+        """For JSON: `unused`, `assumed` and `replaced`, and `clients` where there are numbers of single clients."""
+        clients = {name: [str(number) for number in each] for name, each in self.statement.clients.items()}
         return {
             "unused": list(self.unused),
             "assumed": [asdict(item) for item in self.assumed],
             "replaced": dict(self.replaced),
+            **({"clients": clients} if clients else {}),
         }
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The same as lines for a person."""
-        lines = [f"{name} = {value} as given, not made from its parts" for name, value in self.replaced]
+        """The same as lines for a person, after the numbers of single clients."""
+        clients = self.statement.clients
+        lines = [f"of each client: {name} = {', '.join(map(str, numbers))}" for name, numbers in clients.items()]
+        lines += [f"{name} = {value} as given, not made from its parts" for name, value in self.replaced]
         for rule in dict.fromkeys(item.rule for item in self.assumed):
             filled = [item for item in self.assumed if item.rule == rule]
             shown = ", ".join(
@@ -100,7 +106,8 @@ def resolve(
         without: symbols that are to have no value, such as those that are solved for.
 
     Raises:
-        InputError: an unknown name or rule, a name that means two symbols, or two values for one symbol.
+        InputError: an unknown name or rule, a name that means two symbols, or two values for one symbol; a list where one number
+            is wanted, or the lists of single clients do not fit (`for_clients`).
     """
     shared, estimated = _shared(shared)
     assume = (assume,) if isinstance(assume, str) else tuple(assume)
@@ -122,8 +129,9 @@ def resolve(
         found = {symbol: value for symbol, value in found.items() if symbol in statement.symbols}
     assumed = _assumed(statement, found, {**shared, **values}, assume, without)
     found |= {item.symbol: item.value for item in assumed}
-    replaced = tuple((name, str(value)) for name, value in derived.items())
     taken = {*found, *others, *derived}
+    statement, found = for_clients(statement, found, without)
+    replaced = tuple((name, str(value)) for name, value in derived.items())
     beside = Beside(_checked(others), {name: text for name, text in doubts.items() if name in taken})
     return Resolved(statement, found, tuple(dict.fromkeys(unused)), assumed, replaced, beside)
 
@@ -165,6 +173,8 @@ def _symbols_and_derived(
     named: dict[str, str] = {}
     derived: dict[str, Fraction] = {}
     for name, value in values.items():
+        if isinstance(value, tuple) and unused is not None:
+            _refuse_list(statement, name)
         if name in derivable(statement):
             derived[name] = _read_derived(name, value)
             continue
@@ -172,7 +182,7 @@ def _symbols_and_derived(
         if symbol is None:
             _without_use(statement, name, unused)
             continue
-        if symbol in found and read_number(name, value) != read_number(symbol, found[symbol]):
+        if symbol in found and not _are_equal(name, value, found[symbol]):
             raise InputError(
                 f"{name}: is {symbol} in {statement.name}, and {named[symbol]} has another value; wanted one"
             )
@@ -180,17 +190,35 @@ def _symbols_and_derived(
     return found, derived
 
 
-def read_constants(path: str | Path) -> dict[str, str]:
-    """NAME -> text of a number, from a TOML file; what is still "?" there is left out.
+def _are_equal(name: str, *values: Any) -> bool:
+    """Whether two values of one symbol are the same number, or the same list."""
+    if any(is_array(value) or "," in str(value) for value in values):
+        return len({str(value) for value in values}) == 1
+    return len({read_number(name, value) for value in values}) == 1
+
+
+def _refuse_list(statement: Statement, name: str) -> None:
+    symbol = symbol_of(statement, name)
+    if symbol is None or statement.symbols[symbol].per_client:
+        return
+    raise InputError(
+        f"{name}: wanted one number ({statement.symbols[symbol].meaning}), got a list; a list is for a symbol whose name ends in {SUFFIX}"
+    )
+
+
+def read_constants(path: str | Path) -> dict[str, Any]:
+    """NAME -> text of a number, or a tuple of texts for numbers of single clients, from a TOML file; what is still "?" there is left out.
 
     Raises:
-        InputError: an unreadable file, or an entry that is no number.
+        InputError: an unreadable file, or an entry that is no number and no list of numbers.
     """
     table = {name: value for name, value in read_toml(Path(path)).items() if name != ESTIMATED}
     for name, value in table.items():
-        if not isinstance(value, (str, int)) or isinstance(value, bool):
-            raise InputError(f"{name}: wanted a number in {path}, got {value!r}")
-    return {name: str(value) for name, value in table.items() if value != UNKNOWN}
+        entries = value if isinstance(value, list) and value else [value]
+        if any(not isinstance(entry, (str, int)) or isinstance(entry, bool) for entry in entries):
+            raise InputError(f"{name}: wanted a number in {path}, or a list of numbers, got {value!r}")
+    known = {name: value for name, value in table.items() if value != UNKNOWN}
+    return {name: tuple(map(str, v)) if isinstance(v, list) else str(v) for name, v in known.items()}
 
 
 def read_estimated(path: str | Path) -> dict[str, str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from .language.meaning import SAME, TYPO, score, words_of
 from .language.notation import Binding
 from .language.quantities import QUANTITIES
 from .language.quantity import Quantity
@@ -15,37 +15,6 @@ from .language.reading import InputError
 from .language.theorem import Statement
 from .registry import all_papers
 from .settings import UNKNOWN, derivable
-
-_WORD = re.compile(r"[a-z0-9]+")
-_SHORTEST = 3
-"""Letters of a word that may match the beginning of another."""
-_TYPO = 0.8
-"""How alike a mistyped word is to the one that was meant; words that are less alike mean something else."""
-_SAME = (
-    ("variance", "noise", "deviation"),
-    ("heterogeneity", "dissimilarity", "diversity"),
-    ("distance", "radius", "diameter"),
-    ("minimiser", "minimizer", "optimum", "solution", "minimum", "infimum"),
-    ("start", "initial", "first"),
-    ("learning", "step"),
-    ("rate", "size"),
-    ("gap", "suboptimality", "minus"),
-    ("staleness", "delay", "asynchronous"),
-    ("gossip", "mixing", "decentralised", "decentralized", "network", "graph"),
-    ("quantisation", "quantization", "sparsification", "compressor", "compression"),
-    ("workers", "nodes", "machines", "agents", "clients"),
-    ("confidence", "probability"),
-    ("epochs", "steps", "iterations", "horizon"),
-    ("period", "interval"),
-    ("declines", "decay", "decaying", "decreasing", "diminishing", "schedule"),
-    ("distance", "far", "away"),
-    ("minibatch", "batch"),
-    ("condition", "curvature", "convexity", "smoothness"),
-    ("smooth", "smoothness"),
-    ("convex", "convexity"),
-    ("bounded", "bound"),
-)
-"""Words that people have for one thing."""
 
 
 @dataclass(frozen=True)
@@ -90,17 +59,17 @@ def search(words: Sequence[str]) -> list[Row]:
     Raises:
         InputError: nothing is, with the nearest word there is.
     """
-    wanted = [part for word in words for part in ([word] if word.isidentifier() and "_" in word else _words(word))]
+    wanted = [part for word in words for part in ([word] if word.isidentifier() and "_" in word else words_of(word))]
     every = rows()
     if not wanted:
         return list(every)
     scored = [(sum(_score(word, row) for word in wanted), row) for row in every]
-    found = [(score, row) for score, row in scored if all(_score(word, row) for word in wanted)]
+    found = [(points, row) for points, row in scored if all(_score(word, row) for word in wanted)]
     if not found:
-        known = {word for row in every for word in _words(f"{row.quantity.name} {row.quantity.meaning}")}
-        known |= {word for group in _SAME for word in group}
+        known = {word for row in every for word in words_of(f"{row.quantity.name} {row.quantity.meaning}")}
+        known |= {word for group in SAME for word in group}
         strange = next((word for word in wanted if not any(_score(word, row) for row in every)), wanted[0])
-        meant = get_close_matches(strange.lower(), sorted(known), n=1, cutoff=_TYPO)
+        meant = get_close_matches(strange.lower(), sorted(known), n=1, cutoff=TYPO)
         instead = f"the nearest word is {meant[0]}" if meant and meant[0] != strange else "try fewer or other words"
         raise InputError(
             f"{' '.join(words)[:60]!r}: no quantity is about this; {instead}; a theorem's file declares its own under [quantities]"
@@ -108,23 +77,13 @@ def search(words: Sequence[str]) -> list[Row]:
     return [row for _, row in sorted(found, key=lambda pair: -pair[0])]
 
 
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text.lower().replace("_", " "))
-
-
 def _score(word: str, row: Row) -> int:
     """4 for the name itself or a paper's letter, 3 for a word of the name or the meaning, 2 for one that begins so, 1 for a word that
     people have for the same thing."""
     if word == row.quantity.name or word in {symbol for symbol, _ in row.letters.values()}:
         return 4
-    plain = word.lower()
     notes = " ".join(note for _, note in row.letters.values())
-    texts = _words(f"{row.quantity.name} {row.quantity.meaning} {notes}")
-    if plain in texts:
-        return 3
-    if len(plain) >= _SHORTEST and any(text.startswith(plain) for text in texts):
-        return 2
-    return int(any(plain in group and not set(group).isdisjoint(texts) for group in _SAME))
+    return score(word, words_of(f"{row.quantity.name} {row.quantity.meaning} {notes}"))
 
 
 def template(statements: Iterable[Statement], *, shared: bool = False) -> str:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ..bounds.evaluation.evaluate import Bound
-from ..bounds.language.reading import InputError, read_number
+from ..bounds.language.reading import InputError, is_array, read_number
 from ..bounds.language.theorem import Theorem
 from ..bounds.registry import get_theorem
 from ..synthetic import problem as find_problem
@@ -262,7 +262,10 @@ class _Claim:
         return max(MINIMUM_SEEDS, number)
 
 
-def _exact(name: str, value: Any) -> int | Fraction:
+def _exact(name: str, value: Any) -> Any:
+    """A number, or a tuple of numbers where each client has its own."""
+    if is_array(value):
+        return tuple(_exact(name, each) for each in value)
     number = read_number(name, value)
     return int(number) if number.denominator == 1 else number
 

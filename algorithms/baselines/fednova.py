@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Batches, Scalar, Start, State, average, descend
+from ..engine.method import Counts, Scalar, Start, State, average, descend
 from ..engine.oracles import PLAIN_ORACLES, ROUND_COSTS
 from ..engine.schedule import Schedule, at
 from .plain import plain_gradient
@@ -42,6 +42,7 @@ class FedNova(InRounds):
         weights: the p_i >= 0 with sum 1, one for each client; 1 / N when None. Others than 1 / N descend sum_i p_i F_i.
         b: batch size.
 
+    Every client draws samples in each of the tau steps of a round, also in those that it does not make: that is what its costs count.
     With equal tau_i and p_i this is Local SGD. During a round the averaged model is the plain mean of the x_i.
     """
 
@@ -49,11 +50,12 @@ class FedNova(InRounds):
     kinds: ClassVar[tuple[str, ...]] = ("federated",)
     needs: ClassVar[tuple[str, ...]] = PLAIN_ORACLES["federated"]
     costs: ClassVar[Mapping[str, str]] = ROUND_COSTS
+    uncounted: ClassVar[tuple[str, ...]] = ("steps", "weights")
     quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period"}
 
     eta: Scalar | Schedule
     tau: int
-    steps: Batches | None = None
+    steps: Counts | None = None
     weights: tuple[float, ...] | None = None
     b: int = 1
 

@@ -22,6 +22,8 @@ from .schedule import Scalar as Scalar
 from .schedule import Schedule, is_scalar, largest
 
 Batches = int | tuple[int, ...]  # one batch size, or one for each step of a fixed number of steps
+Counts = int | tuple[int, ...]  # one whole number, or one for each client
+WHOLE = ("int", "Batches", "Counts")  # how annotations of whole hyperparameters begin
 
 
 class NotApplicable(ValueError):
@@ -157,6 +159,7 @@ class Method(ABC):
     costs: ClassVar[
         Mapping[str, str]
     ] = {}  # what T local steps cost, by resource: formulas in T and the hyperparameters
+    uncounted: ClassVar[tuple[str, ...]] = ()  # hyperparameters that change none of these costs
     quantities: ClassVar[Mapping[str, str]] = {}  # hyperparameters that have a largest value, as quantities
     constants: ClassVar[
         Mapping[str, str]
@@ -221,7 +224,7 @@ class Method(ABC):
                 self._refuse(declared, f"a finite number >= 0, or a 1-d float64 tensor of such{or_schedule}", value)
         if annotation.startswith("int") and not (is_unset_option or _is_count(value)):
             self._refuse(declared, "an integer >= 1", value)
-        if annotation.startswith("Batches") and not (is_unset_option or _are_counts(value)):
+        if annotation.startswith(("Batches", "Counts")) and not (is_unset_option or _are_counts(value)):
             self._refuse(declared, "an integer >= 1, or a list of such", value)
         if options and value not in options:
             self._refuse(declared, f"one of {', '.join(options)}", value)

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from ...suggestion import instead
+from ..language.client_lists import alike_statement, for_clients
 from ..language.markdown import table
 from ..language.notation import Binding
 from ..language.quantities import QUANTITIES
-from ..language.reading import InputError, read_number
+from ..language.reading import InputError, is_array, read_number
 from ..language.rendering import notes_about, status_of
 from ..language.result import AbstractResult, Math, Sheet, Table, relative, shown, tex_number
 from ..language.theorem import Statement, Theorem
@@ -211,7 +212,8 @@ def compare(
     for name, value in asked.items():
         if name not in known:
             raise InputError(f"{name[:40]}: not a quantity of any theorem; {instead(name, tuple(sorted(known)))}")
-        read_number(name, value)
+        if not is_array(value):
+            read_number(name, value)
     _check_kind(kind, chosen)
     _refuse_two_meanings(chosen, asked)
     if cost not in RESOURCES:
@@ -324,7 +326,7 @@ def orders(
                 found, reason = dict(rates(item.statement(label)).costs), ""
             except InputError as error:
                 found, reason = {}, str(error).partition(": ")[2]
-            rows.append(OrderRow(item.id, label, item.problem, found, reason, item.statement(label)))
+            rows.append(OrderRow(item.id, label, item.problem, found, reason, alike_statement(item.statement(label))))
     return OrderTable(tuple(rows))
 
 
@@ -358,7 +360,8 @@ def _of_one_unit(theorems: Sequence[Theorem]) -> list[Theorem]:
 def known_quantities(theorems: Sequence[Theorem] = ()) -> set[str]:
     """The quantities that a comparison of these theorems (of the main ones without any) can be given."""
     theorems = theorems or _main_theorems()
-    extra = {binding.quantity.name for t in theorems for binding in t.notation if binding.quantity.role == "constant"}
+    bindings = (binding for theorem in theorems for binding in theorem.notation)
+    extra = {b.quantity.name for b in bindings if b.quantity.role == "constant" or b.per_client}
     constants = {name for name, quantity in QUANTITIES.items() if quantity.role == "constant"}
     fixed = {name for name, quantity in QUANTITIES.items() if quantity.default is not None}
     return constants | extra | fixed
@@ -384,7 +387,8 @@ def _row(theorem: Theorem, eps: Any, given: Mapping[str, Any], statement: str | 
         if value is not None:
             values[name] = value
     try:
-        tuned, reason = tune(theorem.statement(label), values, eps=eps, cost=cost), ""
+        made, values = for_clients(theorem.statement(label), values)
+        tuned, reason = tune(made, values, eps=eps, cost=cost), ""
     except InputError as error:
         tuned, reason = None, str(error)
     return Row(

@@ -16,6 +16,11 @@ from ...user_files import installed, is_python_file, load_installed
 from ..language.formula import FormulaError, read_formula
 from ..language.theorem import MethodCall, Theorem
 
+PARTICIPATION = ("sampled_clients", "participation")
+"""Quantities that say who takes part in a round."""
+WHOEVER_TAKES_PART = ("iterations", "rounds")
+"""Resources that do not depend on who takes part."""
+
 
 def method_costs(theorem: Theorem) -> dict[str, sp.Expr]:
     """The costs of the theorem's method in the theorem's symbols; none where the method declares none.
@@ -48,19 +53,30 @@ def _steps(theorem: Theorem) -> sp.Expr | None:
     return named["rounds"] * sp.Mul(*(theorem.method.values.get(name, 1) for name in period)) if own else None  # type: ignore[union-attr]
 
 
+def uncounted(call: MethodCall) -> tuple[str, ...]:
+    """What a theorem gives one of fedco's own methods that may change its costs, and that its count does not depend on."""
+    own = declared().get(call.name)
+    if own is None:
+        return ()
+    known = {each.name: each for each in own.hyperparameters}
+    named = " ".join(own.costs.values())
+    may_change = (
+        name
+        for name in (*call.values, *call.options)
+        if not known[name].required and not known[name].annotation.startswith("Scalar")
+    )
+    return tuple(name for name in may_change if name not in named and name not in own.uncounted)
+
+
 def _declared(call: MethodCall) -> tuple[Mapping[str, str], Mapping[str, int]]:
     """The formulas of the method that a theorem calls, and the whole numbers that need not be given."""
     if call.name in declared():
         own = declared()[call.name]
-        known = {each.name: each for each in own.hyperparameters}
-        named = " ".join(own.costs.values())
-        given = (*call.values, *call.options)
-        may_change = [
-            name for name in given if not known[name].required and not known[name].annotation.startswith("Scalar")
-        ]
-        uncounted = [name for name in may_change if name not in named]
-        defaults = {name: each.default for name, each in known.items() if type(each.default) is int}
-        return ({} if uncounted else own.costs), defaults
+        defaults = {each.name: each.default for each in own.hyperparameters if type(each.default) is int}
+        left = uncounted(call)
+        who = all(own.quantities.get(name) in PARTICIPATION for name in left)
+        kept = WHOEVER_TAKES_PART if who else ()
+        return {name: text for name, text in own.costs.items() if not left or name in kept}, defaults
     if is_python_file(call.name):
         found = call.code.load()
     else:

@@ -2,9 +2,10 @@
 
 With `h = eps^(-a_h)` for every hyperparameter a monomial has an exponent that is linear in the a's. The bound is at
 most eps (up to a constant) where every monomial has exponent at least 1, a condition holds where each of its
-monomials stays bounded, and the best rate is the optimum of a linear program, solved in rationals. Constants of the
-problem count as 1. A logarithm grows more slowly than any power: it is a variable whose exponent is moved a little to read off
-the powers of log(1/eps). What decays exponentially in z is small enough once z is a multiple of log(1/eps).
+monomials stays bounded, and the best rate is the optimum of a linear program, solved in rationals. A sum in a denominator
+grows as its largest part, so each part is tried. Constants of the problem count as 1. A logarithm grows more slowly than any
+power: it is a variable whose exponent is moved a little to read off the powers of log(1/eps). What decays exponentially in z
+is small enough once z is a multiple of log(1/eps).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from ..language.client_lists import alike_statement
 from ..language.notation import latex_of, slack_symbol
 from ..language.power import Power
 from ..language.power_sum import PowerSum
@@ -36,6 +38,8 @@ _CLIENTS = Fraction(1, 10**4)
 """Exponent given to the number of clients (or to logarithms) to read off its effect: small enough for the first linear piece."""
 _LOG = slack_symbol("log")
 _MOST_DECAYS = 4
+_MOST_PARTS = 64
+"""Choices of the largest part of each sum in a denominator that are tried."""
 _FIXED = {
     "fine_tuning_steps": 2,
     "participation": Fraction(1, 2),
@@ -146,7 +150,7 @@ class Rates(AbstractResult):
 
 
 def rates(statement: Statement, minimise_first: Sequence[str] = ("samples", "rounds")) -> Rates:
-    """The exact exponents of the cheapest schedule as the target goes to 0.
+    """The exact exponents of the cheapest schedule as the target goes to 0; where each client has numbers of its own, for equal ones.
 
     Args:
         minimise_first: costs to minimise one after the other, each without giving up the ones before.
@@ -155,13 +159,15 @@ def rates(statement: Statement, minimise_first: Sequence[str] = ("samples", "rou
         InputError: no terms, no such resource or none of it, no posynomial form, a bound that cannot be made small, or an exponent
             without limit.
     """
+    statement = alike_statement(statement)
     made, decays = _growing(_generic(statement))
     _check_costs(made, minimise_first)
     clients = next((b.name for b in made.free if b.quantity.name == "clients"), None)
     best: tuple[tuple[Fraction, ...], Rates] | None = None
     small = [tuple(d for d in decays if d.term in chosen) for chosen in _subsets([d.term for d in decays])]
-    for ones, decaying in product(_branches(made), small):
-        found = _branch(made, ones, tuple(minimise_first), clients, decaying)
+    tried = ((each, ones) for each in _with_largest_parts(made) for ones in _branches(each))
+    for (each, ones), decaying in product(tried, small):
+        found = _branch(each, ones, tuple(minimise_first), clients, decaying)
         if found is None:
             continue
         costs = [found.costs[name] for name in minimise_first]
@@ -283,6 +289,24 @@ def _generic(statement: Statement) -> Model:
     return made
 
 
+def _with_largest_parts(made: Model) -> list[Model]:
+    """The model with one of its parts in the place of every sum in a denominator of a term or a cost: the inverse of a sum of positive
+    parts is of the order of the least inverse, so that the best of these models has the exact orders."""
+    formulas = (*made.terms.values(), *made.costs.values())
+    powers = {p for f in formulas for p in sp.sympify(f).atoms(sp.Pow) if p.exp.is_negative and p.base.is_Add}
+    sums = sorted({p.base for p in powers}, key=sp.default_sort_key)
+    sums = [each for each in sums if not any(part.could_extract_minus_sign() for part in each.args)]
+    if len(list(product(*(each.args for each in sums)))) > _MOST_PARTS:
+        return [made]
+
+    def model_with(parts: tuple[sp.Expr, ...]) -> Model:
+        chosen = {p: part**p.exp for each, part in zip(sums, parts, strict=True) for p in powers if p.base == each}
+        terms, costs = ({n: sp.sympify(f).xreplace(chosen) for n, f in of.items()} for of in (made.terms, made.costs))
+        return replace(made, terms=terms, costs=costs)
+
+    return [model_with(parts) for parts in product(*(each.args for each in sums))]
+
+
 def _has_no_form(term: Any) -> bool:
     try:
         Converter({}).convert(term)
@@ -298,10 +322,7 @@ def _branches(made: Model) -> list[tuple[str, ...]]:
         for term in made.terms.values():
             converter.convert(term)
     except NotPosynomialError as reason:
-        instead = (
-            "; with one of its parts in its place the bound is larger, and there are" if "sum" in str(reason) else ""
-        )
-        raise InputError(f"{made.statement.name}: no exponents, {reason}{instead}") from None
+        raise InputError(f"{made.statement.name}: no exponents, {reason}{_go_on(reason)}") from None
     excess = {name for names in converter.replacements.values() for name in names if name in made.whole}
     return [(), *((name,) for name in sorted(excess))]
 
@@ -327,7 +348,7 @@ def _branch(
         change = {which: (point[name] - at[name]) / _CLIENTS for which, point in zip(moving, others, strict=True)}
         return Order(at[name], change.get(clients or "", Fraction(0)), change.get(logs or "", Fraction(0)))
 
-    names = [b.name for b in made.free if b.name not in ones and b.name != clients]
+    names = [b.name for b in made.free if b.name not in ones and b.name != clients and b.name in at]
     return Rates(
         made.statement.theorem.id,
         made.statement.label,
@@ -386,7 +407,11 @@ def _converted(converter: Converter, expr: Any) -> Posynomial:
     try:
         return converter.convert(expr)
     except NotPosynomialError as reason:
-        raise InputError(f"no exponents: {reason}") from None
+        raise InputError(f"no exponents: {reason}{_go_on(reason)}") from None
+
+
+def _go_on(reason: NotPosynomialError) -> str:
+    return "; with a symbol of its own in the place of the sum there are" if "sum" in str(reason) else ""
 
 
 def _rows(part: Posynomial) -> list[Coefficients]:

@@ -13,9 +13,10 @@ import sympy as sp
 
 from ...algorithms.declared import declared
 from ...suggestion import nearest
+from ..language.clients import at_clients, client_symbols
 from ..language.reading import InputError
 from ..language.theorem import RESOURCES, Statement
-from .counts import method_costs
+from .counts import method_costs, uncounted
 
 MEANING = {
     "iterations": "local iterations",
@@ -43,7 +44,13 @@ def resources(statement: Statement) -> dict[str, sp.Expr]:
         if b.name not in present and b.quantity.absent is not None
     }
     allowed = {binding.symbol for binding in present.values()}
-    counted = {name: expr.xreplace(absent) for name, expr in {**method_costs(theorem), **declared}.items()}
+    lists = {theorem.notation[n].symbol: tuple(map(sp.Rational, each)) for n, each in statement.clients.items()}
+
+    def counted_by(expr: sp.Expr) -> sp.Expr:
+        known = lists and client_symbols(expr) <= lists.keys()
+        return at_clients(expr, lists).xreplace(absent) if known else expr.xreplace(absent)
+
+    counted = {name: counted_by(expr) for name, expr in {**method_costs(theorem), **declared}.items()}
     return {name: expr for name, expr in counted.items() if expr.free_symbols <= allowed}
 
 
@@ -95,8 +102,11 @@ def how_to_count(names: Collection[str], statement: Statement) -> str:
         counting = sorted(key for key, own in declared().items() if wanted & own.costs.keys())
         listed = ", ".join(counting[:_LISTED]) + (", …" if len(counting) > _LISTED else "")
         why = f"names no method (of fedco's, {listed} have a count)" if counting else "names no method"
-    elif wanted <= method_costs(statement.theorem).keys():
-        why = f"lacks a symbol of the count of its method {method.name}"
+    elif wanted <= (counts := method_costs(statement.theorem)).keys():
+        needed = {str(symbol) for name in wanted for symbol in counts[name].free_symbols} - statement.symbols.keys()
+        why = f"lacks {', '.join(sorted(needed))} in terms and conditions, which the count of its method {method.name} needs"
+    elif left := uncounted(method):
+        why = f"has the method {method.name}, whose count is without {', '.join(left)}"
     else:
         why = f"has the method {method.name}, which does not count"
     units = ", ".join(f"{name} ({MEANING[name]})" for name in names)

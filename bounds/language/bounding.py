@@ -85,6 +85,11 @@ _SPACES: Mapping[str, tuple[Dimension, Dimension]] = {
     "drawn_client": (ONE, ONE),
     "minimiser": (VARIABLE, VARIABLE),
 }
+_OF_CLIENTS = (
+    *("outer_gradient", "inner_value", "inner_jacobian", "extra_gradient", "local_gradient", "local_hessian"),
+    *("meta_gradient", "dual_loss", "ascent_gradient", "gradient_along_dual"),
+)
+"""Functions of which each client has its own."""
 MORE_IS_STRONGER = (STRONG_CONVEXITY, STRONG_CONCAVITY, POLYAK_LOJASIEWICZ, RELATIVE_ERROR, GAP_TO_ONE)
 """Kinds whose bound says more the larger its number is; of all others a smaller number says more."""
 _PURE = (GROWTH, RELATIVE_VARIANCE, RELATIVE_ERROR, CONTRACTION, GAP_TO_ONE, DELAY)
@@ -126,6 +131,16 @@ class Form:
             raise ValueError(f"{self.over!r} goes with the {UNLIKE} only, not with the {self.kind}")
         if self.kind == NOISE and self.per != MEAN_SQUARE:
             raise ValueError(f"{self.per!r}: a {NOISE} is in {MEAN_SQUARE}")
+
+    @property
+    def is_of_a_method(self) -> bool:
+        """Whether it bounds a part of a method, which no problem has."""
+        return self.kind in _OF_A_METHOD
+
+    @property
+    def is_of_one_client(self) -> bool:
+        """Whether it bounds a function of each client by itself, so that every client may have a number of its own."""
+        return self.kind in (LIPSCHITZ, SIZE, NOISE, UNLIKE) and self.over == EACH and self.function in _OF_CLIENTS
 
     @property
     def dimension(self) -> Dimension:

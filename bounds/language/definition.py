@@ -20,8 +20,11 @@ from ...suggestion import nearest
 from ...user_files import CodeName, installed, is_python_file, is_trusting
 from .bounding import OF_PROPERTIES, SAYINGS, Form, read_form
 from .change import with_statement
+from .client_lists import refuse_bare, why_not_of_one_client
+from .clients import SUFFIX, bare
 from .dimension import Dimension, read_dimension
 from .formula import FUNCTIONS, FormulaError, read_formula, read_relation
+from .meaning import meant_by
 from .metrics import MEASURES, METRICS, OVER, TAKE_WEIGHTS, WEIGHTED, with_probability, with_weights, word_of
 from .notation import STEP, Binding, Notation, derived_symbol, latex_of
 from .power import Power
@@ -74,6 +77,8 @@ QUANTITY_KEYS = ("meaning", "dimension", "domain", "role", "bounds")
 ASSUMPTION_KEYS = ("text", "bounds", "says")
 """The keys of an entry of `assumptions`; only the text is required."""
 QUANTITY_ROLES = ("constant", "hyperparameter")
+PER_CLIENT = ("Counts", "tuple")
+"""How the annotation of a method's hyperparameter begins that may have one number for each client."""
 MAX_ENTRIES = 200
 """Entries of one table, characters of one text."""
 _ID = re.compile(r"[a-z][a-z0-9_]{0,40}\.[A-Za-z][A-Za-z0-9_]{0,60}", re.ASCII)
@@ -311,20 +316,28 @@ class Definition:
 
     # --- formulas ----------------------------------------------------------------------------------------------------
 
-    def formula(self, place: str, value: Any) -> sp.Expr:
-        """A formula in the names declared so far."""
+    def formula(self, place: str, value: Any, *, of_clients: bool = False) -> sp.Expr:
+        """A formula in the names declared so far; with `of_clients` it may be one number for each client."""
         try:
             found = read_formula(self._text(place, value), self.names)
         except FormulaError as error:
             self.refuse(place, str(error))
+        if not of_clients:
+            self._refuse_bare(place, found)
         self.used |= found.free_symbols
         return found
+
+    def _refuse_bare(self, place: str, *formulas: sp.Expr) -> None:
+        for formula in formulas:
+            if reason := refuse_bare(formula):
+                self.refuse(place, reason)
 
     def relation(self, place: str, value: Any) -> tuple[sp.Expr, str, sp.Expr]:
         try:
             left, relation, right = read_relation(self._text(place, value), self.names)
         except FormulaError as error:
             self.refuse(place, str(error))
+        self._refuse_bare(place, left, right)
         self.used |= left.free_symbols | right.free_symbols
         return left, relation, right
 
@@ -424,17 +437,22 @@ class Definition:
     def _row(self, name: str, quantity: Any) -> tuple[str, str, str, str]:
         """A symbol of the notation; its note is what the file's own word for a shared quantity means."""
         if not isinstance(quantity, str) or quantity not in {*QUANTITIES, *self.quantities}:
-            close = nearest(str(quantity), (*self.quantities, *QUANTITIES))
-            instead = (
-                f"take {close.removeprefix('the nearest is ')}"
-                if "nearest" in close
-                else "look for one with `fedco symbols`"
-            )
+            meant = meant_by(str(quantity), {**self.quantities, **QUANTITIES}) or "look for one with `fedco symbols`"
             self.refuse(
                 f"symbols, {name}",
-                f"{_shown(quantity)} is no known quantity: declare it under [quantities], or {instead}",
+                f"{_shown(quantity)} is no known quantity: declare it under [quantities], or {meant}",
             )
         found = self.quantities.get(quantity)
+        numbers = (found or QUANTITIES[quantity]).numbers
+        if name.endswith(SUFFIX) and (reason := "" if found else why_not_of_one_client(quantity)):
+            self.refuse(
+                f"symbols, {name}", f"a name that ends in {SUFFIX} has one number for each client, and {reason}"
+            )
+        if numbers.total and not name.endswith(SUFFIX):
+            self.refuse(
+                f"symbols, {name}",
+                f"each client has its own {quantity}: wanted a name that ends in {SUFFIX}, such as p_i",
+            )
         note = self.table("quantities")[quantity]["meaning"] if found is not None and found.name != quantity else ""
         return name, latex_of(name), found.name if found is not None else quantity, note
 
@@ -443,6 +461,9 @@ class Definition:
         for name, value in self.table("derived").items():
             if self.name("derived", name) in self.names:
                 self.refuse(f"derived, {name}", "already a symbol; wanted another name")
+            if name.endswith(SUFFIX):
+                one = f"a name that ends in {SUFFIX} has one number for each client, a derived constant has one"
+                self.refuse(f"derived, {name}", f"{one}: wanted another name, or its formula where it is used")
             found.append(self._constant(name, value))
             self.names[name] = derived_symbol(name)
         return tuple(found)
@@ -495,6 +516,8 @@ class Definition:
         for key, formula in values.items():
             if STEP in formula.free_symbols:
                 self._takes_schedule(name, key)
+            if bare(formula):
+                self._takes_list(name, key)
         values = {**self._left_to_symbols(name, {*values, *options}), **values}
         return MethodCall(name, values, folder, options, self.trusts)
 
@@ -523,24 +546,36 @@ class Definition:
         for name in needed:
             if name not in self.names and name not in DEFAULTS:
                 self.refuse("method", f"{method} needs {name}: write {name} = FORMULA under [method]")
-            found[name] = self.formula(f"method, {name}", name if name in self.names else DEFAULTS[name])
+            found[name] = self.formula(
+                f"method, {name}", name if name in self.names else DEFAULTS[name], of_clients=True
+            )
         return found
 
     def _hyperparameter(self, key: str, value: Any) -> sp.Expr:
         """The formula of a hyperparameter of the method; it may have the step t in it, unless t is a symbol of the theorem."""
         place = f"method, {key}"
-        found = self._in_steps(place, value, self.names)
+        found = self._in_steps(place, value, self.names, of_clients=True)
         if STEP in found.free_symbols and read_schedule(found) is None:
             self.refuse(place, f"wanted {' or '.join(SCHEDULES)} where it depends on the step t, got {_shown(value)}")
         return found
 
-    def _in_steps(self, place: str, value: Any, names: Mapping[str, sp.Expr]) -> sp.Expr:
+    def _in_steps(self, place: str, value: Any, names: Mapping[str, sp.Expr], of_clients: bool = False) -> sp.Expr:
         """A formula in these names and the step t."""
         outside, self.names = self.names, {STEP.name: STEP, **names}
         try:
-            return self.formula(place, value)
+            return self.formula(place, value, of_clients=of_clients)
         finally:
             self.names = outside
+
+    def _takes_list(self, method: str, key: str) -> None:
+        from ...algorithms.declared import declared  # reads the source of every method
+
+        if method in declared():
+            own = declared()[method].hyperparameters
+            takes = [each.name for each in own if each.annotation.startswith(PER_CLIENT)]
+            if key not in takes:
+                able = f"; of {method}, {' and '.join(takes)} may differ" if takes else ""
+                self.refuse(f"method, {key}", f"{method} takes one {key} for all clients, such as max_i(){able}")
 
     def _takes_schedule(self, method: str, key: str) -> None:
         from ...algorithms.declared import declared  # reads the source of every method

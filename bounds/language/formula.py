@@ -5,6 +5,7 @@
     factor   = ("+" | "-") factor | atom ["**" factor]
     atom     = number | name | function "(" formula {"," formula} ")" | "(" formula ")" | sum
     sum      = "sum" "(" name "," formula "," formula "," formula ")"      from one end to the other, and what is summed
+             | ("sum_i" | "mean_i" | "max_i" | "min_i") "(" formula ")"    over the clients, of what each has
     relation = formula ("<" | "<=" | ">=" | ">" | "==") formula
 
 Numbers are exact (0.1 is 1/10), names are those that the caller declares, functions are those of `FUNCTIONS`. A power whose exponent
@@ -22,6 +23,7 @@ from typing import NoReturn
 import sympy as sp
 
 from ...suggestion import nearest
+from .clients import OVER_CLIENTS, SUFFIX, bare
 from .power import MAX_POWER, Power
 from .power_sum import NoSumError, sum_over
 from .reading import InputError, read_number
@@ -33,7 +35,7 @@ MAX_DEPTH = 40
 MAX_BITS = 4096
 """Size of a number that a part of a formula evaluates to."""
 RELATIONS = ("<", "<=", ">=", ">", "==")
-FUNCTIONS = ("sqrt", "min", "max", "log", "exp", "floor", "ceil", "sum")
+FUNCTIONS = ("sqrt", "min", "max", "log", "exp", "floor", "ceil", "sum", *OVER_CLIENTS)
 
 _TOKEN = re.compile(
     r"(?P<space>[ \t\r\n]+)"
@@ -272,6 +274,11 @@ def _number(token: _Token) -> sp.Rational:
 
 def _of_one(token: _Token, argument: sp.Expr) -> sp.Expr:
     """A function of one argument."""
+    if token.text in OVER_CLIENTS:
+        if not bare(argument):
+            wanted = f"wanted a symbol with one number for each client in it (its name ends in {SUFFIX})"
+            _refuse(token.column, f"{token.text}: {wanted}, got {str(argument)[:40]}")
+        return OVER_CLIENTS[token.text](argument)
     if token.text == "sqrt":
         return _power(argument, sp.Rational(1, 2), token.column, token.column)
     if token.text == "log":

@@ -8,6 +8,7 @@ from itertools import product
 
 import sympy as sp
 
+from .clients import OverClients
 from .dimension import ONE, Dimension, modulo
 from .power import Power
 
@@ -32,6 +33,8 @@ def dimension_of(expr: sp.Expr, known: Mapping[sp.Symbol, Dimension]) -> Dimensi
         return _dimension_of_power(expr, known)
     if expr.is_Add or isinstance(expr, (sp.Max, sp.Min)):
         return _common(expr, known)
+    if isinstance(expr, OverClients):
+        return dimension_of(expr.args[0], known)
     if hasattr(expr, "unrolled"):  # a recursion in a symbolic number of steps: that of its first unrollings
         return _common(sp.Tuple(*expr.unrolled()), known)
     arguments = [dimension_of(arg, known) for arg in expr.args]

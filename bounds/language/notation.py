@@ -10,6 +10,7 @@ from typing import Any
 import sympy as sp
 
 from ...notebook import ShownAsTable
+from .clients import SUFFIX, ClientSymbol
 from .quantities import DOMAINS, NONNEGATIVE, Quantity, quantity, refuse_contradictions
 
 
@@ -27,9 +28,15 @@ class Binding:
     note: str = ""
 
     @property
+    def per_client(self) -> bool:
+        """Whether it has one number for each client."""
+        return isinstance(self.symbol, ClientSymbol)
+
+    @property
     def meaning(self) -> str:
-        """What the symbol is: the meaning of its quantity, and how this paper uses the letter."""
-        return f"{self.quantity.meaning}; {self.note}" if self.note else self.quantity.meaning
+        """What the symbol is: the meaning of its quantity, whether each client has one, and how this paper uses the letter."""
+        each = ("one for each client",) if self.per_client else ()
+        return "; ".join(filter(None, (self.quantity.meaning, *each, self.note)))
 
 
 class Symbols(ShownAsTable, dict[str, Binding]):
@@ -118,7 +125,8 @@ def _bind(name: str, latex: str, of: Quantity, note: str = "") -> Binding:
 def _symbol(name: str, domain: str) -> sp.Symbol:
     numbers = DOMAINS[domain]
     whole = {"integer": True} if numbers.whole else {}
-    return sp.Symbol(name, **{"nonnegative" if numbers.zero else "positive": True}, **whole)
+    made = ClientSymbol if name.endswith(SUFFIX) else sp.Symbol
+    return made(name, **{"nonnegative" if numbers.zero else "positive": True}, **whole)
 
 
 def derived_symbol(name: str) -> sp.Symbol:

@@ -52,6 +52,7 @@ from .quantity import (
     QUANTITIES,
     STEPS,
     UP_TO_ONE,
+    WEIGHTS,
     Quantity,
     quantity,
     refuse_contradictions,
@@ -69,6 +70,7 @@ __all__ = [
     "QUANTITIES",
     "STEPS",
     "UP_TO_ONE",
+    "WEIGHTS",
     "Quantity",
     "quantity",
     "refuse_contradictions",
@@ -338,6 +340,7 @@ _noise(
     _GRADIENT,
     bounds=Form(AT_START, "objective_gradient"),
 )
+_constant("client_weight", "weight p_i of a client in F = sum_i p_i f_i", ONE, domain=WEIGHTS)
 _constant("domain_radius", "radius of a ball in which the models stay", _X)
 _noise(
     "initial_distance",
@@ -466,6 +469,7 @@ _hyper("gradient_momentum", "weight of a new gradient in an estimator, in units 
 _hyper("inner_momentum", "weight of a new inner value in an estimator, in units of the step scale")
 _count("iterations", "number of local iterations")
 _count("communication_period", "local iterations between two communications")
+_count("client_steps", "local steps of a client in a round")
 _count("clients", "number of clients", default=10)
 _count("sampled_clients", "number of clients that take part in a round")
 _batch("batch_size", "samples per client and iteration")

@@ -18,6 +18,7 @@ COUNT = "positive integer"
 MAX_STEPS = 100
 STEPS = f"whole number from 0 to {MAX_STEPS}"
 """A number of steps that a recursion is unrolled for; an exact evaluation of more would take seconds."""
+WEIGHTS = "weights with sum 1"
 UP_TO_ONE, BELOW_ONE, BETWEEN = "(0, 1]", "[0, 1)", "(0, 1)"
 """A positive share of something, a factor that is less than 1, and a number that is neither 0 nor 1."""
 
@@ -28,6 +29,7 @@ class Domain:
 
     Args:
         a_number: a number of it, in words.
+        total: what the numbers of all clients add up to, where they have to.
         zero: whether 0 is one of them. whole: whether all are whole numbers. open: whether `most` is not one of them.
     """
 
@@ -36,6 +38,7 @@ class Domain:
     whole: bool = False
     most: int | None = None
     open: bool = False
+    total: int | None = None
 
     @property
     def plain(self) -> Fraction:
@@ -61,6 +64,7 @@ DOMAINS: Mapping[str, Domain] = MappingProxyType(
         UP_TO_ONE: Domain(f"a number in {UP_TO_ONE}", most=1),
         BELOW_ONE: Domain(f"a number in {BELOW_ONE}", zero=True, most=1, open=True),
         BETWEEN: Domain(f"a number in {BETWEEN}", most=1, open=True),
+        WEIGHTS: Domain("a number in [0, 1]", zero=True, most=1, total=1),
     }
 )
 """The domains by name."""

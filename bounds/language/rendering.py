@@ -8,6 +8,7 @@ from typing import Any
 
 import sympy as sp
 
+from .client_lists import about_alike
 from .notation import latex_of as latex_of_name
 from .result import Cell, Math, Sheet, Table, to_html, to_markdown
 from .result import to_latex as sheet_latex
@@ -48,8 +49,8 @@ def notes_about(statement: Statement) -> tuple[str, ...]:
     """What has to be said beside a number of this statement."""
     from ..audit.statement_warning import statement_warning
 
-    text = statement_warning(statement).text
-    return (text,) if text else ()
+    said = (statement_warning(statement).text, about_alike(statement.theorem))
+    return tuple(text for text in said if text)
 
 
 def lines_about(statement: Statement | None) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from ...ranges import AT_MOST
 from ...user_files import CodeName
 from ..options import documented
 from .bounding import SAYINGS, Form, about, implied
+from .clients import MaxOverClients
 from .dimension import Dimension, modulo
 from .formula import nearest
 from .homogeneity import InhomogeneousError, dimension_of, fits_somehow, is_homogeneous
@@ -231,7 +232,8 @@ class Derived:
 class Statement:
     """Named conditions, derived constants and terms; `schedule` gives hyperparameters that the user may leave out.
 
-    `assume` names properties that a problem must have beyond those of the theorem, for this statement alone.
+    `assume` names properties that a problem must have beyond those of the theorem, for this statement alone. `clients` has the numbers
+    of single clients that were worked into it, by symbol.
     """
 
     label: str
@@ -241,6 +243,7 @@ class Statement:
     schedule: Mapping[str, sp.Expr] = field(default_factory=dict)
     note: str = ""
     assume: tuple[str, ...] = ()
+    clients: Mapping[str, tuple[Fraction, ...]] = field(default_factory=dict)
     owner: Theorem | None = field(default=None, repr=False, compare=False)
     kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Results that are slow to compute from the declaration, by name."""
@@ -311,15 +314,16 @@ class Statement:
         for name, binding in self.symbols.items():
             limit = AT_MOST.get(binding.quantity.name)
             domain = binding.quantity.numbers
+            symbol = MaxOverClients(binding.symbol) if binding.per_client else binding.symbol
             if binding.quantity.role == "hyperparameter" and domain.most is not None and not domain.whole:
                 why = f"its domain is {binding.quantity.domain}"
                 end = sp.Integer(domain.most)
-                found.append(Condition(f"{RANGE}{name}", binding.symbol, "<" if domain.open else "<=", end, why))
+                found.append(Condition(f"{RANGE}{name}", symbol, "<" if domain.open else "<=", end, why))
                 continue
             if limit is None or any(len(known.get(part, ())) != 1 for part in (limit.over, limit.per)):
                 continue  # the statement does not have what it is measured by
             most = known[limit.over][0] / known[limit.per][0]
-            found.append(Condition(f"{RANGE}{name}", binding.symbol, "<=", most, limit.why))
+            found.append(Condition(f"{RANGE}{name}", symbol, "<=", most, limit.why))
         return tuple(found)
 
     @property

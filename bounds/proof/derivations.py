@@ -74,6 +74,11 @@ def prove(theorem: Theorem, label: str = "") -> Verdict:
     Raises:
         InputError: the statement has none.
     """
+    if own := [name for name, binding in theorem.symbols(label).items() if binding.per_client]:
+        raise InputError(
+            f"{theorem.id}: {', '.join(own)} {'have' if len(own) > 1 else 'has'} one number for each client, which no rule of the kernel "
+            "reads; state it with one number for all clients and prove that"
+        )
     found = _checked(theorem, label or theorem.default)
     if found is None:
         instead = (

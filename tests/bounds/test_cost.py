@@ -442,9 +442,8 @@ def test_what_need_not_be_said_of_a_method(monkeypatch):
         SimpleNamespace(name="mu", annotation="Scalar", default=1.5, required=False),
         SimpleNamespace(name="m", annotation="int", default=True, required=False),
     ]
-    monkeypatch.setattr(
-        counts, "declared", lambda: {"own": SimpleNamespace(hyperparameters=known, costs={"rounds": "T/tau"})}
-    )
+    own = SimpleNamespace(hyperparameters=known, costs={"rounds": "T/tau"}, uncounted=(), quantities={})
+    monkeypatch.setattr(counts, "declared", lambda: {"own": own})
     steps = EXAMPLE.theorem.notation["T"].symbol
 
     def counted(**options):

@@ -127,7 +127,7 @@ def test_two_theorems_may_mean_different_things_by_a_word_and_a_shared_word_mean
         replace(first.notation, own=(own,))
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", [name for name, numbers in DOMAINS.items() if numbers.total is None])
 def test_numbers_of_every_domain_and_of_no_other(domain):
     theorem = define(**changed(domain=domain, dimension=None), units=["my_smoothness"])
     inside = {n for n in (-1, 0, Fraction(1, 2), 1, 2, 101) if DOMAINS[domain].contains(Fraction(n))}

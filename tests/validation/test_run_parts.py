@@ -14,6 +14,7 @@ import pytest
 import torch
 from fedco import lossless, theorem
 from fedco.algorithms import FCSG, LocalSGD, Start
+from fedco.bounds.language.notation import Notation
 from fedco.bounds.language.reading import InputError
 from fedco.storage import write_json
 from fedco.synthetic import problem
@@ -309,10 +310,11 @@ def test_versions_name_everything_that_ran():
 
 
 def test_numbers_of_a_method_come_from_the_statement_then_the_instance_then_the_defaults():
-    bound = SimpleNamespace(numbers={"eta": 0.5})
+    bound = SimpleNamespace(numbers={"eta": 0.5}, statement_itself=SimpleNamespace(clients={"tau_i": (1, Q(5, 2))}))
     instance = replace(INSTANCE, hyperparameters={"eta": Q(1, 4), "m": 3})
-    assert numbers_of(instance, bound, {"m": 1, "b": Q(7, 2)}) == {"eta": 0.5, "m": 3.0, "b": 3.5}
-    assert numbers_of(instance, bound) == {"eta": 0.5, "m": 3.0}
+    each = {"tau_i": (1.0, 2.5)}
+    assert numbers_of(instance, bound, {"m": 1, "b": Q(7, 2)}) == {"eta": 0.5, "m": 3.0, "b": 3.5, **each}
+    assert numbers_of(instance, bound) == {"eta": 0.5, "m": 3.0, **each}
 
 
 def test_a_horizon_is_iterations_or_else_rounds():
@@ -386,7 +388,7 @@ def test_local_steps_are_the_iterations_or_the_rounds_times_their_length():
         steps_of(
             SimpleNamespace(id="x", notation=[SimpleNamespace(name="D", quantity=SimpleNamespace(name="batch_size"))])
         )
-    rounds = SimpleNamespace(name="R", quantity=SimpleNamespace(name="rounds"))
+    (rounds,) = Notation("x", (("R", "R", "rounds"),))
     assert steps_of(SimpleNamespace(id="x", notation=[rounds], method=None))({"R": 7.0}) == 7
 
 

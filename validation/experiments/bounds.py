@@ -36,7 +36,7 @@ class Match:
     label: str
     problem: Any
     recipe: Recipe
-    hyperparameters: Mapping[str, Fraction]
+    hyperparameters: Mapping[str, Any]
     every: int
     status: str
 
@@ -120,14 +120,15 @@ _OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "outer_batch_size": ("b_1", "b"),
     "initial_batch_size": ("B", "b"),
     "hessian_batch_size": ("D_H", "D"),
+    "client_steps": ("steps",),
 }
 """How methods call a hyperparameter where the statement has another name for it; a method that it does not fit is refused later."""
 
 
-def _hyperparameters(theorem: Theorem, label: str, method: Method, problem: Any) -> dict[str, Fraction]:
+def _hyperparameters(theorem: Theorem, label: str, method: Method, problem: Any) -> dict[str, Any]:
     """The statement's hyperparameters from the method's: by name, else by what they are."""
     values = {item.name: getattr(method, item.name) for item in fields(method)}
-    found: dict[str, Fraction] = {}
+    found: dict[str, Any] = {}
     for name, binding in theorem.symbols(label).items():
         quantity = binding.quantity
         if quantity.role != "hyperparameter":
@@ -137,6 +138,9 @@ def _hyperparameters(theorem: Theorem, label: str, method: Method, problem: Any)
             continue
         for candidate in (name, *_OTHER_NAMES.get(quantity.name, ())):
             value = values.get(candidate)
+            if isinstance(value, tuple) and binding.per_client:
+                found[name] = tuple(Fraction(repr(each)) for each in value)
+                break
             if isinstance(value, (int, float)) and not isinstance(value, bool):
                 found[name] = Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
                 break
@@ -144,7 +148,7 @@ def _hyperparameters(theorem: Theorem, label: str, method: Method, problem: Any)
 
 
 def _evaluated(
-    theorem: Theorem, label: str, problem: Any, recipe: Recipe, hyper: Mapping[str, Fraction], steps: int
+    theorem: Theorem, label: str, problem: Any, recipe: Recipe, hyper: Mapping[str, Any], steps: int
 ) -> tuple[Any, bool, str] | None:
     """The bound at the horizon that means `steps` local steps, whether there is one, and the weakest certificate."""
     try:
@@ -174,11 +178,13 @@ def _filled(method: Method, problem: Any) -> dict[str, Any]:
     """Hyperparameters with what None stands for."""
     values = method.hyperparameters()
     unset = {"B": values.get("b"), "D_H": values.get("D"), "nu": getattr(problem, "nu", None)}
-    unset |= {"m": problem.clients}
+    unset |= {"m": problem.clients, "weights": [1 / problem.clients] * problem.clients}
     return {name: unset.get(name) if value is None else value for name, value in values.items()}
 
 
 def _equal(a: Any, b: Any) -> bool:
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_equal, a, b))
     if isinstance(a, float) or isinstance(b, float):
         return a is not None and b is not None and abs(a - b) <= _RELATIVE * max(abs(a), abs(b))
     return bool(a == b)

@@ -271,7 +271,12 @@ def _settings(given: Mapping[str, Any] | Sequence[str] | None) -> dict[str, Any]
     pairs = [split_setting(text) for text in given]
     if len({name for name, _ in pairs}) < len(pairs):
         raise InputError(f"--set: a name is set twice in {' '.join(name for name, _ in pairs)}")
-    return {name: read_setting(name, value) for name, value in pairs}
+    return {name: _setting(name, value) for name, value in pairs}
+
+
+def _setting(name: str, text: str) -> Any:
+    """A value, or several with commas between them: one for each client, or for each step."""
+    return tuple(read_setting(name, part) for part in text.split(",")) if "," in text else read_setting(name, text)
 
 
 def _checked(names: Sequence[str], problem: Any) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from ...bounds.audit.refuted import refutations
 from ...bounds.audit.status import Status, status
 from ...bounds.evaluation.strategies import admissible_hyperparameters
 from ...bounds.evaluation.without_running import CAP_BY, START_BY, limits
+from ...bounds.language.client_lists import about_alike
 from ...bounds.language.notation import Binding
 from ...bounds.language.quantities import COUNT, NONNEGATIVE, STEPS
 from ...bounds.language.reading import InputError
@@ -139,7 +140,7 @@ def _statement(statement: Statement) -> dict[str, Any]:
     known = status(statement.theorem, statement.label)
     return {
         "label": statement.label,
-        "note": statement.note,
+        "note": "; ".join(filter(None, (statement.note, about_alike(statement.theorem)))),
         "status": known.outcome,
         "word": known.word,
         "why": str(known).partition(": ")[2],

@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ... import __version__
 from ...bounds.files import is_file
+from ...bounds.language.client_lists import with_clients_alike
 from ...bounds.language.quantities import MAX_STEPS
 from ...bounds.language.reading import InputError
 from ...bounds.language.rendering import condition_math, describe_statement
@@ -81,13 +82,13 @@ def write_explorer(
 
 
 def _chosen(names: Sequence[str]) -> list[tuple[Theorem, str]]:
-    """Each theorem once, with what the command line calls it."""
+    """Each theorem once, with what the command line calls it; where each client has numbers of its own, with equal ones."""
     if not names:
         return [(theorem, theorem.id) for paper in all_papers() for theorem in paper.main_theorems]
     found: dict[int, tuple[Theorem, str]] = {}
     for name in names:
         for theorem in get_theorems(name):
-            found.setdefault(id(theorem), (theorem, name if is_file(name) else theorem.id))
+            found.setdefault(id(theorem), (with_clients_alike(theorem), name if is_file(name) else theorem.id))
     if clash := _repeated(theorem.id for theorem, _ in found.values()):
         raise InputError(f"{clash}: two theorems have this id; wanted different ones")
     return list(found.values())

@@ -16,6 +16,7 @@ import torch
 from ...algorithms.engine.limits import check_jobs
 from ...algorithms.registry import get_method
 from ...bounds.language.change import Change, narrowed
+from ...bounds.language.client_lists import about_alike, with_clients_alike
 from ...bounds.language.reading import InputError
 from ...bounds.language.result import AbstractResult, Sheet, Table
 from ...bounds.language.theorem import Theorem
@@ -152,7 +153,7 @@ def falsify(
         InputError: there is no such theorem or statement, a condition cannot be read, or its method is code that is not trusted.
         OSError: nothing can be written to `out`; found before the search.
     """
-    declared = find(theorem) if isinstance(theorem, str) else theorem
+    declared = with_clients_alike(find(theorem) if isinstance(theorem, str) else theorem)
     narrowed(declared, statement, where)
     if declared.method is not None:
         get_method(declared.method.name, declared.method.code)  # before anything else, as it may not be trusted
@@ -268,14 +269,14 @@ def _result(
     name, label = target.theorem.id, target.label
     if found.violation is None or found.draft is None:
         outcome = "SURVIVED" if found.evaluations else "NOT_APPLICABLE"
-        lines = _survived(found)
+        lines = (*_survived(found), *_equal_clients(target))
         return Falsified(
             name, label, outcome, min(found.ratio, 1.0), lines, seconds=time.perf_counter() - began, **common
         )
     made, violation = found.draft, found.violation
     if not brief:
         made, violation = shrunk(target, formula, made, violation)
-    lines = () if brief else tuple(why(target, formula, made, violation))
+    lines = () if brief else (*why(target, formula, made, violation), *_equal_clients(target))
     bundle = bundle_of(target, violation, list(lines))
     path = _written(bundle, target, out) if out and not brief else None
     seconds = time.perf_counter() - began
@@ -292,6 +293,11 @@ def _result(
         path=path,
         **common,
     )
+
+
+def _equal_clients(target: Target) -> tuple[str, ...]:
+    text = about_alike(target.theorem)
+    return (f"Searched {text}.",) if text else ()
 
 
 def _survived(found: Found) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from ...algorithms import Method
 from ...bounds.evaluation.weights import has_rational_weights, names_in
 from ...bounds.language.bounding import MEAN_MODEL
 from ...bounds.language.change import Change, changed, narrowed
+from ...bounds.language.client_lists import with_clients_alike
 from ...bounds.language.metrics import gradient_power
 from ...bounds.language.notation import Binding
 from ...bounds.language.reading import InputError
@@ -139,7 +140,7 @@ def target_of(
     more: tuple[str, ...] = (),
     where: tuple[str, ...] = (),
 ) -> Target:
-    """The target of a theorem's statement, or of one with a change.
+    """The target of a theorem's statement, or of one with a change; where each client has numbers of its own, with equal ones.
 
     Args:
         more: named properties that an instance must have besides those that the statement assumes.
@@ -149,6 +150,7 @@ def target_of(
         InputError: the declarations do not say what to run, the statement bounds nothing, or a condition is about
             nothing that an instance has.
     """
+    theorem = with_clients_alike(theorem)
     if not theorem.statement(label).terms and not _is_compared(theorem):
         raise InputError(f"{theorem.id} ({label}): defines constants and bounds nothing")
     known = [name for name, known in PROPERTIES.items() if known.kinds is None or theorem.problem in known.kinds]
@@ -158,7 +160,8 @@ def target_of(
             raise InputError(f"{theorem.id} ({label}): assumes {name}, which {of_kind}")
     if len(lengths := [n for n, b in theorem.symbols(label).items() if b.quantity.name in LENGTHS]) > 1:
         raise InputError(
-            f"{theorem.id} ({label}): the length of the run has two symbols, {' and '.join(lengths)}, and the exact check sets one"
+            f"{theorem.id} ({label}): the length of the run has two symbols, {' and '.join(lengths)}, and the exact check sets one: "
+            "wanted one of them, with the steps of a round times the rounds in the place of the iterations"
         )
     attacked = theorem if change is None else changed(theorem, label, change)
     target = replace(_target_of(attacked, label, own_of(theorem)), declared=theorem, change=change, more=more)

@@ -13,7 +13,7 @@ import sympy as sp
 from torch import Tensor
 
 from ...algorithms import Method
-from ...algorithms.engine.method import annotation_of
+from ...algorithms.engine.method import WHOLE, annotation_of
 from ...algorithms.engine.schedule import Schedule
 from ...algorithms.registry import get_method
 from ...bounds.language.notation import STEP
@@ -34,7 +34,7 @@ def method_of(call: MethodCall) -> Callable[[Mapping[str, Any]], Method]:
         InputError: there is no such method.
     """
     made = get_method(call.name, call.code)
-    whole = {f.name for f in fields(made) if annotation_of(f).startswith(("int", "Batches"))}
+    whole = {f.name for f in fields(made) if annotation_of(f).startswith(WHOLE)}
     schedules = {name: _schedule(expr) for name, expr in call.values.items() if STEP in sp.sympify(expr).free_symbols}
 
     def build(values: Mapping[str, Any]) -> Method:

@@ -47,6 +47,9 @@ def why_none_fits(theorem: Theorem, label: str) -> str:
     candidates = [each for each in listed() if each.certified and each.kind == theorem.problem]
     missing = [name for name in _constants(theorem, label) if all(name not in each.certificates for each in candidates)]
     none_has = f"none of the kind {theorem.problem} certifies {', '.join(missing)}" if candidates and missing else ""
+    lacking = (binding.quantity for binding in theorem.notation if binding.quantity.name in missing)
+    if none_has and any(form.is_of_a_method for quantity in lacking for form in quantity.bounds):
+        none_has += '; what the method sets is a word of your own with role = "hyperparameter", and given to the method'
     return words or none_has or "none fits"
 
 
@@ -59,7 +62,8 @@ def fitting_theorems(problem: Any) -> tuple[str, ...]:
 def _constants(theorem: Theorem, label: str) -> list[str]:
     """The quantities that a problem has to certify; one that knows its minimiser certifies how far from there it starts."""
     quantities = (binding.quantity for binding in theorem.symbols(label or theorem.first).values())
-    found = [each.name for each in quantities if each.role == "constant" and each.name not in CHOSEN_BY_THE_RUN]
+    known = (each for each in quantities if each.role == "constant" and each.name not in CHOSEN_BY_THE_RUN)
+    found = [each.name for each in known if each.numbers.total is None]  # every objective is the plain mean
     return found + (
         ["initial_distance"] if not gradient_power(theorem.metric) and "initial_distance" not in found else []
     )

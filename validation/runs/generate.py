@@ -19,6 +19,7 @@ from typing import Any
 
 from ...bounds.cost.resources import resources
 from ...bounds.evaluation.evaluate import Bound
+from ...bounds.language.client_lists import for_clients
 from ...bounds.language.metrics import GAP, gradient_power
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
@@ -39,6 +40,8 @@ PERIOD, LONG_PERIOD = 2, 4
 """Steps of a round, where the theorem has local steps; the long one is for the start at rest, where drift is to be seen."""
 BELOW = Fraction(3, 4)
 """What part of the cap a bound must be below to say something that a few hundred seeds can support."""
+FAILURE = Fraction(1, 10)
+"""The probability with which a bound that holds with a probability may fail."""
 EDGE = Fraction(98, 100)
 """How near to its largest value a step size is taken."""
 DIGITS = 3
@@ -50,7 +53,8 @@ RESTING = 0.01
 FIRST, FIRST_AT_REST = 16, 200
 """The shortest horizon of a prescribed schedule, and that of a start at rest."""
 
-Hyper = dict[str, int | Fraction]
+Hyper = dict[str, Any]
+"""Hyperparameters of the theorem: a number, or a tuple of numbers where each client has its own."""
 
 
 @dataclass(frozen=True)
@@ -223,6 +227,10 @@ class Setting:
                 continue
             if quantity.name == "communication_period":
                 chosen[name] = period
+            elif quantity.name == "client_steps" and binding.per_client:
+                chosen[name] = tuple(1 + client % period for client in range(self.far.clients))
+            elif quantity.name == "failure_probability":
+                chosen[name] = FAILURE
             elif quantity.domain == "positive integer" or quantity.name in ("participation", "hidden_constant"):
                 chosen[name] = self._declared(name)
         return chosen
@@ -232,9 +240,9 @@ class Setting:
         found = (c.right for c in self.theorem.compared_where if c.relation == "==" and str(c.left) == name)
         return next((Fraction(str(value)) for value in found), 1)
 
-    def values(self, hyper: Hyper) -> dict[str, Fraction | int]:
+    def values(self, hyper: Hyper) -> dict[str, Any]:
         """Everything but the horizon."""
-        known = constants(self.theorem, self.label, self.far)[0]
+        known: dict[str, Any] = dict(constants(self.theorem, self.label, self.far)[0])
         for name, binding in self.theorem.symbols(self.label).items():
             if given := GIVEN_BY_THE_PROBLEM.get(binding.quantity.name):
                 known.setdefault(name, Fraction(getattr(self.far, given)))
@@ -248,7 +256,9 @@ class Setting:
         """Whether the statement is admissible at T, with whole numbers where it wants them, and well below the cap."""
         bound = self.bound(instance, T)
         symbols = self.theorem.symbols(self.label)
-        whole = (bound.numbers[n].is_integer() for n, b in symbols.items() if b.quantity.domain == "positive integer")
+        whole = (
+            bound.numbers[n].is_integer() for n, b in symbols.items() if b.quantity.numbers.whole and n in bound.numbers
+        )
         return bound.admissible and self.is_small(bound) and all(whole)
 
     def is_small(self, bound: Bound) -> bool:
@@ -294,8 +304,10 @@ def _edge(setting: Setting) -> Instance:
     T = tuned.horizons[0]
     others = {name: value for name, value in tuned.hyperparameters.items() if name != step}
     horizon = {horizon_of(setting.theorem, setting.label): T}
-    statement = setting.theorem.statement(setting.label)
-    interval = admissible(statement, step, {**setting.values(others), **horizon}).intervals[step]
+    statement, known = for_clients(
+        setting.theorem.statement(setting.label), {**setting.values(others), **horizon}, (step,)
+    )
+    interval = admissible(statement, step, known).intervals[step]
     if interval.upper is None or not float(interval.upper) < float("inf"):
         raise InputError(f"no condition limits {step}")
     largest = _rounded(EDGE * Fraction(float(interval.upper)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any
 
 from ...synthetic import problem as find_problem
@@ -14,7 +13,8 @@ CASES = ("schedule", "tuned", "edge", "stress", "interior")
 
 @dataclass(frozen=True)
 class Instance:
-    """A problem with its parameters, the hyperparameters of the theorem (exact), the horizons T, and why it was chosen.
+    """A problem with its parameters, the hyperparameters of the theorem (exact; a tuple where each client has its own), the horizons T,
+    and why it was chosen.
 
     `case` says which part of the theorem's domain it stands for: "schedule" (the paper's own), "tuned" (least bound at
     the first horizon, rounded), "edge" (a condition holds with almost nothing to spare), "stress" (start at or near a
@@ -23,7 +23,7 @@ class Instance:
     """
 
     problem: Any
-    hyperparameters: Mapping[str, int | Fraction]
+    hyperparameters: Mapping[str, Any]
     why: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
     horizons: tuple[int, ...] = ()

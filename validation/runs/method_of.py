@@ -11,9 +11,10 @@ import sympy as sp
 
 from ...algorithms import Method
 from ...algorithms.declared import DEFAULTS
-from ...algorithms.engine.method import annotation_of
+from ...algorithms.engine.method import WHOLE, annotation_of
 from ...algorithms.engine.schedule import Schedule
 from ...algorithms.registry import get_method
+from ...bounds.language.clients import at_clients, bare, client_symbols
 from ...bounds.language.formula import read_formula
 from ...bounds.language.notation import STEP, Binding
 from ...bounds.language.reading import InputError
@@ -87,24 +88,38 @@ def _constant(method: Method, quantity: str, bound: Mapping[str, Binding], value
 def _hyperparameters(
     theorem: Theorem, method: type[Method], formulas: Mapping[str, sp.Expr], values: Mapping[str, float]
 ) -> dict[str, Any]:
-    symbols = {b.symbol: sp.Float(values[b.name], 30) for b in theorem.notation if b.name in values}
+    known = [b for b in theorem.notation if b.name in values]
+    symbols = {b.symbol: sp.Float(values[b.name], 30) for b in known if not b.per_client}
+    lists = _lists(theorem, values)
     found: dict[str, Any] = {}
     for declared in fields(method):
         name = declared.name
         if name in formulas:
-            value = sp.sympify(formulas[name]).xreplace(symbols)
-            if unknown := value.free_symbols - {STEP}:
+            value = at_clients(sp.sympify(formulas[name]), lists).xreplace(symbols)
+            if unknown := value.free_symbols - {STEP} - lists.keys():
                 raise InputError(_without_value(theorem, name, min(map(str, unknown))))
-            found[name] = _declining(value) if STEP in value.free_symbols else float(value)
+            if own := bare(value):
+                each = zip(*(lists[symbol] for symbol in own), strict=True)
+                found[name] = tuple(float(value.xreplace(dict(zip(own, numbers, strict=True)))) for numbers in each)
+            else:
+                found[name] = _declining(value) if STEP in value.free_symbols else float(value)
         elif name in values:
             found[name] = values[name]
         elif declared.default is MISSING and name in DEFAULTS:
             found[name] = DEFAULTS[name]
         elif declared.default is MISSING and declared.default_factory is MISSING:
             raise InputError(f"{theorem.id}: its method {method.name} wants {name}, which the theorem does not give")
-        if name in found and annotation_of(declared).startswith(("int", "Batches")):
-            found[name] = _whole(theorem, name, found[name])
+        if name in found and annotation_of(declared).startswith(WHOLE):
+            value = found[name]
+            is_list = isinstance(value, tuple)
+            found[name] = tuple(_whole(theorem, name, v) for v in value) if is_list else _whole(theorem, name, value)
     return found
+
+
+def _lists(theorem: Theorem, values: Mapping[str, Any]) -> dict[sp.Symbol, tuple[sp.Expr, ...]]:
+    """The numbers of single clients among the values of a theorem's symbols."""
+    own = (b for b in theorem.notation if b.per_client and b.name in values)
+    return {b.symbol: tuple(sp.nsimplify(v, rational=True) for v in values[b.name]) for b in own}
 
 
 def _declining(formula: sp.Expr) -> Schedule:
@@ -152,8 +167,18 @@ def steps_of(theorem: Theorem) -> Callable[[Mapping[str, Any]], int]:
         raise InputError(
             f"{theorem.id}: has no symbol for the number of iterations or of rounds, so no run to compare with"
         )
-    period = period_of(theorem)
-    return lambda values: int(values[named["rounds"]]) * int(values[period] if isinstance(period, str) else period)
+    taken, length = _length_of_round(theorem)
+    if not client_symbols(length):
+        period = period_of(theorem)
+        return lambda values: int(values[named["rounds"]]) * int(values[period] if isinstance(period, str) else period)
+
+    def steps(values: Mapping[str, Any]) -> int:
+        period = at_clients(length, _lists(theorem, values))
+        if not period.is_Integer:
+            raise InputError(f"{theorem.id}: wanted a whole number for {taken} of its method, got {period}")
+        return int(values[named["rounds"]]) * int(period)
+
+    return steps
 
 
 def period_of(theorem: Theorem) -> str | int:
@@ -162,15 +187,22 @@ def period_of(theorem: Theorem) -> str | int:
     Raises:
         InputError: the method gets a formula.
     """
-    named = {binding.quantity.name: binding.name for binding in theorem.notation}
-    call, period = theorem.method, named.get("communication_period", 1)
+    taken, given = _length_of_round(theorem)
+    if not (given.is_Symbol or given.is_Integer):
+        wanted = "wanted a symbol or a whole number"
+        raise InputError(f"{theorem.id}: {wanted} for {taken} of {theorem.method and theorem.method.name}, got {given}")
+    return str(given) if given.is_Symbol else int(given)
+
+
+def _length_of_round(theorem: Theorem) -> tuple[str, sp.Expr]:
+    """What the hyperparameter is called by which the theorem's method gets the steps of a round, and the formula that it gets."""
+    named = {binding.quantity.name: binding.symbol for binding in theorem.notation}
+    call = theorem.method
     if call is None:
-        return period
+        return "", sp.sympify(named.get("communication_period", 1))
     owner = get_method(call.name, call.code)
     taken = next((name for name, quantity in owner.quantities.items() if quantity == "communication_period"), None)
     if taken is None:
-        return 1
-    given = sp.sympify(call.values.get(taken, next((f.default for f in fields(owner) if f.name == taken), None)))
-    if given is None or not (given.is_Symbol or given.is_Integer):
-        raise InputError(f"{theorem.id}: wanted a symbol or a whole number for {taken} of {call.name}, got {given}")
-    return str(given) if given.is_Symbol else int(given)
+        return "", sp.Integer(1)
+    default = next((f.default for f in fields(owner) if f.name == taken), None)
+    return taken, sp.sympify(call.values.get(taken, default))

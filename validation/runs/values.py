@@ -10,19 +10,22 @@ from ...algorithms import Start
 from ...bounds.evaluation.evaluate import Bound
 from ...bounds.evaluation.evaluate import bound as evaluated
 from ...bounds.evaluation.without_running import Beside
-from ...bounds.language.reading import InputError
+from ...bounds.language.client_lists import for_clients
+from ...bounds.language.reading import InputError, is_array
 from ...bounds.language.theorem import Theorem
 from .fit import CHOSEN_BY_THE_RUN
 from .instance import Instance
 
-Values = dict[str, Fraction]
+Values = dict[str, Any]
+"""Symbol -> an exact number, or a tuple of them where each client has its own."""
 
 
 def constants(theorem: Theorem, label: str, problem: Any, start_error: Fraction = Fraction(0)) -> tuple[Values, str]:
     """The theorem's constants, read from the problem's certificates through the shared vocabulary.
 
     Returns:
-        Exact values by symbol (a float certificate as the double itself) and the weakest certificate kind.
+        Exact values by symbol (a float certificate as the double itself) and the weakest certificate kind. A symbol with one number
+        for each client has the one that is certified for all of them, and weights are equal ones, as in the objective.
 
     Raises:
         InputError: the problem does not certify a quantity that the theorem needs.
@@ -35,10 +38,14 @@ def constants(theorem: Theorem, label: str, problem: Any, start_error: Fraction 
         if binding.quantity.name in CHOSEN_BY_THE_RUN:
             values[name] = start_error
             continue
+        if binding.per_client and binding.quantity.numbers.total:
+            values[name] = (Fraction(binding.quantity.numbers.total, problem.clients),) * problem.clients
+            continue
         certificate = problem.certificates.get(binding.quantity.name)
         if certificate is None:
             raise InputError(f"{name}: {problem.name} certifies no {binding.quantity.name}, which {theorem.id} needs")
-        values[name] = exact_value(certificate.value)
+        value = exact_value(certificate.value)
+        values[name] = (value,) * problem.clients if binding.per_client else value
         kinds.add(certificate.kind)
     return values, max(kinds, key=("exact", "upper", "estimated").index)
 
@@ -79,9 +86,7 @@ def horizon_of(theorem: Theorem, label: str) -> str:
     return found
 
 
-def evaluate_at(
-    theorem: Theorem, label: str, problem: Any, hyper: Mapping[str, int | Fraction], T: int
-) -> tuple[Bound, str]:
+def evaluate_at(theorem: Theorem, label: str, problem: Any, hyper: Mapping[str, Any], T: int) -> tuple[Bound, str]:
     """The bound of an instance at a horizon, and the weakest certificate behind it.
 
     What the statement does not speak of (the number of sampled clients, a batch size that it forgets) is left out here;
@@ -89,7 +94,7 @@ def evaluate_at(
     """
     values, kind = constants(theorem, label, problem)
     symbols, horizon = theorem.symbols(label), horizon_of(theorem, label)
-    known = {**values, **{k: Fraction(v) for k, v in hyper.items()}}
+    known: Values = {**values, **{k: tuple(v) if is_array(v) else Fraction(v) for k, v in hyper.items()}}
     for name, binding in symbols.items():
         quantity = binding.quantity.name
         if name == horizon:
@@ -97,15 +102,18 @@ def evaluate_at(
         elif quantity in GIVEN_BY_THE_PROBLEM:
             known.setdefault(name, Fraction(getattr(problem, GIVEN_BY_THE_PROBLEM[quantity])))
     used = {name: value for name, value in known.items() if name in symbols}
-    return evaluated(theorem.statement(label), used, strict=False), kind
+    statement, used = for_clients(theorem.statement(label), used)
+    return evaluated(statement, used, strict=False), kind
 
 
 def numbers_of(
     instance: Instance, bound: Bound, defaults: Mapping[str, int | Fraction] | None = None
-) -> dict[str, float]:
-    """Everything that the method is built from: the instance's hyperparameters and the values of the statement."""
+) -> dict[str, Any]:
+    """Everything that the method is built from: the instance's hyperparameters and the statement's values, also of single clients."""
     left_out = {name: float(value) for name, value in (defaults or {}).items()}
-    return {**left_out, **{name: float(value) for name, value in instance.hyperparameters.items()}, **bound.numbers}
+    own = {n: v for n, v in instance.hyperparameters.items() if not is_array(v)}
+    clients = {name: tuple(map(float, each)) for name, each in bound.statement_itself.clients.items()}
+    return {**left_out, **{name: float(value) for name, value in own.items()}, **bound.numbers, **clients}
 
 
 def exact_start(problem: Any) -> Start:

@@ -1,0 +1,252 @@
+"""What theorems of the wider literature meet, as files: each wall is gone, or its one line says how to go on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fedco.bounds.cost.orders import Order, rates
+from fedco.bounds.language.definition import define
+from fedco.bounds.language.meaning import meant_by
+from fedco.bounds.language.quantities import QUANTITIES
+from fedco.bounds.language.reading import InputError
+from fedco.validation.falsifier.declared import target_of
+from fedco.validation.runs.generate import Setting, instances_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+PLAIN = {
+    "L": "local_smoothness",
+    "sigma": "local_gradient_noise",
+    "F_gap": "objective_gap",
+    "eta": "step_size",
+    "T": "iterations",
+}
+TERMS = {"initialisation": "4*F_gap/(eta*T)", "variance": "2*L*eta*sigma**2"}
+
+
+def theorem(name: str = "walls", **keys: Any) -> Any:
+    """A bound of SGD with other keys; a symbol None is taken out, terms and conditions are replaced."""
+    symbols = {name: of for name, of in {**PLAIN, **keys.pop("symbols", {})}.items() if of is not None}
+    made = {
+        "terms": TERMS,
+        "conditions": {"step": "eta <= 1/L"},
+        "method": {"name": "minibatch_sgd", "eta": "eta"},
+        **keys,
+    }
+    return define(id=f"mine.{name}", symbols=symbols, **made)
+
+
+# --- words ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("smoothness", "take one of near meaning: local_smoothness, "),
+        ("learning_rate", "take one of near meaning: step_size, "),
+        ("distance", "take one of near meaning: initial_distance, "),
+        ("staleness", "take one of near meaning: delay"),
+        ("number_of_workers", "take one of near meaning: clients, "),
+        ("strong_convexity_constant", "take one of near meaning: strong_convexity"),
+        ("local_smothness", "take local_smoothness"),
+        ("condition_number", ""),
+        ("dataset_size", ""),
+        ("quantisation_levels", ""),
+        ("synchronisation_probability", ""),
+    ],
+)
+def test_an_unknown_word_leads_to_what_it_means_and_nowhere_else(word, meant):
+    found = meant_by(word, QUANTITIES)
+    assert found == meant if not meant or meant[-2:] != ", " else found.startswith(meant)
+    with pytest.raises(InputError) as refused:
+        theorem(symbols={"x": word})
+    on = found or "look for one with `fedco symbols`"
+    assert str(refused.value).endswith(
+        f"symbols, x: {word!r} is no known quantity: declare it under [quantities], or {on}"
+    )
+
+
+@settings(deadline=None)
+@given(st.sampled_from(sorted(QUANTITIES)), st.data())
+def test_a_slip_of_one_letter_finds_the_quantity(name, data):
+    at = data.draw(st.integers(0, len(name) - 1))
+    slipped = name[:at] + name[at + 1 :]
+    found = meant_by(slipped, QUANTITIES)
+    if slipped not in QUANTITIES and len(name) > 8:
+        assert found.startswith("take ")
+
+
+# --- formulas and orders ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("denominator", "power"),
+    [("T + t0", 1), ("(T + t0)**2", 2), ("sqrt(T + t0)", 0.5), ("T + t0 + N", 1), ("T*t0 + T", 1)],
+)
+def test_a_sum_in_a_denominator_has_orders(denominator, power):
+    """1/(T + t0) is at most eps where T or t0 is of the order of 1/eps, whichever is cheaper."""
+    made = theorem(
+        symbols={"t0": "step_offset", "N": "clients"},
+        terms={"initialisation": f"F_gap*L/({denominator})", "other": "L*eta*sigma**2/(N*t0)"},
+        conditions={"step": "eta*L <= 1", "offset": "t0 <= 100"},
+    )
+    found = rates(made.statement(), ("iterations",)).costs["iterations"]
+    assert found.eps == 1 / power and found.clients == 0
+
+
+def test_the_dearer_part_is_not_taken():
+    free = theorem(
+        symbols={"t0": "step_offset"},
+        terms={"initialisation": "F_gap*L/(T + t0)", "other": "L*eta*sigma**2"},
+        conditions={"step": "eta*L <= 1"},
+    )
+    assert rates(free.statement(), ("iterations",)).costs["iterations"] == Order(0, 0)
+
+
+def test_what_has_no_orders_says_how_to_have_them():
+    made = theorem(
+        symbols={"beta": "heavy_ball_momentum"},
+        terms={"initialisation": "F_gap/(eta*T)", "variance": "L*eta*sigma**2/(1 - beta)"},
+    )
+    with pytest.raises(
+        InputError,
+        match="the sum 1 - beta in a denominator; with a symbol of its own in the place of the sum there are",
+    ):
+        rates(made.statement())
+    with_alpha = theorem(
+        symbols={"alpha": "momentum"},
+        terms={"initialisation": "F_gap/(eta*T)", "variance": "L*eta*sigma**2/alpha"},
+        conditions={"step": "eta <= 1/L"},
+    )
+    assert rates(with_alpha.statement()).costs["samples"].eps == 2
+
+
+# --- horizons and who takes part -------------------------------------------------------------------------------------------
+
+SAMPLED = {
+    "symbols": {"p": "communication_period", "N": "clients", "S": "sampled_clients"},
+    "terms": {
+        "initialisation": "4*F_gap/(eta*T)",
+        "variance": "2*L*eta*sigma**2/S",
+        "drift": "8*L*eta*p*(1 - S/N)*sigma**2",
+    },
+    "conditions": {"step": "eta <= 1/(8*L*p)"},
+    "method": {"name": "local_sgd", "eta": "eta", "tau": "p", "m": "S"},
+}
+
+
+def test_iterations_and_rounds_are_counted_whoever_takes_part():
+    made = theorem("sampled", **SAMPLED)
+    known = {"L": 1, "sigma": 1, "F_gap": 1, "N": 8, "S": 4, "p": 2}
+    best = made.tune(eps=1, cost="rounds", **known)
+    assert best.cost["iterations"] == 2 * best.cost["rounds"] and "samples" not in best.cost
+    with pytest.raises(
+        InputError, match=r"mine\.sampled has the method local_sgd, whose count is without m; declare a formula"
+    ):
+        made.tune(eps=1, cost="samples", **known)
+    counted = theorem("counted", **SAMPLED, costs={"samples": "T*S/N"})
+    assert (
+        counted.tune(eps=1, cost="samples", **known).cost["samples"] * 2
+        == counted.tune(eps=1, cost="samples", **known).cost["iterations"]
+    )
+    assert Setting(made, "printed", "federated_homogeneous", {}).whole()["S"] == 1
+
+
+def test_a_symbol_that_the_count_needs_is_named():
+    made = theorem(
+        "rounds_only",
+        symbols={"T": None, "R": "rounds", "K": "communication_period"},
+        terms={"initialisation": "4*F_gap/(eta*R)", "variance": "2*L*eta*sigma**2"},
+        method={"name": "local_sgd", "eta": "eta", "tau": "K"},
+    )
+    with pytest.raises(
+        InputError, match="lacks K in terms and conditions, which the count of its method local_sgd needs"
+    ):
+        made.tune(eps=1, cost="samples", L=1, sigma=1, F_gap=1)
+
+
+def test_a_fraction_of_the_clients():
+    made = theorem(
+        "fraction",
+        symbols={"p": "communication_period", "N": "clients", "r": "participation"},
+        terms={"initialisation": "4*F_gap/(eta*T)", "variance": "2*L*eta*sigma**2/(r*N)"},
+        conditions={"step": "eta <= 1/(8*L*p)"},
+        method={"name": "local_sgd", "eta": "eta", "tau": "p", "m": "r*N"},
+    )
+    assert made.tune(eps=1, cost="rounds", L=1, sigma=1, F_gap=1, N=8, r="1/2", p=2).cost["rounds"] > 0
+
+
+def test_rounds_or_iterations_but_not_both():
+    rounds = theorem(
+        "rounds",
+        symbols={"T": None, "R": "rounds", "K": "communication_period"},
+        terms={"initialisation": "4*F_gap/(eta*R*K)", "variance": "2*L*eta*sigma**2"},
+        method={"name": "local_sgd", "eta": "eta", "tau": "K"},
+    )
+    assert rounds.tune(budget={"iterations": 100}, L=1, sigma=1, F_gap=1, K=2).cost["rounds"] == 50
+    both = theorem(
+        "both",
+        symbols={"R": "rounds", "K": "communication_period"},
+        terms={"initialisation": "4*F_gap/(eta*R*K)", "variance": "2*L*eta*sigma**2*T/(R*K)"},
+        method={"name": "local_sgd", "eta": "eta", "tau": "K"},
+    )
+    with pytest.raises(
+        InputError,
+        match="wanted one of them, with the steps of a round times the rounds in the place of the iterations",
+    ):
+        target_of(both, "printed")
+
+
+# --- runs ------------------------------------------------------------------------------------------------------------------
+
+
+def test_what_no_problem_certifies_says_where_it_belongs():
+    made = theorem(
+        "delayed",
+        symbols={"D": "delay"},
+        terms={**TERMS, "stale": "4*eta**2*L**2*D*sigma**2"},
+        method={"name": "delayed_sgd", "eta": "eta", "D": "D"},
+    )
+    with pytest.raises(InputError, match="certifies delay; what the method sets is a word of your own with role"):
+        instances_of(made, "printed", ())
+    own = {
+        "staleness": {"meaning": "largest delay of a gradient", "domain": "positive integer", "role": "hyperparameter"}
+    }
+    on = theorem(
+        "own_delay",
+        quantities=own,
+        symbols={"D": "staleness"},
+        terms={**TERMS, "stale": "4*eta**2*L**2*D*sigma**2"},
+        method={"name": "delayed_sgd", "eta": "eta", "D": "D"},
+    )
+    assert instances_of(on, "printed", (), ["federated_homogeneous"]).instances
+
+
+def test_a_probability_of_failure_is_chosen_where_a_run_needs_one():
+    made = theorem(
+        "probable",
+        symbols={"delta": "failure_probability"},
+        terms={"initialisation": "2*F_gap/(delta*eta*T)", "variance": "L*eta*sigma**2/delta"},
+        probability={"failure": "delta"},
+    )
+    chosen = Setting(made, "printed", "federated_homogeneous", {}).whole()
+    assert 0 < chosen["delta"] < 1
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"method": {"name": "scgd", "eta": "eta"}}, "method: scgd needs "),
+        ({"metric": "mean_moreau"}, "metric: 'mean_moreau' is not a metric; "),
+        (
+            {"method": {"name": "minibatch_sgd", "eta": "eta/(t + 1)**2"}},
+            "method, eta: wanted a/(t + t0) or a/sqrt(t + t0) or ",
+        ),
+        ({"method": {"name": "adagrad", "eta": "eta"}}, "method: 'adagrad' is not a method; "),
+    ],
+)
+def test_a_wall_has_its_sentence(keys, message):
+    with pytest.raises(InputError) as refused:
+        theorem(**keys)
+    assert str(refused.value).startswith(f"mine.walls: {message}") and "\n" not in str(refused.value)
