@@ -261,17 +261,17 @@ PRESETS: dict[str, Preset] = {
         {"clients": 12, "sigma": 0.8, "sigma_y": 0.8, "kurtosis": 3},
     ),
     "bilevel_homogeneous": Preset(
-        QuadraticLower, "6 equal clients, little noise", {"sigma": 0.1, "sigma_u": 0.1, "sigma_g": 0.1}
+        QuadraticLower, "6 equal clients, little noise", {"sigma": 0.1, "sigma_y": 0.1, "sigma_g": 0.1}
     ),
     "bilevel_heterogeneous": Preset(
         QuadraticLower,
         "6 clients whose gradients in x and y and whose lower curvatures differ",
-        {"sigma": 0.1, "sigma_u": 0.1, "sigma_g": 0.1, "chi": 0.5, "Delta": 0.5, "Delta_u": 0.5, "Delta_g": 0.5},
+        {"sigma": 0.1, "sigma_y": 0.1, "sigma_g": 0.1, "chi": 0.5, "Delta": 0.5, "Delta_y": 0.5, "Delta_g": 0.5},
     ),
     "bilevel_noisy": Preset(
         QuadraticLower,
         "12 equal clients with noise nearly as large as the signal in both levels",
-        {"clients": 12, "sigma": 0.5, "sigma_u": 0.5, "sigma_g": 0.5, "kurtosis": 3},
+        {"clients": 12, "sigma": 0.5, "sigma_y": 0.5, "sigma_g": 0.5, "kurtosis": 3},
     ),
 }
 

@@ -424,7 +424,7 @@ _noise(
     _Y,
     bounds=Form(START, "maximiser"),
 )
-# --- (1/N) sum_i f_i(x, y*(x)), y*(x) least for (1/N) sum_i g_i(x, y): what f_i does in x has a name above
+# --- (1/N) sum_i f_i(x, y*(x)), y*(x) least for (1/N) sum_i g_i(x, y): noise of the f_i has names above
 _constant(
     "lower_smoothness",
     "largest Lipschitz constant of the gradient of g_i(x, y) in y",
@@ -459,13 +459,7 @@ _constant(
     "upper_lipschitz",
     "bound of the gradient of every f_i(x, y) in y",
     _F / _Y,
-    bounds=size("upper_gradient_in_y"),
-)
-_noise(
-    "upper_noise_in_y",
-    "standard-deviation bound of the stochastic gradient of f_i(x, y) in y",
-    _F / _Y,
-    bounds=noise("upper_gradient_in_y"),
+    bounds=size("ascent_gradient"),
 )
 _constant(
     "hypergradient_smoothness",

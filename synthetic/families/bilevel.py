@@ -1,11 +1,11 @@
 """A certified bilevel family with a quadratic lower level.
 
     g_i(x, y) = sum_j ((1 + chi s_i) h_j / 2 y_j^2 - c x_j y_j) + s_i Delta_g v_i.y,   h_j evenly from mu to l
-    f_i(x, y) = sum_j (a b(x_j) + r p(y_j)) + s_i (Delta v_i.x + Delta_u v_i.y)
+    f_i(x, y) = sum_j (a b(x_j) + r p(y_j)) + s_i (Delta v_i.x + Delta_y v_i.y)
 
 b(t) = t^2 / (2 (1 + t^2)) is not convex, p(t) = sqrt(1 + t^2) - 1 is, with slopes below 1. Everything with s_i cancels in the mean, as
 s = 1, -1/2, -1/2 in each three clients, so that y*_j(x) = c x_j / h_j and F(x) = sum_j (a b(x_j) + r p(c x_j / h_j)); with chi > 0 no
-client's own Hessian in y is the mean one. A sample adds sigma z v_i and sigma_u z v_i to the gradients of f_i in x and in y, and
+client's own Hessian in y is the mean one. A sample adds sigma z v_i and sigma_y z v_i to the gradients of f_i in x and in y, and
 sigma_g z' v_i to that of g_i in y, with independent z and z' of one law, E z^2 = 1 and E z^4 = k; second derivatives have no noise.
 """
 
@@ -46,8 +46,8 @@ class QuadraticLower(AbstractNoisy, AbstractBilevel):
         a: curvature of b at 0, in [f] / [x]^2. r: that of p at 0, in [f] / [y]^2.
         c: coupling of the lower level, in [f] / ([x] [y]). mu, l: its least and its largest curvature, in [f] / [y]^2.
         chi: how much the clients' curvatures differ, from 0 to below 2.
-        sigma, sigma_u, sigma_g: noise of a gradient of f_i in x, of f_i in y and of g_i in y. kurtosis: k of their law, an integer.
-        Delta, Delta_u, Delta_g: the largest distances of these three from their means over the clients, where chi = 0.
+        sigma, sigma_y, sigma_g: noise of a gradient of f_i in x, of f_i in y and of g_i in y. kurtosis: k of their law, an integer.
+        Delta, Delta_y, Delta_g: the largest distances of these three from their means over the clients, where chi = 0.
         start: distance of the initial x from the minimiser 0; y starts at 0.
 
     Raises:
@@ -64,19 +64,19 @@ class QuadraticLower(AbstractNoisy, AbstractBilevel):
     l: float = 1.0
     chi: float = 0.0
     sigma: float = 0.0
-    sigma_u: float = 0.0
+    sigma_y: float = 0.0
     sigma_g: float = 0.0
     kurtosis: int = 1
     Delta: float = 0.0
-    Delta_u: float = 0.0
+    Delta_y: float = 0.0
     Delta_g: float = 0.0
     start: float = 4.0
     device: str = "cpu"
 
     def __post_init__(self) -> None:
         require_positive(self, "clients", "dim", "r", "c", "mu", "l")
-        differ = ("chi", "Delta", "Delta_u", "Delta_g")
-        require_nonnegative(self, "a", "sigma", "sigma_u", "sigma_g", "start", *differ)
+        differ = ("chi", "Delta", "Delta_y", "Delta_g")
+        require_nonnegative(self, "a", "sigma", "sigma_y", "sigma_g", "start", *differ)
         if self.mu > self.l:
             raise ValueError(f"mu must be at most l, got mu = {self.mu} and l = {self.l}")
         if self.chi >= 2:
@@ -121,7 +121,7 @@ class QuadraticLower(AbstractNoisy, AbstractBilevel):
     def local_value(self, x: Tensor, y: Tensor) -> Tensor:
         of_x, of_y = x * x, y * y
         shared = self.a / 2 * of_x / (1 + of_x) + self.r * of_y / (1 + (1 + of_y).sqrt())
-        along = self.Delta * (x * self._directions).sum(-1) + self.Delta_u * (y * self._directions).sum(-1)
+        along = self.Delta * (x * self._directions).sum(-1) + self.Delta_y * (y * self._directions).sum(-1)
         return shared.sum(-1) + self._signs * along
 
     def _pull(self, difference: float, noise: float, sample: Sample | None, which: str = "noise") -> Tensor:
@@ -136,7 +136,7 @@ class QuadraticLower(AbstractNoisy, AbstractBilevel):
         return self.a * x / (growing * growing) + self._pull(self.Delta, self.sigma, sample)
 
     def upper_gradient_in_y(self, x: Tensor, y: Tensor, sample: Sample | None = None) -> Tensor:
-        return self.r * y / (1 + y * y).sqrt() + self._pull(self.Delta_u, self.sigma_u, sample)
+        return self.r * y / (1 + y * y).sqrt() + self._pull(self.Delta_y, self.sigma_y, sample)
 
     def lower_value(self, x: Tensor, y: Tensor) -> Tensor:
         shared = self._curvatures / 2 * y * y - self.c * x * y
@@ -191,7 +191,7 @@ class QuadraticLower(AbstractNoisy, AbstractBilevel):
         yield exact("local_smoothness", self.a, curved, self._pair(0, around, (0.0, 0.0)), attains=_NEARLY_ALL)
         differ = "A client's gradient in x differs from the mean by s_i Delta v_i at every point."
         yield exact("local_gradient_heterogeneity", self._share * self.Delta, differ, self._origin, attains=1 - 1e-12)
-        steep = math.sqrt(self.dim) * self.r + float(self._signs.max()) * self.Delta_u
+        steep = math.sqrt(self.dim) * self.r + float(self._signs.max()) * self.Delta_y
         away = torch.cat([torch.zeros(self.dim, dtype=torch.float64), _FAR * self._directions[0].sign().cpu()])
         tends = "p' tends to 1, and v_0 has entries of one size, so that with s_0 the two add up far from 0."
         yield exact("upper_lipschitz", steep, tends, (as_point(away),), attains=_NEARLY_ALL)
@@ -217,7 +217,7 @@ class QuadraticLower(AbstractNoisy, AbstractBilevel):
         error = "The error is the noise times z v_i, or z' v_i, with |v_i| = 1 and E z^2 = 1, at every point."
         sizes = {
             "local_gradient_noise": self.sigma,
-            "upper_noise_in_y": self.sigma_u,
+            "dual_gradient_noise": self.sigma_y,
             "lower_gradient_noise": self.sigma_g,
         }
         for name, size in sizes.items():

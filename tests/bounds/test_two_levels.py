@@ -115,7 +115,7 @@ def nested(seed, noisy, K):
     eta_v = (1 / ell) if noisy else d.rng.uniform(0.01, 1, COUNT) / ell
     eta = longest(L, 2 * M**2 * c**2 / (mu**4 * eta_y**2)) * np.where(d.rng.random(COUNT) < 0.5, 1.0, d.log(-2, 0))
     P = (1 - (1 - eta_v[:, None] * H) ** K) / H
-    sigma, sigma_u, sigma_g = (noisy * d.maybe(-2, 1) for _ in range(3))
+    sigma, sigma_y, sigma_g = (noisy * d.maybe(-2, 1) for _ in range(3))
     x, off = d.log(-5, 1), d.vector(d.maybe(-2, 1))
     B = np.zeros((COUNT, 2, 4))  # the new y
     B[:, :, 0] = eta_y[:, None] * b
@@ -129,7 +129,7 @@ def nested(seed, noisy, K):
     A[:, 0, 3] -= eta * dot(along, q)
     A[:, 1:3], A[:, 3, 3] = B, 1
     upper, lower = np.zeros((COUNT, 4)), np.zeros((COUNT, 4))
-    upper[:, 0] = eta * (sigma + sigma_u * length(along))
+    upper[:, 0] = eta * (sigma + sigma_y * length(along))
     lower[:, 1:3] = (eta_y * sigma_g)[:, None] * d.unit()
     lower[:, 0] = -eta * dot(of_y, lower[:, 1:3])
     start = np.concatenate([x[:, None], w * x[:, None] + off, np.ones((COUNT, 1))], 1)
@@ -140,7 +140,7 @@ def nested(seed, noisy, K):
         steepest = np.maximum(steepest, length(r[:, None] * y + k * s[:, :1] + q))
         s = np.einsum("nij,nj->ni", A, s)
     gap = (L * x + dot(q, w)) ** 2 / (2 * L)
-    constants = dict(L_bar=L, l_g=ell, mu_g=mu, c_g=c, M=M, C=steepest, sigma=sigma, sigma_u=sigma_u, sigma_g=sigma_g)
+    constants = dict(L_bar=L, l_g=ell, mu_g=mu, c_g=c, M=M, C=steepest, sigma=sigma, sigma_y=sigma_y, sigma_g=sigma_g)
     constants |= dict(e_y=length(off), F_gap=gap, eta=eta, eta_y=eta_y, eta_v=eta_v, K=K)
     return constants, running_means(A, start, outer(upper) + outer(lower), gradient)
 

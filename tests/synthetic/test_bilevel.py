@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 GLANCE = Budget(lanes=2, steps=2)
-NOISE = {"sigma": 0.4, "sigma_u": 0.2, "sigma_g": 0.3}
+NOISE = {"sigma": 0.4, "sigma_y": 0.2, "sigma_g": 0.3}
 UNEVEN = {"a": 0.3, "r": 0.7, "c": 0.8, "mu": 0.6, "l": 1.5}
 FAMILY = [
-    QuadraticLower(name="uneven", clients=7, dim=3, Delta=0.5, Delta_u=0.7, Delta_g=0.4, **UNEVEN, **NOISE),
+    QuadraticLower(name="uneven", clients=7, dim=3, Delta=0.5, Delta_y=0.7, Delta_g=0.4, **UNEVEN, **NOISE),
     QuadraticLower(name="curvatures differ", clients=6, dim=5, chi=1.5, Delta_g=0.4, mu=0.2, kurtosis=3, **NOISE),
     QuadraticLower(name="convex, one client", clients=1, dim=2, a=0.0, sigma=0.1, kurtosis=4),
     QuadraticLower(name="one coordinate", clients=2, dim=1, mu=0.1, l=0.1),
@@ -39,7 +39,7 @@ def test_parameters_come_back_as_certificates():
         "hypergradient_smoothness": 0.7 * 0.8 / 0.6,
         "upper_lipschitz": 0.7 * math.sqrt(3) + 0.7,
         "local_gradient_noise": 0.4,
-        "upper_noise_in_y": 0.2,
+        "dual_gradient_noise": 0.2,
         "lower_gradient_noise": 0.3,
         "local_gradient_heterogeneity": 0.5 * share,
         "lower_heterogeneity": 0.4 * share,
@@ -145,7 +145,7 @@ def test_a_client_that_is_concave_in_y_has_no_strong_convexity():
 
 
 def test_the_method_finds_the_minimum_and_the_lower_minimiser():
-    p = problem("bilevel_heterogeneous", sigma=0.0, sigma_u=0.0, sigma_g=0.0)
+    p = problem("bilevel_heterogeneous", sigma=0.0, sigma_y=0.0, sigma_g=0.0)
     record = {"g": metrics.gradient_norm_squared, "gap": metrics.gap}
     run = drive(FedTTSA(eta=0.2, eta_y=0.5, eta_v=0.6, K=8), p, steps=800, record=record, every=800)
     assert run.final("g").item() < 1e-12 and 0 <= run.final("gap").item() < 1e-12
@@ -154,7 +154,7 @@ def test_the_method_finds_the_minimum_and_the_lower_minimiser():
 
 def test_local_lower_steps_lead_elsewhere_where_curvatures_differ():
     """Several local steps end at a mean of the clients' own minimisers, which is not that of the mean; one step does not."""
-    p = problem("bilevel_heterogeneous", sigma=0.0, sigma_u=0.0, sigma_g=0.0)
+    p = problem("bilevel_heterogeneous", sigma=0.0, sigma_y=0.0, sigma_g=0.0)
     method = FedTTSA(eta=0.0, eta_y=0.3, eta_v=0.6, K=1, tau=4)
     away, near = (
         (run.state.y[:, 0] - p.lower_minimiser(run.state.average)).norm().item()

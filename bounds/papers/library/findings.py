@@ -46,7 +46,7 @@ def ascent(s: Any) -> Potential:
 def lower_level(s: Any) -> Potential:
     """That of section 13, in the symbols of its theorem."""
     a, V_g = s.mu_g * s.eta_y, s.sigma_g**2 / (s.N * s.b)
-    V = (s.sigma + s.c_g * s.sigma_u / s.mu_g) ** 2 / (s.N * s.b)
+    V = (s.sigma + s.c_g * s.sigma_y / s.mu_g) ** 2 / (s.N * s.b)
     bias_sq = (s.c_g * s.C / s.mu_g) ** 2 * Power(1 - s.mu_g * s.eta_v, 2 * s.K)
     growth = -a * ERROR + s.eta_y**2 * V_g + (s.c_g / s.mu_g * s.eta) ** 2 / a * (DIRECTION + V)
     wrong = 2 * bias_sq + 2 * s.M**2 * ERROR

@@ -44,13 +44,13 @@ def _initial_error(problem: Problem, x: Tensor) -> Tensor:
     return norm(start).unsqueeze(-1).expand(len(x), 1)
 
 
-_ROLES = dict(zip(("local_gradient", "upper_gradient_in_y", "lower_gradient"), _SAMPLED, strict=True))
+_ROLES = dict(zip(("local_gradient", "ascent_gradient", "lower_gradient"), _SAMPLED, strict=True))
 _ROWS = Inequalities({role: Role(partial(_of, name), "xy") for role, name in _ROLES.items()})
 _OF_ROWS = (
     "local_gradient_noise",
     "local_gradient_heterogeneity",
     "upper_lipschitz",
-    "upper_noise_in_y",
+    "dual_gradient_noise",
     "lower_gradient_noise",
     "lower_heterogeneity",
 )
@@ -128,7 +128,7 @@ KIND = Kind(
         "lower_coupling",
         "hypergradient_smoothness",
         "local_gradient_noise",
-        "upper_noise_in_y",
+        "dual_gradient_noise",
         "lower_gradient_noise",
         "objective_smoothness",
         "objective_gap",
