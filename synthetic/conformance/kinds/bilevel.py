@@ -25,8 +25,8 @@ def _of(name: str, problem: Problem, point: Tensor, sample: Sample | None = None
 
 
 def _turned(name: str, along: str, problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    pairs = (parts(problem, problem.to_clients(point)) for point in (a, b))
-    return turned(getattr(problem, name), *pairs, along)
+    at, to = (parts(problem, problem.to_clients(point)) for point in (a, b))
+    return turned(getattr(problem, name), at, to, along)
 
 
 def _strong_convexity(problem: Problem, a: Tensor, b: Tensor) -> Tensor:

@@ -37,7 +37,8 @@ def _ascent(problem: Problem, point: Tensor, sample: Sample | None = None) -> Te
 
 def _turned(problem: Problem, a: Tensor, b: Tensor, *, of: str, along: str) -> Tensor:
     gradient = problem.descent_gradient if of == "x" else problem.ascent_gradient
-    return turned(gradient, *(_parts(problem, problem.to_clients(point)) for point in (a, b)), along)
+    at, to = (_parts(problem, problem.to_clients(point)) for point in (a, b))
+    return turned(gradient, at, to, along)
 
 
 def _coupling(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
