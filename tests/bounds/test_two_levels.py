@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from fedco.bounds.audit.status import status
 from fedco.bounds.evaluation.arrays import bound_on_arrays
-from fedco.bounds.papers.library import findings
+from fedco.bounds.papers.library import checks
 from fedco.bounds.registry import get_theorem
 
 COUNT, STEPS = 1500, 30
@@ -179,18 +179,18 @@ def test_a_bound_with_a_smaller_term_is_exceeded(id):
 
 
 @pytest.mark.parametrize(
-    ("id", "potential"), [("library.sgda", findings.ascent), ("library.fed_ttsa", findings.lower_level)]
+    ("id", "potential"), [("library.sgda", checks.ascent), ("library.fed_ttsa", checks.lower_level)]
 )
 def test_the_inequalities_of_a_step_sum_to_the_bound_and_to_no_other(id, potential):
     theorem = get_theorem(id)
     statement, made = theorem.statement("printed"), potential(theorem.notation.namespace())
-    assert not any(findings.left_over(statement, made))
+    assert not any(checks.left_over(statement, made))
     for place, term in enumerate(statement.terms):
         terms = (*statement.terms[:place], replace(term, expr=2 * term.expr), *statement.terms[place + 1 :])
-        assert any(findings.left_over(Changed(theorem, terms, statement.conditions, statement.expand), made)), term.name
+        assert any(checks.left_over(Changed(theorem, terms, statement.conditions, statement.expand), made)), term.name
     for name in ("weight", "variance", "growth", "first"):
         wrong = replace(made, **{name: 2 * getattr(made, name)})
-        assert any(findings.left_over(statement, wrong)), name
+        assert any(checks.left_over(statement, wrong)), name
 
 
 @dataclass
