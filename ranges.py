@@ -27,6 +27,7 @@ AT_MOST: Mapping[str, AtMost] = MappingProxyType(
         "gradient_momentum": AtMost(per="step_scale", why=f"times the step scale it is {_WEIGHT}"),
         "inner_momentum": AtMost(per="step_scale", why=f"times the step scale it is {_WEIGHT}"),
         "communication_period": AtMost("iterations", why="a run communicates at least once"),
+        "compression_accuracy": AtMost(why="a share of the entries"),
         "participation": AtMost(why="a fraction of the clients"),
         "sampled_clients": AtMost("clients", why="a round has no client twice"),
     }

@@ -1,7 +1,7 @@
 """What fedco's own methods say of themselves, read from their source: a list of them imports neither them nor torch.
 
-A class in `methods/` or `baselines/` that has a `name` is a method. Its `name`, `kinds`, `needs`, `needs_on`, `costs`, `quantities` and
-`constants` are literals, or constants of `engine/oracles.py`.
+A class in `methods/` or `baselines/` that has a `name` is a method. Its `name`, `kinds`, `needs`, `needs_on`, `costs`, `quantities`,
+`constants` and `measured` are literals, or constants of `engine/oracles.py`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .engine import oracles
 FOLDERS = ("methods", "baselines")
 DEFAULTS: Mapping[str, int] = {"b": 1}
 """What a theorem need not say of a method that has no default for it."""
-_READ = ("name", "kinds", "needs", "needs_on", "costs", "quantities", "constants")
+_READ = ("name", "kinds", "needs", "needs_on", "costs", "quantities", "constants", "measured")
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,7 @@ class Declared:
     costs: Mapping[str, str] = field(default_factory=dict)
     quantities: Mapping[str, str] = field(default_factory=dict)
     constants: Mapping[str, str] = field(default_factory=dict)
+    measured: tuple[str, ...] = ()
 
 
 @cache

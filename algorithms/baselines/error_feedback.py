@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 from torch import Tensor
 
-from ..engine.compressors import largest_entries
+from ..engine.compressors import entries, largest_entries
 from ..engine.draws import Draws
 from ..engine.method import Messages, Method, Scalar, Start, State, average
 from ..engine.oracles import PLAIN_ORACLES
@@ -33,17 +34,21 @@ class ErrorFeedback(Method):
 
     Args:
         eta: step size, in [x]^2 / [f].
-        k: how many entries are sent; all when there are no more, which is minibatch SGD. C has the accuracy k / dim.
+        share: of the dim entries share * dim, rounded up, are sent; with 1 it is minibatch SGD. C has at least this accuracy.
         b: batch size.
+
+    Over a grid of shares what is sent is counted as the mean over the grid.
     """
 
     name: ClassVar[str] = "error_feedback"
     kinds: ClassVar[tuple[str, ...]] = ("federated",)
     needs: ClassVar[tuple[str, ...]] = PLAIN_ORACLES["federated"]
     costs: ClassVar[Mapping[str, str]] = {"iterations": "T", "rounds": "T", "samples": "b*T"}
+    constants: ClassVar[Mapping[str, str]] = {"compression_accuracy": "share"}
+    quantities: ClassVar[Mapping[str, str]] = {"share": "compression_accuracy"}
 
     eta: Scalar | Schedule
-    k: int
+    share: Scalar
     b: int = 1
 
     def init(self, problem: Any, start: Start, draws: Draws) -> ErrorFeedbackState:
@@ -52,11 +57,16 @@ class ErrorFeedback(Method):
 
     def local_step(self, problem: Any, state: ErrorFeedbackState, draws: Draws, t: int) -> ErrorFeedbackState:
         step = state.error + at(self.eta, t) * plain_gradient(problem, state.x, draws, self.b)
-        sent = largest_entries(step, self.k)
+        sent = self.sent(step)
         return ErrorFeedbackState(x=state.x - sent, error=step - sent)
+
+    def sent(self, v: Tensor) -> Tensor:
+        """C(v), (runs, clients, dim) -> same."""
+        return largest_entries(v, entries(self.share, v.shape[-1]))
 
     def communicate(self, problem: Any, state: ErrorFeedbackState, t: int) -> ErrorFeedbackState:
         return ErrorFeedbackState(x=average(state.x), error=state.error)
 
     def messages(self, problem: Any, T: int) -> Messages:
-        return Messages(T, T * min(self.k, problem.dim))
+        k = entries(self.share, problem.dim)
+        return Messages(T, T * Fraction(k.mean().item() if isinstance(k, Tensor) else k))

@@ -22,6 +22,7 @@ from ..engine.schedule import Schedule, largest
 from .rounds import InRounds
 
 Matrix = tuple[tuple[float, ...], ...]
+_ROUNDING = 1e-12  # many times the rounding error of a singular value of a matrix with entries of at most 1
 _NEAR = 1e-9  # how far from 1 the sum of a row or column may be: they are typed as decimals
 
 
@@ -60,6 +61,7 @@ class GossipSGD(InRounds):
     needs: ClassVar[tuple[str, ...]] = PLAIN_ORACLES["federated"]
     costs: ClassVar[Mapping[str, str]] = TWO_MESSAGE_COSTS
     quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period"}
+    measured: ClassVar[tuple[str, ...]] = ("mixing_contraction", "spectral_gap")
 
     eta: Scalar | Schedule
     tau: int = 1
@@ -81,15 +83,27 @@ class GossipSGD(InRounds):
         return State(x=start.models(problem, draws))
 
     def after_round(self, problem: Any, state: State, t: int) -> State:
-        heard = self._heard(problem)
+        heard = self._heard(problem.clients)
         mixed = sums(state.x, heard)
         return replace(state, x=mixed if self.W else mixed / sum(heard[0]))
 
-    def _heard(self, problem: Any) -> Matrix:
-        return self.W or TOPOLOGIES[self.topology](problem.clients)
+    def _heard(self, clients: int) -> Matrix:
+        return self.W or TOPOLOGIES[self.topology](clients)
+
+    def mixing(self, clients: int) -> tuple[tuple[Fraction, ...], ...]:
+        """W, its rows exactly."""
+        heard = self._heard(clients)
+        whole = 1 if self.W else int(sum(heard[0]))
+        return tuple(tuple(Fraction(weight) / whole for weight in row) for row in heard)
+
+    def measure(self, clients: int) -> Mapping[str, float]:
+        """The largest singular value of W - 11^T/N, rounded up: ||W x - xbar|| is at most so many times ||x - xbar||."""
+        W = torch.tensor([[float(weight) for weight in row] for row in self.mixing(clients)], dtype=torch.float64)
+        contraction = min(float(torch.linalg.matrix_norm(W - 1 / len(W), 2)) + _ROUNDING, 1.0)
+        return {"mixing_contraction": contraction, "spectral_gap": 1 - contraction}
 
     def messages(self, problem: Any, T: int) -> Messages:
-        heard, rounds = self._heard(problem), T // self.tau
+        heard, rounds = self._heard(problem.clients), T // self.tau
         edges = sum(heard[j][i] > 0 for i in range(problem.clients) for j in range(problem.clients) if i != j)
         return Messages(rounds, Fraction(rounds * problem.dim * edges, problem.clients))
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 import torch
 from torch import Tensor
 
 from .draws import Draws
+from .schedule import Scalar
 
 
 def sparsified(v: Tensor, draws: Draws, ratio: int, purpose: str = "kept") -> Tensor:
@@ -24,12 +27,23 @@ def sparsified(v: Tensor, draws: Draws, ratio: int, purpose: str = "kept") -> Te
     return v
 
 
-def largest_entries(v: Tensor, k: int) -> Tensor:
+def entries(share: Scalar, n: int) -> int | Tensor:
+    """The least k >= 1 with k / n >= share, for a share in [0, 1]; of a tensor for each of its values."""
+    if n == 1:
+        return 1
+    if isinstance(share, Tensor):
+        k = torch.ceil(share * n)
+        return torch.where((k - 1) / n >= share, k - 1, k).clamp(min=1)
+    least = ceil(share * n)
+    return max(1, least - ((least - 1) / n >= share))
+
+
+def largest_entries(v: Tensor, k: int | Tensor) -> Tensor:
     """The k coordinates of largest absolute value, the first of equal ones, and 0 for the others; at most all of them.
 
-    |C(v) - v|^2 <= (1 - k / n) |v|^2. Shape (runs, clients, n).
+    |C(v) - v|^2 <= (1 - k / n) |v|^2. Shape (runs, clients, n); k is a number, or one for each run, (runs, 1, 1).
     """
-    if k >= v.shape[-1]:
+    if not isinstance(k, Tensor) and k >= v.shape[-1]:
         return v
-    place = v.abs().argsort(dim=-1, descending=True, stable=True)[..., :k]
-    return torch.zeros_like(v).scatter(-1, place, v.gather(-1, place))
+    rank = v.abs().argsort(dim=-1, descending=True, stable=True).argsort(dim=-1)
+    return torch.where(rank < k, v, 0.0)

@@ -161,6 +161,7 @@ class Method(ABC):
     constants: ClassVar[
         Mapping[str, str]
     ] = {}  # quantities that the method itself has, as formulas in the hyperparameters
+    measured: ClassVar[tuple[str, ...]] = ()  # those that no formula gives: what `measure` finds
 
     @abstractmethod
     def init(self, problem: Any, start: Start, draws: Draws) -> State:
@@ -177,6 +178,10 @@ class Method(ABC):
     @abstractmethod
     def messages(self, problem: Any, T: int) -> Messages:
         """What one client sends in T steps."""
+
+    def measure(self, clients: int) -> Mapping[str, float]:
+        """The quantities in `measured` for this many clients, rounded so that they say no more than what is true."""
+        return {}
 
     @property
     def gradient_step(self) -> Scalar | None:

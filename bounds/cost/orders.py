@@ -43,6 +43,10 @@ _FIXED = {
     "failure_probability": Fraction(1, 2),
     "hidden_constant": 1,
     "fine_tuning_step_size": 1,
+    "compression_variance": 1,
+    "compression_accuracy": Fraction(1, 2),
+    "mixing_contraction": Fraction(1, 2),
+    "spectral_gap": Fraction(1, 2),
 }
 
 

@@ -93,7 +93,7 @@ _SPACES: Mapping[str, tuple[Dimension, Dimension]] = {
     "drawn_client": (ONE, ONE),
     "minimiser": (VARIABLE, VARIABLE),
 }
-MORE_IS_STRONGER = (STRONG_CONVEXITY, STRONG_CONCAVITY, POLYAK_LOJASIEWICZ)
+MORE_IS_STRONGER = (STRONG_CONVEXITY, STRONG_CONCAVITY, POLYAK_LOJASIEWICZ, RELATIVE_ERROR, GAP_TO_ONE)
 """Kinds whose bound says more the larger its number is; of all others a smaller number says more."""
 _PURE = (GROWTH, RELATIVE_VARIANCE, RELATIVE_ERROR, CONTRACTION, GAP_TO_ONE, DELAY)
 """Kinds whose number has no dimension."""
@@ -190,9 +190,9 @@ class Form:
             case "one minus the relative error":
                 return f"E||{what}(x) - x||^2 <= (1 - {number}) ||x||^2"
             case "contraction of the distance from the mean":
-                return f"||x {what} - xbar|| <= {number} ||x - xbar||"
+                return f"x {what} has the mean xbar of x, and ||x {what} - xbar|| <= {number} ||x - xbar||"
             case "one minus the contraction of the distance from the mean":
-                return f"||x {what} - xbar|| <= (1 - {number}) ||x - xbar||"
+                return f"x {what} has the mean xbar of x, and ||x {what} - xbar|| <= (1 - {number}) ||x - xbar||"
             case "largest delay":
                 return f"{what} are of iterates at most {number} steps old"
         return f"{number} is the {self.kind} of {what}"

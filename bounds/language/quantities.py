@@ -474,24 +474,21 @@ _hyper(
     domain=NONNEGATIVE,
     bounds=Form(RELATIVE_VARIANCE, "compressor"),
 )
-_constant(
+_hyper(
     "compression_accuracy",
     "accuracy delta of a contractive compressor: E||C(x) - x||^2 <= (1 - delta) ||x||^2",
-    ONE,
     bounds=Form(RELATIVE_ERROR, "compressor"),
     domain=UP_TO_ONE,
 )
-_constant(
+_hyper(
     "mixing_contraction",
     "contraction of a mixing (gossip) matrix: largest absolute eigenvalue besides 1",
-    ONE,
     bounds=Form(CONTRACTION, "mixing_matrix"),
     domain=BELOW_ONE,
 )
-_constant(
+_hyper(
     "spectral_gap",
     "spectral gap of a mixing (gossip) matrix: one minus its contraction",
-    ONE,
     bounds=Form(GAP_TO_ONE, "mixing_matrix"),
     domain=UP_TO_ONE,
 )

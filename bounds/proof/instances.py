@@ -22,11 +22,12 @@ from flint import fmpq
 
 from ..language.bounding import AVERAGE, MEAN_SQUARE, Form, lipschitz, size, unlike
 from .finite import LAW, Component, Vector, plus, root, scaled, shortened, times, total
-from .kernel import Function, Setting
+from .kernel import COMPRESSOR, MIXING, Function, Setting
 
 ZERO, ONE = fmpq(0), fmpq(1)
 Matrix = tuple[fmpq, fmpq, fmpq, fmpq]
 Sets = tuple[tuple[int, ...], ...]
+Rows = tuple[tuple[fmpq, ...], ...]
 IDENTITY: Matrix = (ONE, ZERO, ZERO, ONE)
 TURNED: Matrix = (fmpq(3, 5), fmpq(4, 5), fmpq(-4, 5), fmpq(3, 5))
 TINY = fmpq(1, 10**12)
@@ -132,6 +133,8 @@ class Functions:
 
     `sets`: name of the weights of a random set -> all sets, of which the sample gives the number.
     `compression`: c, where a compressor makes (1 + c w) v of v with its sample w.
+    `remains`: c, where a compressor without a sample sends v - c R v, R a rotation, and mixing leaves c times the distance from the
+    mean, which goes to the next client. In their places: `sent`, what is sent of v, and `mixing`, the rows of a matrix.
     """
 
     def __init__(
@@ -140,8 +143,16 @@ class Functions:
         shapes: Mapping[str, Shape],
         sets: Mapping[str, Sets] | None = None,
         compression: fmpq = ONE,
+        remains: fmpq = ZERO,
+        sent: Callable[[Vector], Vector] | None = None,
+        mixing: Rows | None = None,
     ):
         self.setting, self.shapes, self.sets, self.compression = setting, shapes, sets or {}, compression
+        self.remains, self.sent, self.mixing = remains, sent or self._without_a_part, mixing
+
+    def built_on(self, sent: Callable[[Vector], Vector] | None, mixing: Rows | None) -> Functions:
+        """The same functions, with what a method is built on in the place of what stands here for it."""
+        return Functions(self.setting, self.shapes, self.sets, self.compression, self.remains, sent, mixing)
 
     def _strength(
         self,
@@ -173,9 +184,11 @@ class Functions:
             return self._minimiser()
         if function in self.sets:
             return self._weights(self.sets[function], samples[0])
-        if declared.role == "compressor":
+        if declared.role == COMPRESSOR:
             chosen = _arrays(samples)
-            return plus(point, self._changed(point, chosen[0])) if chosen else point
+            return self._sent(point, chosen) if declared.sources else self.sent(point)
+        if declared.role == MIXING:
+            return tuple(map(self._mixed, point))
         shape = self.shapes[function]
         z = turned(shape.before, point)
         if not isinstance(declared.space, str):
@@ -196,10 +209,26 @@ class Functions:
             found.append(total([curved, straight, shift]))
         return tuple(found)
 
-    def _changed(self, vector: Vector, sample: Component) -> Vector:
-        """What a compressor adds to a vector."""
-        factor = scaled(self.compression, sample)
-        return tuple(times(x, factor) for x in vector)
+    def _sent(self, vector: Vector, chosen: list[Component]) -> Vector:
+        """What a compressor with a sample sends of a vector, and in the mean."""
+        return (
+            plus(vector, tuple(times(x, scaled(self.compression, w)) for w in chosen for x in vector))
+            if chosen
+            else vector
+        )
+
+    def _without_a_part(self, vector: Vector) -> Vector:
+        return plus(vector, tuple(scaled(-self.remains, x) for x in turned(TURNED, vector)))
+
+    def _mixed(self, x: Component) -> Component:
+        """A component at the clients, whose axis is the first one, after mixing."""
+        n = x.shape[0]
+        if n == 1:
+            return x
+        if self.mixing is not None:
+            return np.stack([total([scaled(w, x[j]) for j, w in enumerate(row)]) for row in self.mixing])
+        mean = x.sum(axis=0, keepdims=True) / fmpq(n)
+        return mean + scaled(self.remains, np.roll(x, 1, axis=0) - mean)
 
     def _minimiser(self) -> Vector:
         """Where the mean gradient of the clients' losses is 0: in the core, where the bump is straight."""

@@ -33,6 +33,8 @@ from .instances import (
 )
 from .kernel import (
     CLOCK,
+    COMPRESSOR,
+    MIXING,
     App,
     Bounded,
     Index,
@@ -132,12 +134,20 @@ class Style:
             "failure_probability": Fraction(1, 4),
             "participation": Fraction(self.clients - self.left_out, self.clients),
             "compression_variance": self.compression**2,
+            "compression_accuracy": 1 - self.remains**2,
+            "mixing_contraction": self.remains,
+            "spectral_gap": 1 - self.remains,
         }
 
     @property
     def compression(self) -> Fraction:
         """c, where a compressor makes (1 + c w) v of v, for a sample w with mean 0 and variance 1."""
         return Fraction(1, 2) if self.multiplicative else Fraction(1)
+
+    @property
+    def remains(self) -> Fraction:
+        """The part of a vector that a compressor without a sample leaves out, and that of the distance from the mean that mixing leaves."""
+        return Fraction(3, 5) if self.multiplicative else Fraction(4, 5)
 
     def seeded(self, seed: int) -> Style:
         """Another draw of what is random, with steps as long as the conditions allow."""
@@ -241,11 +251,11 @@ class _Maker:
             return "draw"
         if function.name in self.weights:
             return "weights"
-        if function.role in ("minimiser", "compressor"):
+        if function.role in NOT_OF_THE_PROBLEM:
             return function.role
         if not isinstance(function.space, str):
             return "operator"
-        others = (f for f in self.setting.functions if f.role != "minimiser")
+        others = (f for f in self.setting.functions if f.role not in NOT_OF_THE_PROBLEM)
         exact = [f for f in others if f.space == f.domain == function.space and not f.sources]
         if function.sources and function.space == function.domain and exact:
             return "error"
@@ -417,7 +427,7 @@ class _Maker:
         style, state = self.style, self.progress.state
         every = tuple(combinations(range(style.clients), style.clients - style.left_out))
         sets = dict.fromkeys(self.weights, every)
-        functions = Functions(self.setting, _by_name(self), sets, rational(style.compression))
+        functions = Functions(self.setting, _by_name(self), sets, rational(style.compression), rational(style.remains))
         drawn = {source for name in self.weights for source in self.setting.function(name).sources}
         laws = {
             source: [(rational(Fraction(1, len(every))), rational(i)) for i in range(len(every))] for source in drawn
@@ -781,7 +791,8 @@ def name_of(value: Signomial) -> Param:
     return param
 
 
-NO_SHAPE = ("operator", "draw", "weights", "minimiser", "compressor")
+NOT_OF_THE_PROBLEM = ("minimiser", COMPRESSOR, MIXING)
+NO_SHAPE = ("operator", "draw", "weights", *NOT_OF_THE_PROBLEM)
 
 
 def _with_sizes(progress: Progress, run: Run) -> Run:

@@ -416,8 +416,8 @@ CASES = {
     "error_feedback": Case(
         "error_feedback",
         federated_baselines.error_feedback,
-        dict(eta=step, k=st.integers(1, 4), b=batch),
-        dict(eta=0.05, k=1, b=2),
+        dict(eta=step, share=st.sampled_from([0.125, 0.25, 0.5, 0.75, 1.0]), b=batch),
+        dict(eta=0.05, share=0.25, b=2),
     ),
     "marina": Case(
         "marina",

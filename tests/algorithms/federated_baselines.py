@@ -133,7 +133,8 @@ def compressed_sgd(data, noise: Draw, x0: Vector, y0, T: int, eta, ratio, b=1):
     return path, Counter(rounds=T, model=Fraction(T * x0.size, ratio))
 
 
-def error_feedback(data, noise: Draw, x0: Vector, y0, T: int, eta, k, b=1):
+def error_feedback(data, noise: Draw, x0: Vector, y0, T: int, eta, share, b=1):
+    k = next(k for k in range(1, x0.size + 1) if k >= x0.size * share)
     N, g, x, path = len(data.A), _gradients(data, noise, x0.size, b), x0, [[x0] * len(data.A)]
     memory, sent = [0 * x0 for _ in range(N)], Counter()
     for t in range(T):
@@ -145,7 +146,7 @@ def error_feedback(data, noise: Draw, x0: Vector, y0, T: int, eta, k, b=1):
             memory[i] = np.array([0.0 if c in top else v[c] for c in range(v.size)])
         x = x - mean(messages)
         path.append([x] * N)
-        sent.update(rounds=1, model=min(k, x0.size))
+        sent.update(rounds=1, model=k)
     return path, sent
 
 

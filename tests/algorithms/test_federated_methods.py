@@ -162,7 +162,7 @@ def test_memory_makes_up_for_what_is_not_sent():
             new = super().communicate(problem, state, t)
             return type(new)(x=new.x, error=0 * new.error)
 
-    assert _end(ErrorFeedback(eta=0.01, k=1)) < _end(Forgets(eta=0.01, k=1)) / 2
+    assert _end(ErrorFeedback(eta=0.01, share=0.1)) < _end(Forgets(eta=0.01, share=0.1)) / 2
 
 
 def test_a_recursive_estimate_has_its_share_of_the_noise():

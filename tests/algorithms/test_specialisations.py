@@ -145,7 +145,7 @@ PAIRS = {
         LocalSGD(eta=0.05, tau=3),
     ),
     "nothing is left out": ("federated", CompressedSGD(eta=0.05, ratio=1), MinibatchSGD(eta=0.05)),
-    "all entries are sent": ("federated", ErrorFeedback(eta=0.05, k=3), MinibatchSGD(eta=0.05)),
+    "all entries are sent": ("federated", ErrorFeedback(eta=0.05, share=1), MinibatchSGD(eta=0.05)),
     "the gradients are always sent": ("federated", MARINA(eta=0.05, p=1.0, ratio=4), MinibatchSGD(eta=0.05)),
     "STORM without memory": ("federated", LocalSTORM(eta=0.05, a=1, tau=3), LocalSGD(eta=0.05, tau=3)),
     "FedGLOMO without memory": ("federated", FedGLOMO(eta=0.05, beta=1, tau=3, m=2), LocalSGD(eta=0.05, tau=3, m=2)),

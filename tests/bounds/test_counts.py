@@ -66,7 +66,7 @@ def measured(kind, **more):
 MORE = {
     "compressed_sgd": {"ratio": 4},
     "delayed_sgd": {"D": 2},
-    "error_feedback": {"k": 1},
+    "error_feedback": {"share": 0.25},
     "fed_ttsa": {"eta_y": 0.5, "eta_v": 0.5, "K": 4},
     "fedadam": {"eta_g": 0.5},
     "fedglomo": {"beta": 0.5},
@@ -77,7 +77,7 @@ MORE = {
     "marina": {"p": 0.5, "ratio": 2},
 }
 UNCOUNTED = {"error_feedback": {"model_messages"}}
-"""What depends on more than hyperparameters: k numbers of how many the model has."""
+"""What depends on more than hyperparameters: how many numbers the model has."""
 
 
 def has_rounds(name):

@@ -27,7 +27,7 @@ EXACT = {
     "local_storm": {**TAU, "a": "1/2"},
     "fedglomo": {**TAU, "beta": "1/2"},
     "delayed_sgd": {"eta": "eta", "D": "K"},
-    "error_feedback": {"eta": "eta", "k": 1},
+    "error_feedback": {"eta": "eta", "share": "1/2"},
 }
 
 

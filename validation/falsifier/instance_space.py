@@ -41,6 +41,8 @@ _SOME_POINT = 0.65
 """Of every coordinate, to see what a method keeps and asks for; nothing vanishes there."""
 _LEAST_WEIGHT = 4
 """A weight of what is new in a moving average is 1 for half of the coordinate, else down to ten to minus this."""
+OF_A_MATRIX = ("mixing_contraction", "spectral_gap")
+"""What a method is built on that depends on the number of clients."""
 _NEARLY_ONE = 0.999
 """The largest value that is tried of a number that is less than 1."""
 
@@ -150,10 +152,13 @@ class InstanceSpace:
             "communication_period": self.period,
             "participation": self.share,
             "hidden_constant": self.hidden,
+            "compression_variance": 1,  # a compressor with one fair choice for each coordinate
             "fine_tuning_steps": self.settings.get("nu", 0),
         }
         if quantity in fixed:
             return float(fixed[quantity])
+        if quantity in OF_A_MATRIX:
+            raise UncertifiedError(f"the {quantity} is that of a matrix of the clients, and a search chooses none")
         if quantity == "fine_tuning_step_size":
             return parameters["alpha"]
         if quantity == "clients" and self.law.infinite:

@@ -10,6 +10,7 @@ from operator import add, mul
 from typing import Any
 
 import sympy as sp
+from torch import Tensor
 
 from ...algorithms import Method
 from ...algorithms.engine.method import annotation_of
@@ -39,7 +40,8 @@ def method_of(call: MethodCall) -> Callable[[Mapping[str, Any]], Method]:
     def build(values: Mapping[str, Any]) -> Method:
         given = {name: value_of(expr, values) for name, expr in call.values.items() if name not in schedules}
         given |= {name: _at(schedule, values) for name, schedule in schedules.items()}
-        counts = {name: int(value) for name, value in given.items() if name in whole and _is_whole(value)}
+        found = {name: _one_number(given[name]) for name in whole & given.keys()}
+        counts = {name: int(value) for name, value in found.items() if _is_whole(value)}
         if real := sorted((whole & given.keys()) - counts.keys()):
             raise UnbuiltError(
                 f"{call.name}: wants a whole number for {real[0]}; a search makes {call.values[real[0]]} any number"
@@ -73,6 +75,14 @@ def _at(schedule: StepSchedule, values: Mapping[str, Any]) -> Schedule:
     parts = (value_of(part, values) for part in (schedule.a, schedule.t0))
     a, t0 = (float(part) if isinstance(part, (int, Fraction)) else part for part in parts)
     return Schedule(a, t0, schedule.root, int(schedule.every))
+
+
+def _one_number(value: Any) -> Any:
+    """The number that all entries of a tensor are; anything else as it is."""
+    if not isinstance(value, Tensor):
+        return value
+    entries = value.numbers if isinstance(value, ExactTensor) else value.numpy()
+    return entries.flat[0] if (entries == entries.flat[0]).all() else value
 
 
 def _is_whole(value: Any) -> bool:

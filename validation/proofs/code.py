@@ -21,10 +21,11 @@ from ...algorithms import Start
 from ...bounds.language.reading import InputError
 from ...bounds.language.schedule import read_schedule
 from ...bounds.language.theorem import Theorem
-from ...bounds.proof.instances import is_outer
-from ...bounds.proof.kernel import CLOCK, COMMUNICATION, LOCAL, Loop, Param, Setting
+from ...bounds.proof.finite import rational
+from ...bounds.proof.instances import Functions, is_outer
+from ...bounds.proof.kernel import CLOCK, COMMUNICATION, COMPRESSOR, LOCAL, MIXING, Loop, Param, Setting
 from ...bounds.proof.kernel.derivation import Progress
-from ...bounds.proof.runs import Style, arranged, instance
+from ...bounds.proof.runs import NOT_OF_THE_PROBLEM, Style, arranged, instance
 from ..lemmas.trace import walk
 from ..runs.method_of import build_of
 from ..runs.registry import codes_of
@@ -56,6 +57,8 @@ WEIGHTS = {
     "step_scale": Fraction(9, 16),
 }
 """Hyperparameters by quantity: the equations are compared, not the bounds, so that no condition has to hold."""
+_MORE = 2
+"""So many more clients where the method mixes: of up to three, neighbours are all."""
 LATEST = 12
 """The latest step at which a step size may change for the first time."""
 NOTHING = ((fmpq(1), fmpq(0)),)
@@ -130,7 +133,10 @@ class Beside:
 
     def __init__(self, code: Code, progress: Progress, style: Style = STYLE, factor: Fraction = Fraction(1)):
         self.code, self.progress, self.factor = code, progress, factor
-        self.base = instance(replace(style, left_out=code.left_out), progress)
+        self.functions = progress.derivation.setting.functions
+        self.mixes = any(function.role == MIXING for function in self.functions)
+        style = replace(style, left_out=code.left_out, clients=style.clients + _MORE * self.mixes)
+        self.base = instance(style, progress)
         self.length = _length(progress.theorem, self.base.point)
         self._steps: dict[int, tuple[Any, ...]] = {}
 
@@ -148,8 +154,30 @@ class Beside:
         point = {p: chosen.get(p.name) or v for p, v in base.point.items()}
         if (offset := self.progress.state.offset) is not None:
             point[CLOCK] = offset.at(point)
-        return Paths(
+        paths = Paths(
             setting or base.setting, base.problem, point, self.length, period, base.start, base.free, laws=laws
+        )
+        if isinstance(base.problem, Functions):
+            paths.problem = self._built_on(base.problem, paths)
+        return paths
+
+    def _built_on(self, functions: Functions, paths: Paths) -> Functions:
+        """With what the method sends and with its weights, where the derivation has a compressor without samples, or mixes.
+
+        Raises:
+            InputError: the method sends and mixes nothing.
+        """
+        sends = any(function.role == COMPRESSOR and not function.sources for function in self.functions)
+        if not (sends or self.mixes):
+            return functions
+        values, method = Values(paths), self.code.build(_numbers(paths))
+        for attribute, wanted in (("sent", sends), ("mixing", self.mixes)):
+            if wanted and not hasattr(method, attribute):
+                raise InputError(f"the method {method.name} has no {attribute}")
+        rows = method.mixing(values.clients) if self.mixes else None
+        return functions.built_on(
+            (lambda v: values.exact(method.sent(values.floats(v)))) if sends else None,
+            rows and tuple(tuple(map(rational, row)) for row in rows),
         )
 
     def steps(self, period: int) -> tuple[Any, ...]:
@@ -162,8 +190,7 @@ class Beside:
         code, run = self.code, self.along(period)
         theorem = self.progress.theorem
         said = {*theorem.assume, *theorem.statement(self.progress.label).assume}
-        problem, point = Oracles(run, code, noiseless="deterministic" in said), run.point.items()
-        numbers = {p.name: int(v) if p.count else float(v) for p, v in point if v.denominator == 1 or not p.count}
+        problem = Oracles(run, code, noiseless="deterministic" in said)
         start = problem.values.floats(run.variable(code.model, 0))
         given = problem.values.floats(run.variable(code.embedding, -1))[0, 0] if code.embedding else None
         draws = Draws(
@@ -171,7 +198,7 @@ class Beside:
             chosen=problem.chosen if code.sets else None,
             kept=problem.kept if "kept" in code.samples else None,
         )
-        method = code.build(SimpleNamespace(**numbers))
+        method = code.build(_numbers(run))
         found = walk(method, problem, self.length, PATHS, start=Start(x=start[0, 0], y=given), draws=cast(Any, draws))
         return tuple(found)
 
@@ -196,6 +223,14 @@ class Beside:
                     wanted = values.floats(run.variable(variable, step.t + run.setting.variable(variable).defined))
                     where = f"{variable} after step {step.t} (period {period})"
                     yield from unequal(where, wanted, read(step))
+
+
+def _numbers(run: Paths) -> SimpleNamespace:
+    """The values of the symbols of a run."""
+    point = run.point.items()
+    return SimpleNamespace(
+        **{p.name: int(v) if p.count else float(v) for p, v in point if v.denominator == 1 or not p.count}
+    )
 
 
 def _smaller(theorem: Theorem) -> Fraction:
@@ -248,8 +283,8 @@ def _named_method(theorem: Theorem, progress: Progress) -> Code | None:
     build, setting = build_of(theorem), progress.derivation.setting
     symbols = theorem.statement(progress.label).symbols
     roles: dict[str, str] = {}
-    compressors = [each for each in setting.functions if each.role == "compressor"]
-    for function in (each for each in setting.functions if each.role not in ("minimiser", "compressor")):
+    compressors = [each for each in setting.functions if each.role == COMPRESSOR]
+    for function in (each for each in setting.functions if each.role not in NOT_OF_THE_PROBLEM):
         operator = not isinstance(function.space, str)
         plain = function.space == function.domain
         role = "jacobian" if operator else "gradient" if plain else "outer" if is_outer(function) else "inner"

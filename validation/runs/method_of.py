@@ -15,7 +15,7 @@ from ...algorithms.engine.method import annotation_of
 from ...algorithms.engine.schedule import Schedule
 from ...algorithms.registry import get_method
 from ...bounds.language.formula import read_formula
-from ...bounds.language.notation import STEP
+from ...bounds.language.notation import STEP, Binding
 from ...bounds.language.reading import InputError
 from ...bounds.language.schedule import read_schedule
 from ...bounds.language.theorem import Theorem
@@ -33,8 +33,8 @@ def build_of(theorem: Theorem, given: Given | None = None) -> Build:
             method does, and those that it does not name from the symbols of the same name.
 
     Raises:
-        InputError: no method is given, and the theorem declares none; when it is built: a symbol is smaller than the constant of the
-            method that it bounds, such as the variance of a compressor.
+        InputError: no method is given, and the theorem declares none; when it is built: a symbol says more than the constant of the
+            method that it bounds, such as a variance that is smaller than that of the compressor.
     """
     made = _unchecked(theorem, given)
 
@@ -61,14 +61,27 @@ def _unchecked(theorem: Theorem, given: Given | None) -> Build:
 
 
 def _check_constants(theorem: Theorem, method: Method, values: Mapping[str, float]) -> None:
-    """Raises where a symbol is smaller than the constant of the method that it bounds."""
-    bound = {b.quantity.name: b.name for b in theorem.notation if b.name in values}
-    for quantity in method.constants.keys() & bound.keys():
+    """Raises where a symbol says more than the constant of the method that it bounds."""
+    bound = {b.quantity.name: b for b in theorem.notation if b.name in values}
+    for quantity in sorted(bound.keys() & {*method.constants, *method.measured}):
+        name, value = bound[quantity].name, _constant(method, quantity, bound, values)
+        if values[name] > value if bound[quantity].quantity.more_is_stronger else values[name] < value:
+            raise InputError(f"{name}: {method.name} has a {quantity} of {value:g}, got {values[name]:g}")
+
+
+def _constant(method: Method, quantity: str, bound: Mapping[str, Binding], values: Mapping[str, float]) -> float:
+    """What a method says of itself, by its hyperparameters or for so many clients.
+
+    Raises:
+        InputError: it depends on the number of clients, of which nothing is said.
+    """
+    if quantity in method.constants:
         numbers = {f.name: getattr(method, f.name) for f in fields(method)}
         own = {name: sp.sympify(value) for name, value in numbers.items() if isinstance(value, int | float)}
-        value, given = float(read_formula(method.constants[quantity], own)), values[bound[quantity]]
-        if given < value:
-            raise InputError(f"{bound[quantity]}: {method.name} has a {quantity} of {value:g}, got {given:g}")
+        return float(read_formula(method.constants[quantity], own))
+    if "clients" not in bound:
+        raise InputError(f"{bound[quantity].name}: the {quantity} of {method.name} depends on the number of clients")
+    return method.measure(int(values[bound["clients"].name]))[quantity]
 
 
 def _hyperparameters(

@@ -9,6 +9,7 @@ from functools import partial
 from ...proof.author import Derivation, Reader, Signomial, Var, quantity, sq, value
 from ...proof.tactics import Sgd, unlike_descent, unlike_rounds
 from .derivations_methods import compressed_sgd, heavy_ball, storm
+from .derivations_networks import DERIVATIONS as NETWORKS
 
 X, AFTER = Var("x"), Var("x", 1)
 
@@ -327,6 +328,7 @@ DERIVATIONS = (
     ("compressed_sgd", compressed_sgd),
     ("storm", storm),
     ("heavy_ball", heavy_ball),
+    *NETWORKS,
 )
 SHARPENED = (
     ("sgd_convex", sgd_convex_sharpened),

@@ -10,11 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from typing import ClassVar
 
 from .facts import Equation, Fact, Inequality, Moment, State, Uses, inequality
 from .known import Known
 from .scalars import At, dot, scalar, sq, value
-from .setting import EVERY, FIRST, Variable
+from .setting import CLIENTS, EVERY, FIRST, MIXING, Variable
 from .signomial import ONE, ZERO, ProofError, Signomial
 from .terms import Act, App, Given, Mean, Pair, Proj, Sum, Term, Var, replaced, samples, variables
 
@@ -690,33 +691,85 @@ class RandomSet(Axiom):
 
 
 @dataclass(frozen=True)
-class Compressor(Axiom):
-    """E_w C(v; w) = v and E||C(v; w) - v||^2 <= c ||v||^2 for a vector v that does not depend on the sample w, whatever else it
-    depends on. The sample is that of the compressor alone.
+class _OfCompressor(Axiom):
+    """What is assumed of a map C of one space into itself, whose sample, if it has one, is that of the compressor alone.
 
-    Terms: C(v; .) for the first, C(v; w) for the second.
+    Terms: C(v; w), for a vector v that does not depend on the sample w, whatever else it depends on.
     """
 
     function: str
     constant: Signomial
+    samples: ClassVar[tuple[int, ...]] = (0, 1)
+    """How many it may have."""
+
+    def applied(self, state: State, terms: tuple[Term, ...]) -> App:
+        """The one application; raises where the declarations are not those of a compressor."""
+        function = state.setting.function(self.function)
+        if function.domain != function.space or function.label or len(function.sources) not in self.samples:
+            raise ProofError(f"{self.function}: wanted a map of one space into itself, with one sample")
+        for source in function.sources:
+            if sum(source in other.sources for other in state.setting.functions) != 1:
+                raise ProofError(f"{source} stands for the choice of the compressor alone")
+        (app,) = _apps(state, self.function, terms, 1)
+        _new_to(state, _drawn(state, app), [app.argument], "what is left out by a compressor")
+        return app
+
+
+@dataclass(frozen=True)
+class Compressor(_OfCompressor):
+    """E_w C(v; w) = v and E||C(v; w) - v||^2 <= c ||v||^2. Terms: C(v; .) for the first, C(v; w) for the second."""
+
+    samples: ClassVar[tuple[int, ...]] = (1,)
+
+    def instance(self, state: State, terms: tuple[Term, ...]) -> Fact:
+        app, uses = self.applied(state, terms), frozenset({self.assumption})
+        if app.samples == (None,):
+            return Equation(state.algebra.normal(app - app.argument), EVERY, uses, f"{app!r} = {app.argument!r}")
+        return inequality(state, sq(app - app.argument), self.constant * sq(app.argument), uses)
+
+
+@dataclass(frozen=True)
+class Accuracy(_OfCompressor):
+    """E||C(v; w) - v||^2 <= (1 - c) ||v||^2, or surely where C has no sample; C(v) need not have the mean v. Terms: C(v; w)."""
+
+    def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
+        app = self.applied(state, terms)
+        if None in app.samples:
+            raise ProofError(f"{app!r}: the assumption is about what is sent, not about its mean")
+        left_out = (1 - self.constant) * sq(app.argument)
+        return inequality(state, sq(app - app.argument), left_out, frozenset({self.assumption}))
+
+
+@dataclass(frozen=True)
+class Mixing(Axiom):
+    """mean_i (W v)_i = mean_i v_i and ||W v - mean_i v||^2 <= c^2 ||v - mean_i v||^2, where W mixes the clients i by fixed weights.
+
+    Terms: mean_i W(v) for the first, W(v) for the second, for any vector v. The value of W(v) at a client depends on v at every
+    client, so that samples that are independent over the clients are not so after it: `rules.probability` refuses that.
+    """
+
+    function: str
+    contraction: Signomial
+    index: str
 
     def instance(self, state: State, terms: tuple[Term, ...]) -> Fact:
         self._declared(state)
-        (app,) = _apps(state, self.function, terms, 1)
-        vector, uses = app.argument, frozenset({self.assumption})
-        if app.samples == (None,):
-            return Equation(state.algebra.normal(app - vector), EVERY, uses, f"{app!r} = {vector!r}")
-        _new_to(state, _drawn(state, app), [vector], "the variance of a compressor")
-        return inequality(state, sq(app - vector), self.constant * sq(vector), uses)
+        uses = frozenset({self.assumption})
+        means = [term.term for term in terms if isinstance(term, Mean) and term.index == self.index]
+        (app,) = _apps(state, self.function, tuple(means) or terms, 1)
+        mean = Mean(self.index, app.argument)
+        if means:
+            text = f"{terms[0]!r} = {mean!r}"
+            return Equation(state.algebra.normal(terms[0] - mean), EVERY, uses, text)
+        return inequality(state, sq(app - mean), self.contraction**2 * sq(app.argument - mean), uses)
 
     def _declared(self, state: State) -> None:
-        """Raises where the declarations are not those of a compressor."""
-        function = state.setting.function(self.function)
-        if function.domain != function.space or function.label or len(function.sources) != 1:
-            raise ProofError(f"{self.function}: wanted a map of one space into itself, with one sample")
-        (source,) = function.sources
-        if sum(source in other.sources for other in state.setting.functions) != 1:
-            raise ProofError(f"{source} stands for the choice of the compressor alone")
+        """Raises where the declarations are not those of a mixing matrix of the clients."""
+        function, index = state.setting.function(self.function), state.setting.index(self.index)
+        if function.role != MIXING or function.domain != function.space or function.label or function.sources:
+            raise ProofError(f"{self.function}: wanted a map of one space into itself without samples, as {MIXING}")
+        if function.index != frozenset({self.index}) or index.of != CLIENTS or index.identical:
+            raise ProofError(f"{self.function}: a mixing matrix has a row for each client")
 
 
 def _same_quotient(above: Signomial, below: Signomial, numerator: Signomial, denominator: Signomial) -> bool:
@@ -780,5 +833,7 @@ KINDS = (
     LowerBound,
     RandomSet,
     Compressor,
+    Accuracy,
+    Mixing,
 )
 __all__ = ["KINDS", "free_point", "gradient_at", "sure_bound", *(kind.__name__ for kind in KINDS)]

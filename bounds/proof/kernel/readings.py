@@ -18,6 +18,7 @@ from ...language.formula import FormulaError, read_formula
 from .algebra import Algebra
 from .assumptions import (
     NOTHING,
+    Accuracy,
     Axiom,
     Bounded,
     CentralDifference,
@@ -30,6 +31,7 @@ from .assumptions import (
     LipschitzOperator,
     LowerBound,
     Minimum,
+    Mixing,
     PolyakLojasiewicz,
     RandomSet,
     SecondDifference,
@@ -44,7 +46,7 @@ from .facts import Quantity
 from .known import Known
 from .reader import Reader
 from .scalars import Scalar, Value, form, sq, value
-from .setting import CLIENTS, Function, Setting
+from .setting import CLIENTS, COMPRESSOR, MIXING, Function, Setting
 from .signomial import ONE, ProofError, Signomial
 from .terms import App, Mean, Proj, Sum, Term, Var, variables
 
@@ -221,9 +223,12 @@ class Reading:
                 return LowerBound(entry, self._value(of), c)
             case bounding.DISTANCE:
                 return StartValue(entry, self._distance(of), c**2)
-            case bounding.RELATIVE_VARIANCE:
+            case bounding.RELATIVE_VARIANCE | bounding.RELATIVE_ERROR:
                 self._accept_constant(item.symbol)
-                return Compressor(entry, of, c)
+                return (Compressor if read.kind == bounding.RELATIVE_VARIANCE else Accuracy)(entry, of, c)
+            case bounding.CONTRACTION | bounding.GAP_TO_ONE:
+                self._accept_constant(item.symbol)
+                return Mixing(entry, of, c if read.kind == bounding.CONTRACTION else 1 - c, self.client)
             case bounding.STRONG_CONVEXITY:
                 return StrongConvexity(entry, of, c)
             case bounding.POLYAK_LOJASIEWICZ:
@@ -233,6 +238,8 @@ class Reading:
                 return StartValue(entry, of, c**2, self._first_estimate(of))
             case bounding.LIPSCHITZ if read.function == "objective_gradient":
                 return Smooth(entry, of, c)
+        if read.function in (COMPRESSOR, MIXING):
+            raise ProofError(f"{item.symbol}: no method says what its {read.kind} of {of} is")
         function = self.setting.function(of)
         operator, mean, middle = (
             not isinstance(function.space, str),
@@ -255,15 +262,18 @@ class Reading:
         return self._of_differences(read, entry, function, c)
 
     def _accept_constant(self, name: str) -> None:
-        """Raises unless a symbol is the constant that the theorem's method has, with the formulas that it gets."""
+        """Raises unless a symbol is the constant that the theorem's method has, with the formulas that it gets, or one that the method
+        finds when it is run, which then refuses a symbol that says more."""
         binding, method = self.theorem.notation[name], self.theorem.method
         if method is None:
             return
         from ....algorithms.declared import declared  # reads the source of every method
 
-        known = declared().get(method.name)
-        formulas = known.constants if known else getattr(method.code and method.code.load(), "constants", {})
+        known = declared().get(method.name) or (method.code and method.code.load())
+        formulas = getattr(known, "constants", {})
         quantity = binding.quantity.name
+        if quantity in getattr(known, "measured", ()):
+            return
         if quantity not in formulas:
             raise ProofError(f"{name}: the method {method.name} does not say what its {quantity} is")
         try:

@@ -22,6 +22,9 @@ FIRST = EVERY - LATER
 LOCAL = frozenset({"first local", "local"})
 COMMUNICATION = EVERY - LOCAL
 CLIENTS, BATCH, PLACES = "clients", "batch", "places"
+COMPRESSOR, MIXING = "compressor", "mixing_matrix"
+"""Roles of functions that a method is built on, not its problem. The value of a mixing matrix at a client depends on its argument at
+every client; that of any other function only on the argument there."""
 Space = str | tuple[str, str]
 
 

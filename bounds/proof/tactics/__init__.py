@@ -4,12 +4,14 @@ from .descent import smooth_descent
 from .momentum import averaged_estimate, averaged_updates, bounded_momentum
 from .noise import variance_of_mean
 from .rounds import averaged_rounds
-from .sgd import PlainLosses, Sgd, local_descent, unlike_descent, unlike_rounds
+from .sgd import PlainLosses, Sgd, apart_models, apart_steps, local_descent, unlike_descent, unlike_rounds
 from .smoothness import smooth_composition, smooth_mean
 
 __all__ = [
     "PlainLosses",
     "Sgd",
+    "apart_models",
+    "apart_steps",
     "averaged_estimate",
     "averaged_rounds",
     "averaged_updates",

@@ -48,14 +48,25 @@ class Sgd(PlainLosses):
     """A method that steps by -eta times the mean gradient of a batch; `pooled`: from the mean model.
 
     Args:
-        declining: t0, where the step size is a/(t + t0).
+        declining: t0, where the step size is a/(t + t0). mixed: the models are mixed after every step, instead of averaged.
     """
 
-    def __init__(self, s: Reader, *, pooled: bool, declining: Signomial | None = None, exact: bool = False):
+    def __init__(
+        self,
+        s: Reader,
+        *,
+        pooled: bool,
+        declining: Signomial | None = None,
+        exact: bool = False,
+        mixed: bool = False,
+    ):
         super().__init__(s, exact=exact)
         self.eta = s.eta if declining is None else s.a / self.proof.clock(declining)
-        moved = X - self.eta * (self.sampled if exact else self.batch(self.sampled))
-        if pooled:
+        moved = self.stepped = X - self.eta * (self.sampled if exact else self.batch(self.sampled))
+        if mixed:
+            self.mix = self.proof.function("W", "x -> x", role="mixing_matrix")
+            self.proof.variable("x", "x", "n", every=self.mix(moved))
+        elif pooled:
             self.proof.variable("x", "x", every=self.clients(moved))
         else:
             self.proof.variable("x", "x", "n", local=moved, communication=self.clients(moved))
@@ -85,14 +96,20 @@ class Sgd(PlainLosses):
 def local_rounds(s: Reader) -> Sgd:
     """Local SGD: how the mean model moves, and the bias of its direction by the consensus error X."""
     sgd = Sgd(s, pooled=False)
+    averaged_rounds(sgd.proof, sgd.clients, s.eta, sgd.batch(sgd.sampled), "start")
+    apart_models(sgd, s)
+    return sgd
+
+
+def apart_models(sgd: Sgd, s: Reader) -> Scalar:
+    """X, the consensus error: `smooth`, and `bias`, what it changes of the mean direction."""
     proof, gradient, here = sgd.proof, sgd.gradient, sgd.clients(X)
     error = proof.quantity("X", sq(sgd.away(X)))
     smooth_mean(proof, sgd.clients, gradient, s.L, proof.bound("L", *map(gradient, proof.points)))
-    averaged_rounds(proof, sgd.clients, s.eta, sgd.batch(sgd.sampled), "start")
     alike = proof.bound("L", gradient(here), gradient(X))
     gap = gradient(here) - gradient(X)
     proof.claim("bias", sq(sgd.clients(gap)) <= s.L**2 * error, alike, why="Jensen over the clients, and smoothness")
-    return sgd
+    return error
 
 
 def local_descent(s: Reader) -> Sgd:
@@ -116,6 +133,18 @@ def unlike_rounds(s: Reader) -> Sgd:
 
 def _drifted(sgd: Sgd, s: Reader) -> Sgd:
     """`consensus`: drift by heterogeneity adds up over a round, noise does not."""
+    proof = sgd.proof
+    noise, size = apart_steps(sgd, s)
+    third = 0 * s.L + Fraction(1, 3)
+    proof.step("drift", NoisyDrift("X", "apart", "agree", "start", -s.eta * noise, "growth", "noise growth", third))
+    rounds = Fraction(4, 3) * (s.p - 1) * (2 * s.p - 1) * s.zeta**2 + 4 * (s.p - 1) * size
+    claimed = total("X") <= s.T * s.eta**2 * rounds
+    proof.claim("consensus", claimed, "drift", why="A <= a A + c with a <= 1/2")
+    return sgd
+
+
+def apart_steps(sgd: Sgd, s: Reader) -> tuple[Term, Signomial]:
+    """`growth` and `noise growth`: how far the steps of clients that differ are apart, by X and by noise; that noise and its size."""
     proof, gradient, here, error = sgd.proof, sgd.gradient, sgd.clients(X), quantity("X")
     moved, unlike = gradient(X) - gradient(here), sgd.away(gradient(here))
     proof.claim(
@@ -135,9 +164,4 @@ def _drifted(sgd: Sgd, s: Reader) -> Sgd:
         "sigma of dF",
         why="independent errors, less their mean over the clients",
     )
-    third = 0 * s.L + Fraction(1, 3)
-    proof.step("drift", NoisyDrift("X", "apart", "agree", "start", -s.eta * noise, "growth", "noise growth", third))
-    rounds = Fraction(4, 3) * (s.p - 1) * (2 * s.p - 1) * s.zeta**2 + 4 * (s.p - 1) * size
-    claimed = total("X") <= s.T * s.eta**2 * rounds
-    proof.claim("consensus", claimed, "drift", why="A <= a A + c with a <= 1/2")
-    return sgd
+    return noise, size

@@ -8,7 +8,7 @@ from ..assumptions import Axiom, sure_bound
 from ..facts import Fact, Inequality, Moment, State, inequality
 from ..known import Known
 from ..scalars import scalar, sq
-from ..setting import EVERY, FIRST, LATER
+from ..setting import EVERY, FIRST, LATER, MIXING
 from ..signomial import ProofError
 from ..terms import Act, App, Given, Mean, Pair, Proj, Sum, Term
 from .base import Rule
@@ -89,7 +89,10 @@ def _own_samples(state: State, term: Term, index: str, given: Known, names: set[
             for _, inner in parts:
                 _own_samples(state, inner, index, given, names)
         case App(function, argument, drawn):
-            for source, step in zip(state.setting.function(function).sources, drawn, strict=True):
+            declared = state.setting.function(function)
+            if declared.role == MIXING and index in declared.index:
+                raise ProofError(f"{term!r} mixes the samples of all values of {index}")
+            for source, step in zip(declared.sources, drawn, strict=True):
                 if step is not None and not given.has(source, step):
                     if step != 0 and state.setting.index(index).first is not None:
                         raise ProofError(f"{index} has another size at step 0: wanted the samples of step t")
