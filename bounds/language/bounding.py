@@ -325,6 +325,7 @@ EQUAL_INNER = "equal inner functions"
 EQUAL_OUTER = "equal outer functions"
 WHOLE_ROUNDS = "whole rounds"
 CONVEX = "convex objective"
+CONVEX_CLIENTS = "convex clients"
 MINIMISER = "minimiser of the objective"
 EITHER = "one of several"
 SAYINGS: Mapping[str, str] = {
@@ -343,6 +344,7 @@ SAYINGS: Mapping[str, str] = {
     EQUAL_OUTER: "the outer functions of all clients are one function",
     WHOLE_ROUNDS: "the horizon is a whole number of rounds",
     CONVEX: "the objective is convex",
+    CONVEX_CLIENTS: "the objective of every client is convex and differentiable",
     MINIMISER: "the objective is least at a point x_*",
     EITHER: "one of several things holds, each of which has a derivation of its own",
 }
@@ -353,6 +355,7 @@ OF_PROPERTIES: Mapping[str, tuple[str, ...]] = {
     "equal_outer_functions": (EQUAL_OUTER,),
     "one_outer_function": (EQUAL_OUTER,),
     "convex": (CONVEX,),
+    "convex_clients": (CONVEX_CLIENTS,),
 }
 """What named properties of a problem say of these; the others say nothing that the kernel reads."""
 

@@ -15,6 +15,7 @@ _KNOWN: dict[str, str] = {
     "independent_clients": "The samples of one client are independent of those of all others.",
     "deterministic": "No oracle has noise.",
     "convex": "The objective is convex.",
+    "convex_clients": "The objective of every client is convex.",
 }
 PROPERTIES: Mapping[str, str] = _KNOWN
 """Name -> meaning, those that a package has added included."""

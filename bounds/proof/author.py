@@ -27,6 +27,7 @@ from .kernel import (
     LATER,
     LOCAL,
     ONE,
+    AboveTangents,
     Act,
     Action,
     App,
@@ -279,6 +280,14 @@ class Proof:
         """F(there) >= F(here) + <grad F(here), there - here>, by an entry of the list of assumptions."""
         self.axioms[f"{entry}: convexity"] = Convexity(entry, objective)
         return self.step(name, Assume(f"{entry}: convexity", (here, there)))
+
+    def convex_clients(
+        self, entry: str, symbol: str, gradient: App, above: Term, below: Term, name: str = "three points"
+    ) -> str:
+        """F(above) - F(below) <= <grad F_n(y_n), above - below> + L/2 ||above - y_n||^2, by an entry of the list and the constant of the
+        symbol L, where the gradient is that of the clients' convex F_n at y_n."""
+        self.axioms[f"{entry}: clients"] = AboveTangents(entry, symbol, "F")
+        return self.step(name, Assume(f"{entry}: clients", (gradient, above, below)))
 
     def least(self, entry: str, point: Term, objective: str = "F", name: str = "minimum") -> str:
         """F(x_*) <= F(point), by an entry of the list of assumptions."""

@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 from itertools import combinations_with_replacement, pairwise
 from typing import Any
 
-from .kernel.region import Certificate, Region
+from .kernel.region import Certificate, Region, slacks_of
 from .kernel.signomial import Monomial, Param, Signomial
 
 DEPTH = 6
@@ -111,6 +111,7 @@ def _by_count(value: Signomial, count: Param) -> Certificate | None:
 
 def _products(region: Region, value: Signomial, degree: int) -> list[Product]:
     names = [*region.conditions, *(f"{p.name}{end}" for p in value.params if p.count for end in (">=1", " whole"))]
+    names += [name for param in region.quotients if param in value.params for name in slacks_of(param)]
     rows = []
     for size in range(1, degree + 1):
         for chosen in combinations_with_replacement(names, size):

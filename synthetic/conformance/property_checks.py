@@ -111,6 +111,14 @@ def _convex(problem: Any, seed: int) -> bool:
     return bool((above >= -1e-9 * size).all())
 
 
+def _convex_clients(problem: Any, seed: int) -> bool:
+    """Every client's objective lies above its tangents at random points, but for rounding."""
+    x, y = (random_points(problem, RUNS, problem.dim, seed + i) for i in (0, 1))
+    there, here = problem.local_value(y), problem.local_value(x)
+    above = there - here - (problem.local_gradient(x) * (y - x)).sum(-1)
+    return bool((above >= -1e-9 * (there.abs() + here.abs() + 1)).all())
+
+
 CHECKS: Mapping[str, Callable[[Any, int], bool]] = {
     "equal_inner_maps": _equal_inner_maps,
     "equal_outer_functions": _equal_outer_functions,
@@ -119,4 +127,5 @@ CHECKS: Mapping[str, Callable[[Any, int], bool]] = {
     "independent_clients": _independent_clients,
     "deterministic": _deterministic,
     "convex": _convex,
+    "convex_clients": _convex_clients,
 }

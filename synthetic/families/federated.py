@@ -125,7 +125,7 @@ class AbstractSeparable(AbstractNoisy, AbstractFederated):
 
     @property
     def properties(self) -> frozenset[str]:
-        found = {"convex"} if self.convex else set()
+        found = {"convex", "convex_clients"} if self.convex else set()
         return super().properties | found | ({"deterministic"} if self.sigma == 0 else set())
 
     def reach(self, step: float, steps: int) -> float | None:

@@ -17,7 +17,7 @@ from fedco.bounds.audit.checks import automatic
 from fedco.bounds.audit.status import status
 from fedco.bounds.cost.resources import resources
 from fedco.bounds.language import properties
-from fedco.bounds.language.bounding import CONVEX, EQUAL_INNER, EQUAL_OUTER, INDEPENDENT_CLIENTS
+from fedco.bounds.language.bounding import CONVEX, CONVEX_CLIENTS, EQUAL_INNER, EQUAL_OUTER, INDEPENDENT_CLIENTS
 from fedco.bounds.language.definition import define, load
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import DeclarationError
@@ -316,7 +316,8 @@ def test_a_named_property_is_shown_with_its_meaning_and_says_what_the_kernel_rea
     theorem = define(**changed(assume=[name]))
     said = next(item for item in theorem.assumptions if item.name == name)
     assert said.text == properties.PROPERTIES[name] and said.text in str(theorem.to_dict())
-    wanted = {"independent_clients": INDEPENDENT_CLIENTS, "equal_inner_maps": EQUAL_INNER, "convex": CONVEX}
+    wanted = {"independent_clients": INDEPENDENT_CLIENTS, "equal_inner_maps": EQUAL_INNER}
+    wanted |= {"convex": CONVEX, "convex_clients": CONVEX_CLIENTS}
     assert said.says == ((wanted[name],) if name in wanted else (EQUAL_OUTER,) if "outer" in name else ())
 
 

@@ -52,8 +52,9 @@ def test_a_quadratic_with_one_coordinate_grows_by_its_only_curvature():
 @pytest.mark.parametrize("name", CONVEX)
 def test_a_convex_problem_says_so_and_is(name: str):
     made = CONVEX[name]
-    assert "convex" in made.properties
-    assert CHECKS["convex"](made, 0)
+    for name in ("convex", "convex_clients"):
+        assert name in made.properties
+        assert CHECKS[name](made, 0)
 
 
 def test_a_problem_that_is_not_convex_is_found_out():

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+import torch
 from fedco.synthetic import problem, problems
 from fedco.synthetic.conformance.property_checks import CHECKS, check_properties
 from fedco.synthetic.kinds import PROPERTIES
@@ -13,6 +14,8 @@ FALSE_ON = {
     "one_outer_function": "local_noisy",
     "no_extra_term": "feddro_noisy",
     "deterministic": "feddro_without_h",
+    "convex": "federated_sines",
+    "convex_clients": "federated_sines",
 }
 OF_KIND = {
     "shared_composite": {"no_extra_term"},
@@ -49,6 +52,25 @@ def test_what_holds_of_a_composite_problem_is_declared(name):
 def test_a_false_declaration_is_caught(declared, name):
     (failure,) = check_properties(with_properties(problem(name), {declared}), 3)
     assert failure.startswith(f"{declared}: declared, but it does not hold")
+
+
+def test_a_convex_mean_of_clients_of_which_one_is_not_is_caught():
+    instance = problem("federated_quadratic")
+    sign = torch.ones(instance.clients, 1, dtype=torch.float64)
+    sign[0] = -1
+
+    class Bent(type(instance)):
+        """The first client with the opposite sign; the mean as it was."""
+
+        def local_value(self, x):
+            return super().local_value(x) * sign.squeeze(-1)
+
+        def local_gradient(self, x, sample=None):
+            return super().local_gradient(x, sample) * sign
+
+    bent = object.__new__(Bent)
+    bent.__dict__.update(instance.__dict__)
+    assert CHECKS["convex"](bent, 3) and not CHECKS["convex_clients"](bent, 3)
 
 
 def test_noise_that_the_clients_share_is_caught():

@@ -254,6 +254,11 @@ PLANTED = {
     "gd_strongly_convex": {"initialisation": ("(1 - mu*eta)**(4*T)*D**2",)},
     "gd_pl": {"initialisation": ("(1 - kappa*eta)**(4*T)*F_gap",)},
     "sgd_probable": {"initialisation": ("F_gap/(2*eta*T*delta)",), "variance": ("L_bar*eta*sigma**2/(4*N*b)",)},
+    "delayed_sgd": {"initialisation": ("F_gap/(2*eta*T)",), "variance": ("L_bar*eta*sigma**2/(4*N*b)",)},
+    "local_sgd_convex": {
+        "initialisation": ("D**2/(4*eta*T)",),
+        "variance": ("eta*sigma**2/(4*N*b)",),
+    },
 }
 """Mistakes by theorem and term: constants lost, sigma for sigma^2, T^2 for T, a rate twice too fast, a term or 1/delta lost."""
 CASES = [(name, term, formula) for name, terms in PLANTED.items() for term, made in terms.items() for formula in made]

@@ -464,6 +464,15 @@ def test_what_is_equal_and_what_is_zero_by_a_property():
     assert not PROPERTIES["no_extra_term"].holds(having({"extra_slopes": [[Q(0)], [Q(1)]]}))
 
 
+def test_convex_clients_have_slopes_of_which_each_rises():
+    arrays = {"slopes": np.array([[[3.0, -1.0, 2.0], [0.0, 5.0, 4.0]]])}
+    mean, each = (imposing((name,))(arrays)["slopes"] for name in ("convex", "convex_clients"))
+    assert (np.diff(mean.mean(1)) >= 0).all() and not (np.diff(mean) >= 0).all()
+    assert each.tolist() == [[[-1, 2, 3], [0, 4, 5]]]
+    only_mean = SimpleNamespace(parameters={}, is_convex=True, has_convex_clients=False)
+    assert PROPERTIES["convex"].holds(only_mean) and not PROPERTIES["convex_clients"].holds(only_mean)
+
+
 # --- long runs and noise -------------------------------------------------------------------------------------------------
 
 

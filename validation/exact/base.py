@@ -119,6 +119,11 @@ class ExactProblem(ABC):
         return False
 
     @property
+    def has_convex_clients(self) -> bool:
+        """Whether the objective of every client is known to be convex."""
+        return False
+
+    @property
     def rate_at_minimiser(self) -> Fraction:
         """The derivative of F' there, to its right where it is a kink.
 

@@ -51,6 +51,10 @@ class ExactFederated(ExactProblem):
         return self.derivative.flattest() >= 0
 
     @property
+    def has_convex_clients(self) -> bool:
+        return all(slope.flattest() >= 0 for slope in self.client_slopes)
+
+    @property
     def rate_at_minimiser(self) -> Fraction:
         rate, _ = self.derivative.rates(self.minimiser, self.minimiser)
         if not rate:

@@ -15,12 +15,13 @@ from ..exact.problem import ExactProblem
 class Property:
     """Parameters in which all clients must agree, that must vanish, or whose mean over the clients must rise from knot to knot.
 
-    `kinds` of problem whose instances can be made to have it: all of them without it.
+    `each`: they must rise for every client. `kinds` of problem whose instances can be made to have it: all of them without it.
     """
 
     equal: tuple[str, ...] = ()
     zero: tuple[str, ...] = ()
     rising: tuple[str, ...] = ()
+    each: bool = False
     kinds: tuple[str, ...] | None = None
 
     def imposed(self, parameters: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -29,13 +30,13 @@ class Property:
             n: np.repeat(parameters[n][:, :1], parameters[n].shape[1], axis=1) for n in self.equal if n in parameters
         }
         zero = {n: np.zeros_like(parameters[n]) for n in self.zero if n in parameters}
-        rising = {n: sorted_mean(parameters[n]) for n in self.rising}
+        rising = {n: np.sort(parameters[n], axis=-1) if self.each else sorted_mean(parameters[n]) for n in self.rising}
         return {**parameters, **equal, **zero, **rising}
 
     def holds(self, problem: ExactProblem) -> bool:
         """Whether an instance in exact numbers has it."""
         parameters = problem.parameters
-        if self.rising and not problem.is_convex:
+        if self.rising and not (problem.has_convex_clients if self.each else problem.is_convex):
             return False
         rows = [parameters[name] for name in self.equal if name in parameters]
         gone = [number for name in self.zero if name in parameters for number in _flat(parameters[name])]
@@ -62,6 +63,7 @@ PROPERTIES: Mapping[str, Property] = {
     "independent_clients": Property(),
     "deterministic": Property(zero=("value_noise", "gradient_noise")),
     "convex": Property(rising=("slopes",), kinds=("federated",)),
+    "convex_clients": Property(rising=("slopes",), each=True, kinds=("federated",)),
 }
 """Name -> what it says of the parameters of a family. Draws are independent over the clients in every family."""
 

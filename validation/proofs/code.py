@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from hashlib import sha256
+from random import Random
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -45,8 +45,6 @@ STYLE = Style(
     horizon=1,
     enumerated=False,
 )
-OTHER = replace(STYLE, b=3, m=3, B=4, clients=2)
-"""Other sizes, so that what a theorem gives its method is compared at more than one point."""
 WEIGHTS = {
     "step_size": Fraction(3, 16),
     "step_numerator": Fraction(7, 8),
@@ -211,8 +209,8 @@ class Beside:
             except OtherSampleError as error:
                 yield Difference(f"period {period}", "none of the kind", str(error))
         if self.code.named:
-            other = Beside(replace(self.code, named=False), self.progress, OTHER, _smaller(self.progress.theorem))
-            yield from other.differences(setting)
+            style, factor = _elsewhere(self.progress.theorem)
+            yield from Beside(replace(self.code, named=False), self.progress, style, factor).differences(setting)
 
     def _differences(self, period: int, setting: Setting | None) -> Iterator[Difference]:
         run, code = self.along(period, setting), self.code
@@ -233,11 +231,14 @@ def _numbers(run: Paths) -> SimpleNamespace:
     )
 
 
-def _smaller(theorem: Theorem) -> Fraction:
-    """How much smaller the hyperparameters are at the second point, between 1/2 and 1: drawn from the formulas that the method gets, so
-    that no formula can be made to agree there."""
+def _elsewhere(theorem: Theorem) -> tuple[Style, Fraction]:
+    """A second point at which what a theorem gives its method is compared: sizes, and how much smaller the other hyperparameters are,
+    between 1/2 and 1. It is drawn from the formulas that the method gets, so that a formula is not made to agree there by its point."""
     told = sorted((name, str(formula)) for name, formula in theorem.method.values.items()) if theorem.method else []
-    return Fraction(1, 2) + Fraction(int(sha256(repr(told).encode()).hexdigest(), 16) % 2**10, 2**11)
+    draw = Random(repr(told))
+    b, m, B = draw.sample(range(3, 12), 3)
+    style = replace(STYLE, b=b, m=m, B=B, clients=draw.choice((2, 4, 5)))
+    return style, Fraction(1, 2) + Fraction(draw.randrange(2**10), 2**11)
 
 
 def _length(theorem: Theorem, point: Mapping[Param, Fraction]) -> int:
@@ -283,15 +284,16 @@ def _named_method(theorem: Theorem, progress: Progress) -> Code | None:
     build, setting = build_of(theorem), progress.derivation.setting
     symbols = theorem.statement(progress.label).symbols
     roles: dict[str, str] = {}
-    compressors = [each for each in setting.functions if each.role == COMPRESSOR]
-    for function in (each for each in setting.functions if each.role not in NOT_OF_THE_PROBLEM):
+    compressors, sets = ([f for f in setting.functions if f.role == role] for role in (COMPRESSOR, "random_set"))
+    for function in (f for f in setting.functions if f.role not in (*NOT_OF_THE_PROBLEM, "random_set")):
         operator = not isinstance(function.space, str)
         plain = function.space == function.domain
         role = "jacobian" if operator else "gradient" if plain else "outer" if is_outer(function) else "inner"
         roles.setdefault(role, function.name)
     model = progress.derivation.model
     kept = tuple(source for each in compressors for source in each.sources)
-    drawn = tuple(name for name in setting.source_names if name not in kept)
+    chosen = {source for each in sets for source in each.sources}
+    drawn = tuple(name for name in setting.source_names if name not in kept and name not in chosen)
     samples = dict.fromkeys(("sample", "outer", "inner"), drawn) | ({"kept": kept} if kept else {})
     return Code(
         lambda v: build({name: vars(v)[name] for name in symbols}),
@@ -300,5 +302,6 @@ def _named_method(theorem: Theorem, progress: Progress) -> Code | None:
         roles,
         samples,
         model=model,
+        sets=sets[0].name if sets else "",
         named=True,
     )

@@ -8,6 +8,7 @@ from functools import partial
 
 from ...proof.author import Derivation, Reader, Signomial, Var, quantity, sq, value
 from ...proof.tactics import Sgd, unlike_descent, unlike_rounds
+from . import derivations_local
 from .derivations_methods import compressed_sgd, heavy_ball, storm
 from .derivations_networks import DERIVATIONS as NETWORKS
 
@@ -329,6 +330,7 @@ DERIVATIONS = (
     ("storm", storm),
     ("heavy_ball", heavy_ball),
     *NETWORKS,
+    *derivations_local.DERIVATIONS,
 )
 SHARPENED = (
     ("sgd_convex", sgd_convex_sharpened),

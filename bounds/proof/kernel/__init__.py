@@ -19,6 +19,7 @@ from .assumptions import (
     Bounded,
     CentralDifference,
     Compressor,
+    ConvexClients,
     Convexity,
     Declared,
     DifferenceVariance,
@@ -44,7 +45,7 @@ from .facts import Inequality, Quantity
 from .known import Known
 from .loop import Delivery, Loop, named, run_through
 from .reader import Reader
-from .readings import Assumed
+from .readings import AboveTangents, Assumed
 from .region import Certificate
 from .rules import (
     Action,
@@ -128,6 +129,7 @@ __all__ = [
     "ONE",
     "PLACES",
     "POSITION",
+    "AboveTangents",
     "Accuracy",
     "Act",
     "Action",
@@ -147,6 +149,7 @@ __all__ = [
     "Combine",
     "Compressor",
     "Conditional",
+    "ConvexClients",
     "Convexity",
     "Corollary",
     "Declared",

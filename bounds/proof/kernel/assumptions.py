@@ -514,6 +514,44 @@ class Convexity(Declared, _Below):
 
 
 @dataclass(frozen=True)
+class ConvexClients(Axiom):
+    """F(b) - F(a) <= mean_k [<grad F_k(y_k), b - a> + c/2 ||b - y_k||^2] for clients whose F_k are convex, with c-Lipschitz gradients.
+
+    F_k(a) >= F_k(y_k) + <grad F_k(y_k), a - y_k> and F_k(b) <= F_k(y_k) + <grad F_k(y_k), b - y_k> + c/2 ||b - y_k||^2, for every outcome
+    and client; a and b are the same for all clients, so that the mean of F_k there is F. `smooth`: the entry that states c.
+    Terms: grad F_k(y_k), a value of `function` that is averaged over its samples; b; a.
+    """
+
+    objective: str
+    function: str
+    index: str
+    constant: Signomial
+    smooth: str
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset({self.assumption, self.smooth})
+
+    def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
+        if len(terms) != 3:
+            raise ProofError(f"{self.objective}: wanted a gradient and two points, got {len(terms)}")
+        (gradient,), (above, below) = _apps(state, self.function, terms[:1], 1), terms[1:]
+        _averaged(gradient, True)
+        objective, algebra = state.setting.objective(self.objective), state.algebra
+        own = Mean(self.index, App(self.function, Var(objective.at), gradient.samples))
+        if algebra.normal(own) != algebra.normal(objective.gradient):
+            raise ProofError(f"{self.objective} is not the mean of the clients' objectives over {self.index}")
+        if extra := algebra.support(in_its_space(state, self.objective, gradient.argument)).index - {self.index}:
+            raise ProofError(f"the point {gradient.argument!r} depends on {sorted(extra)}")
+        for point in (above, below):
+            if depends := algebra.support(in_its_space(state, self.objective, point)).index:
+                raise ProofError(f"the point {point!r} depends on {sorted(depends)}")
+        right = dot(gradient, above - below) + self.constant / 2 * sq(above - gradient.argument)
+        fall = value(self.objective, above) - value(self.objective, below)
+        return inequality(state, fall, right, self.names | {objective.assumption})
+
+
+@dataclass(frozen=True)
 class StrongConvexity(_Below):
     """A differentiable strongly convex objective lies above its tangents by c/2 ||a - b||^2. Terms: b, a."""
 
@@ -825,6 +863,7 @@ KINDS = (
     DifferenceVariance,
     Smooth,
     Convexity,
+    ConvexClients,
     StrongConvexity,
     Minimum,
     PolyakLojasiewicz,

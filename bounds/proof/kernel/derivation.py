@@ -23,7 +23,7 @@ from .problem import (
 )
 from .reader import Reader
 from .readings import Reading
-from .region import Region
+from .region import Region, slacks_of
 from .rules import POSITIONAL, RULES, Combine, Rule, Weights
 from .setting import Setting
 from .signomial import (
@@ -335,6 +335,7 @@ def distinct_names(theorem: Any, statement: Any, reader: Reader, lemmas: Iterabl
     conditions = [c.name for c in statement.conditions]
     conditions += [f"{c.name} reversed" for c in statement.conditions if c.relation == "=="]
     counts = [f"{param.name}{text}" for param in reader.params.values() if param.count for text in (">=1", " whole")]
+    counts += [name for param in reader.quotients for name in slacks_of(param)]
     distinct([*(item.name for item in theorem.assumptions), *conditions, *counts, *lemmas, SINCE_START])
 
 

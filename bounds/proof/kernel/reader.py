@@ -29,6 +29,9 @@ class Reader:
         self.signed: dict[str, Signomial] = {}
         for constant in statement.derived:
             self.accept_name(identifier(constant.name))
+            if hasattr(constant.expr, "quotient"):
+                self.params[constant.name] = self._quotient(constant.expr, constant.name)
+                continue
             try:
                 formula, power = self._definition(constant.expr)
             except ProofError:
@@ -60,14 +63,15 @@ class Reader:
     def may_be_negative(formula: Signomial) -> bool:
         return not formula.nonnegative
 
-    def _quotient(self, function: Any) -> Signomial:
+    def _quotient(self, function: Any, name: str = "") -> Param:
+        """The parameter that a quotient is, with the name of the constant that it defines."""
         if not function.is_nonnegative:
             raise ProofError(f"{function} may be negative")
-        param = Param(str(function), positive=False)
+        param = Param(name or str(function), positive=False)
         above, below = (self.read(part) for part in function.quotient)
         if self.quotients.setdefault(param, (above, below)) != (above, below):
             raise ProofError(f"{function}: two quotients of one name")
-        return Signomial([(((param, 1),), 1)])
+        return param
 
     def _exponential(self, power: Power) -> Signomial:
         base, exponent = (self.read(part) for part in power.args)
@@ -120,7 +124,7 @@ class Reader:
         if expr.is_Pow and expr.exp.is_Rational:
             return self.read(expr.base) ** Fraction(int(expr.exp.p), int(expr.exp.q))
         if hasattr(expr, "quotient"):
-            return self._quotient(expr)
+            return Signomial([(((self._quotient(expr), 1),), 1)])
         if isinstance(expr, Power):
             return self._exponential(expr)
         raise ProofError(f"{expr}: wanted sums, products and rational powers")

@@ -23,6 +23,7 @@ from .assumptions import (
     Bounded,
     CentralDifference,
     Compressor,
+    ConvexClients,
     Convexity,
     Declared,
     DifferenceVariance,
@@ -74,6 +75,15 @@ class Assumed(Declared):
 
 
 @dataclass(frozen=True)
+class AboveTangents(Declared):
+    """That the objectives of the clients are convex, by an entry of the list, with gradients for which a symbol is a Lipschitz constant."""
+
+    assumption: str
+    symbol: str
+    objective: str
+
+
+@dataclass(frozen=True)
 class Reading:
     """What assumptions are read off: a theorem's statement, and the declarations of a derivation.
 
@@ -104,6 +114,8 @@ class Reading:
             elif type(item) is Convexity:
                 self.says(item.assumption, bounding.CONVEX)
                 found[name] = item
+            elif type(item) is AboveTangents:
+                found[name] = self._convex_clients(item)
             elif type(item) is Minimum:
                 self.says(item.assumption, bounding.MINIMISER)
                 if item.minimiser != self.function("minimiser").name:
@@ -258,8 +270,17 @@ class Reading:
             case bounding.UNLIKE:
                 return Heterogeneity(entry, of, c, self.client, operator and read.over == bounding.AVERAGE)
             case bounding.SHARE:
-                return self._random_set(entry, of, c)
+                return self._random_set(entry, of, c, item.symbol)
         return self._of_differences(read, entry, function, c)
+
+    def _convex_clients(self, item: AboveTangents) -> ConvexClients:
+        self.says(item.assumption, bounding.CONVEX_CLIENTS)
+        function = self.function("local_gradient")
+        smooth = self._read(Assumed(item.symbol, function.name, bounding.LIPSCHITZ, bounding.MEAN))
+        assert isinstance(smooth, Lipschitz)
+        return ConvexClients(
+            item.assumption, item.objective, function.name, self.client, smooth.constant, smooth.assumption
+        )
 
     def _accept_constant(self, name: str) -> None:
         """Raises unless a symbol is the constant that the theorem's method has, with the formulas that it gets, or one that the method
@@ -373,14 +394,29 @@ class Reading:
                 return variable.defined - 1
         raise ProofError(f"{name} is not the squared distance of an estimate from {value!r}")
 
-    def _random_set(self, entry: str, name: str, share: Signomial) -> RandomSet:
+    def _random_set(self, entry: str, name: str, share: Signomial, symbol: str) -> RandomSet:
         """A uniform set of share * n of the n clients, where the statement has the quotient that it needs."""
         self.says(entry, bounding.UNIFORM_SET)
+        self._accept_participants(symbol)
         clients = self.setting.index(self.client).size
         quotients = [Signomial([(((param, 1),), 1)]) for param in self.reader.quotients]
         if len(quotients) != 1:
             raise ProofError("wanted the one quotient (n - m)/(m (n - 1)) of a random set in the statement")
         return RandomSet(entry, name, self.client, share * clients, quotients[0])
+
+    def _accept_participants(self, share: str) -> None:
+        """Raises unless the theorem's method gets as many clients as the share of the statement says."""
+        method = self.theorem.method
+        if method is None:
+            return
+        from ....algorithms.declared import declared  # reads the source of every method
+
+        known, notation = declared().get(method.name), self.theorem.notation
+        names = [key for key, quantity in known.quantities.items() if quantity == "sampled_clients"] if known else []
+        given = [method.values.get(key) for key in names]
+        wanted = notation[share].symbol * notation[self.symbol("clients")].symbol
+        if not given or any(each is None or sp.simplify(each - wanted) != 0 for each in given):
+            raise ProofError(f"{method.name} gets {given} for the clients that take part, the statement's are {wanted}")
 
     # --- the start ----------------------------------------------------------------------------------------------------
 
@@ -434,4 +470,4 @@ class Reading:
                 seen |= new
 
 
-__all__ = ["Assumed", "Reading"]
+__all__ = ["AboveTangents", "Assumed", "Reading"]

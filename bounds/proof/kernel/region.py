@@ -21,7 +21,8 @@ class Region:
 
     `powers` says which constants are roots: the power of such a constant, not itself, is its formula. `quotients`: parameters
     that are (above, below), above over below, and 0 where above is 0. `exponentials`: parameters that are (base, exponent).
-    A count n adds the slacks `n>=1` (n - 1) and `n whole` ((n - 1)(n - 2), nonnegative for whole n).
+    A count n adds the slacks `n>=1` (n - 1) and `n whole` ((n - 1)(n - 2), nonnegative for whole n), a quotient s the slacks
+    `s defined` (above - s below) and `s defined reversed`, both of which are 0.
     """
 
     conditions: Mapping[str, Signomial]
@@ -38,6 +39,10 @@ class Region:
         """
         if name in self.conditions:
             return self.conditions[name]
+        for quotient, (above, below) in self.quotients.items():
+            if name in slacks_of(quotient):
+                gap = above - Signomial([(((quotient, 1),), 1)]) * below
+                return gap if name == slacks_of(quotient)[0] else -gap
         param = Param(name.split(">=")[0].split(" whole")[0], True, True)
         n = parameter(param.name, count=True)
         if name == f"{param.name}>=1":
@@ -125,6 +130,11 @@ def whole_power(name: str, base: Fraction, exponent: Fraction) -> Fraction:
     if exponent.denominator != 1 or exponent < 0:
         raise ProofError(f"{name}: the exponent {exponent} is no whole number")
     return base**exponent.numerator
+
+
+def slacks_of(quotient: Param) -> tuple[str, str]:
+    """The names of the slacks by which a quotient is above over below."""
+    return f"{quotient.name} defined", f"{quotient.name} defined reversed"
 
 
 def used_conditions(certificate: Iterable[tuple[Signomial, tuple[str, ...]]]) -> frozenset[str]:

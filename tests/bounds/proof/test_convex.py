@@ -10,22 +10,25 @@ from fedco.bounds import get_theorem
 from fedco.bounds.language.change import with_statement
 from fedco.bounds.language.formula import read_formula
 from fedco.bounds.language.metrics import METRICS
-from fedco.bounds.language.theorem import Term
+from fedco.bounds.language.theorem import Term as Part
 from fedco.bounds.proof.check_on_instances import STYLES, examine, instance
 from fedco.bounds.proof.derivations import derivation
 from fedco.bounds.proof.kernel import (
+    AboveTangents,
     App,
     Assumed,
     AtStart,
     Convexity,
     Derivation,
     Function,
+    Mean,
     Minimum,
     ProofError,
     Reader,
     Step,
     Sum,
     SumOver,
+    Term,
     Var,
     check,
     sq,
@@ -38,8 +41,9 @@ from fedco.bounds.proof.kernel.terms import replaced
 from fedco.bounds.proof.runs import metric_at
 from fedco.validation.proofs.lock import instances_of
 
-CONVEX, DISTANCE, GROWING, PL = (
-    get_theorem(f"library.{name}") for name in ("sgd_convex", "sgd_convex_distance", "sgd_strongly_convex", "sgd_pl")
+CONVEX, DISTANCE, GROWING, PL, LOCAL = (
+    get_theorem(f"library.{name}")
+    for name in ("sgd_convex", "sgd_convex_distance", "sgd_strongly_convex", "sgd_pl", "local_sgd_convex")
 )
 X, AFTER, LEAST = Var("x"), Var("x", 1), App("w", Sum(()))
 
@@ -67,12 +71,12 @@ def printed(theorem, **terms: str):
     """The theorem with other formulas in its terms."""
     statement, names = theorem.statement("printed"), {b.name: b.symbol for b in theorem.notation}
     made = tuple(
-        Term(t.name, read_formula(terms[t.name], names) if t.name in terms else t.expr) for t in statement.terms
+        Part(t.name, read_formula(terms[t.name], names) if t.name in terms else t.expr) for t in statement.terms
     )
     return with_statement(theorem, replace(statement, terms=made))
 
 
-@pytest.mark.parametrize("theorem", [CONVEX, DISTANCE, GROWING, PL], ids=lambda t: t.id)
+@pytest.mark.parametrize("theorem", [CONVEX, DISTANCE, GROWING, PL, LOCAL], ids=lambda t: t.id)
 def test_every_derivation_is_accepted_and_uses_all_that_it_assumes(theorem):
     verdict = check(plan(theorem), theorem, "printed")
     assert verdict.accepted, verdict.failure
@@ -119,6 +123,81 @@ def test_the_constant_of_growth_is_that_of_its_symbol():
     )
     with_pl = {**found.axioms, "mu of F": Assumed("mu", "F", "Polyak-Lojasiewicz constant")}
     refused(GROWING, replace(found, axioms=with_pl), "says nothing")
+
+
+# --- clients that are convex ------------------------------------------------------------------------------------------
+
+
+def three_points(*terms: Term, symbol: str = "L", entry: str = "convexity") -> Derivation:
+    """The derivation of Local SGD on convex clients, with its step of three points at other terms."""
+    found = plan(LOCAL)
+    axioms = {**found.axioms, "convexity: clients": AboveTangents(entry, symbol, "F")}
+    steps = tuple(replace(s, rule=replace(s.rule, terms=terms)) if s.name == "three points" else s for s in found.steps)
+    return replace(found, axioms=axioms, steps=steps if terms else found.steps)
+
+
+MODEL, MODELS = Mean("n", X), App("dF", X, (None,))
+
+
+def test_three_points_are_those_of_the_axiom():
+    assert check(three_points(MODELS, MODEL, LEAST), LOCAL, "printed").accepted
+
+
+@pytest.mark.parametrize(
+    ("terms", "why"),
+    [
+        ((MODELS, X, LEAST), "depends on ['n']"),
+        ((MODELS, MODEL, X), "depends on ['n']"),
+        ((App("dF", X, (0,)), MODEL, LEAST), "mean over the samples"),
+        ((App("dF", Mean("i", App("dF", X, (0,))), (None,)), X, LEAST), "depends on ['n']"),
+        ((App("w", Sum(())), MODEL, LEAST), "no value of dF"),
+        ((MODELS, MODEL), "wanted a gradient and two points"),
+    ],
+    ids=[
+        "above at every client",
+        "below at every client",
+        "a sample",
+        "gradients at gradients",
+        "no gradient",
+        "two terms",
+    ],
+)
+def test_what_does_not_hold_of_convex_clients_is_refused(terms, why: str):
+    """F_k at a point of its own is no value of F; a sample of a convex function need not be convex."""
+    refused(LOCAL, three_points(*terms), why)
+
+
+def test_clients_are_convex_and_smooth_by_entries_that_say_so():
+    refused(LOCAL, three_points(entry="smoothness"), "does not say that the objective of every client is convex")
+    refused(LOCAL, three_points(symbol="sigma"), "says nothing")
+    mean = next(a for a in CONVEX.assumptions if a.name == "convexity")
+    only = replace(LOCAL, assumptions=tuple(mean if a.name == "convexity" else a for a in LOCAL.assumptions))
+    refused(only, plan(LOCAL), "does not say that the objective of every client is convex")
+
+
+def test_the_smoothness_of_the_mean_is_not_that_of_every_client():
+    """False: three points need the constant of every F_k, and that of F may be smaller."""
+    names = {b.name: b.symbol for b in LOCAL.notation}
+    assert "L_bar" in names
+    refused(LOCAL, three_points(symbol="L_bar"), "says nothing of dF")
+
+
+def test_half_of_the_smoothness_fails_on_an_instance():
+    """Between the mean models of two steps, where the step from all models to one is as large as it may be."""
+    moved = Mean("n", AFTER)
+    found = three_points(MODELS, moved, MODEL)
+    progress = begin(found, LOCAL, "printed")
+    for step in found.steps:
+        progress = progress.after(step)
+        if step.name == "three points":
+            break
+    fact = progress.state.facts["three points"]
+    s = Reader(LOCAL, LOCAL.statement("printed"))
+    left, right = fact.sides
+    wrong = inequality(progress.state, left, right - s.L / 4 * sq(moved - X))
+    runs = {style: instance(style, progress) for style in STYLES}
+    assert not examine(progress, runs, {"three points": fact}).failed
+    assert examine(progress, runs, {"three points": wrong}).failed
 
 
 # --- the minimiser ----------------------------------------------------------------------------------------------------

@@ -9,10 +9,13 @@ from itertools import combinations, product
 from random import Random
 
 import pytest
+import sympy as sp
 from fedco.bounds import get_theorem
+from fedco.bounds.language.formula import read_formula
 from fedco.bounds.language.theorem import Assumption
 from fedco.bounds.proof.derivations import derivation, prove
 from fedco.bounds.proof.kernel import (
+    ONE,
     Act,
     App,
     Assume,
@@ -292,3 +295,71 @@ def test_one_set_for_a_round_is_as_good_as_one_for_each_step():
         return total / count
 
     assert metric(True) == metric(False) > 0
+
+
+# --- a method that a theorem names ------------------------------------------------------------------------------------
+
+SAMPLED = get_theorem("library.sampled_sgd")
+
+
+def with_participants(formula: str):
+    """The theorem with a method that gets another number of clients; all of them for an empty formula."""
+    symbols = {binding.name: binding.symbol for binding in SAMPLED.notation}
+    kept = {name: value for name, value in SAMPLED.method.values.items() if name != "m"}
+    values = {**kept, "m": sp.sympify(formula, symbols)} if formula else kept
+    return replace(SAMPLED, method=replace(SAMPLED.method, values=values))
+
+
+@pytest.mark.parametrize("formula", ["N - 1", "", "N", "2", "r*N + 1", "N/2 + 1/2"])
+def test_another_number_of_clients_is_refused(formula):
+    """N - 1 is r N at both points at which the code is compared: both locks accepted it, and it is false where r = 1."""
+    assert check(derivation(SAMPLED), with_participants("N*r"), "printed").accepted
+    found = check(derivation(SAMPLED), with_participants(formula), "printed")
+    assert not found.accepted and "for the clients that take part, the statement's are N*r" in found.failure
+
+
+def test_a_method_without_sets_of_clients_is_refused():
+    other = replace(SAMPLED, method=replace(SAMPLED.method, name="minibatch_sgd"))
+    assert "minibatch_sgd gets [] for the clients" in check(derivation(SAMPLED), other, "printed").failure
+
+
+@pytest.mark.parametrize(
+    ("term", "formula"),
+    [
+        ("heterogeneity", "0*zeta"),
+        ("heterogeneity", "r*s*L_bar*eta*zeta**2"),
+        ("heterogeneity", "s*L_bar*eta*zeta**2/2"),
+        ("variance", "L_bar*eta*sigma**2/(N*b)"),
+        ("variance", "L_bar*eta*sigma**2/(r*N**2*b)"),
+    ],
+)
+def test_what_clients_that_are_left_out_cost_is_not_left_out(term, formula):
+    statement = SAMPLED.statement("printed")
+    names = {b.name: b.symbol for b in SAMPLED.notation} | {d.name: d.symbol for d in statement.derived}
+    terms = tuple(replace(t, expr=read_formula(formula, names)) if t.name == term else t for t in statement.terms)
+    with pytest.raises(ProofError, match="the statement"):
+        derivation(with_statement(SAMPLED, replace(statement, terms=terms)))
+
+
+# --- a quotient by its definition -------------------------------------------------------------------------------------
+
+
+def test_a_quotient_is_what_it_is_by_its_definition():
+    region = Region({}, quotients={SHARE: (N - M, M * (N - 1))})
+    gap = region.slack("share defined")
+    assert gap == N - M - S * M * (N - 1) and region.slack("share defined reversed") == -gap
+    n, m = (next(iter(each.params)) for each in (N, M))
+    for size, chosen in ((1, 1), (2, 1), (5, 3), (4, 4)):
+        point = region.constants_at({n: Q(size), m: Q(chosen)})
+        assert gap.at(point) == 0, "also where it is 0/0"
+    assert region.certified(gap, ((ONE, ("share defined",)),))
+    assert not region.certified(gap - S, ((ONE, ("share defined",)),))
+    with pytest.raises(ProofError, match="not a condition"):
+        region.slack("another defined")
+
+
+def test_a_constant_may_be_a_quotient_and_keeps_its_name():
+    reader = Reader(SAMPLED, SAMPLED.statement("printed"))
+    ((param, (above, below)),) = reader.quotients.items()
+    assert param.name == "s" and (above, below) == (1 - reader.r, reader.r * (reader.N - 1))
+    assert "s" not in {each.name for each in reader.formulas}

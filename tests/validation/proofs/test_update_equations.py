@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+import sympy as sp
 from fedco.bounds.proof.check_on_instances import derivation_names, established
 from fedco.bounds.proof.kernel import COMMUNICATION, LOCAL, Loop, Sum, Var
 from fedco.bounds.proof.mutation import mutants
@@ -100,3 +101,18 @@ def test_a_stale_estimate_is_seen():
     assert isinstance(move, Sum) and stale != move and (x in [term for _, term in move.parts])
     changed = with_equations("fcsg_m.theorem_4_4", "x", ((local, stale), *rest))
     assert differences("fcsg_m.theorem_4_4", changed)[0].startswith("x after step 0")
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "formula"),
+    [("delayed_sgd", "D", "N + b - 4"), ("delayed_sgd", "D", "2"), ("sgd_convex", "b", "5 - N")],
+)
+def test_a_size_that_was_made_to_agree_is_seen(name, key, formula):
+    """The first and the last are those of the theorem for 3 clients with batches of 2, and for 2 with batches of 3: accepted once."""
+    progress = established(f"library.{name}")
+    theorem = progress.theorem
+    symbols = {binding.name: binding.symbol for binding in theorem.notation}
+    values = {**theorem.method.values, key: sp.sympify(formula, symbols)}
+    other = replace(progress, theorem=replace(theorem, method=replace(theorem.method, values=values)))
+    (code,) = codes_beside(other)
+    assert list(code.beside(other).differences())
