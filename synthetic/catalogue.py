@@ -24,6 +24,7 @@ from .applications.federated_logistic import FederatedLogistic
 from .applications.invariant import InvariantLogistic
 from .applications.maml import FederatedMAML
 from .applications.sinewave import sinewave_maml
+from .families.bilevel import QuadraticLower
 from .families.conditional import Conditional
 from .families.federated import FederatedHuber, FederatedQuadratic, FederatedSines, FederatedStronglyConvex
 from .families.federated_bowl import FederatedBowl
@@ -258,6 +259,19 @@ PRESETS: dict[str, Preset] = {
         Saddle,
         "12 equal clients with noise nearly as large as the signal in x and in y",
         {"clients": 12, "sigma": 0.8, "sigma_y": 0.8, "kurtosis": 3},
+    ),
+    "bilevel_homogeneous": Preset(
+        QuadraticLower, "6 equal clients, little noise", {"sigma": 0.1, "sigma_y": 0.1, "sigma_g": 0.1}
+    ),
+    "bilevel_heterogeneous": Preset(
+        QuadraticLower,
+        "6 clients whose gradients in x and y and whose lower curvatures differ",
+        {"sigma": 0.1, "sigma_y": 0.1, "sigma_g": 0.1, "chi": 0.5, "Delta": 0.5, "Delta_y": 0.5, "Delta_g": 0.5},
+    ),
+    "bilevel_noisy": Preset(
+        QuadraticLower,
+        "12 equal clients with noise nearly as large as the signal in both levels",
+        {"clients": 12, "sigma": 0.5, "sigma_y": 0.5, "sigma_g": 0.5, "kurtosis": 3},
     ),
 }
 

@@ -4,6 +4,7 @@ from .compressed_sgd import CompressedSGD
 from .delayed_sgd import DelayedSGD
 from .drfa import DRFA
 from .error_feedback import ErrorFeedback
+from .fed_ttsa import FedTTSA
 from .fedadam import FedAdam
 from .fedglomo import FedGLOMO
 from .fednova import FedNova
@@ -37,6 +38,7 @@ __all__ = [
     "FedGLOMO",
     "FedNova",
     "FedProx",
+    "FedTTSA",
     "GossipSGD",
     "LocalBSGD",
     "LocalHeavyBall",

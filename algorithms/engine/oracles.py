@@ -11,6 +11,15 @@ META_ORACLES = ("sample", "local_gradient", "local_hvp", "alpha", "nu")
 LOSS_ORACLES = ("sample", "local_gradient")
 """Of clients' losses that are no compositions, the meta kind's among them."""
 MINIMAX_ORACLES = ("sample", "descent_gradient", "ascent_gradient", "projected", "initial_dual")
+BILEVEL_ORACLES = (
+    "sample",
+    "upper_gradient",
+    "upper_gradient_in_y",
+    "lower_gradient",
+    "lower_hvp",
+    "lower_cross",
+    "initial_lower",
+)
 
 PLAIN_ORACLES: Mapping[str, tuple[str, ...]] = {
     "shared_composite": SHARED_ORACLES,

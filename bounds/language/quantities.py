@@ -423,9 +423,52 @@ _noise(
 )
 _noise(
     "initial_dual_error",
-    "distance of y_0 from the maximiser of the mean of the f_i(x_0, y)",
+    "distance of y_0 from the y that is best at x_0: the maximiser of the mean of the f_i(x_0, y), or the minimiser of a lower level",
     _Y,
     bounds=Form(START, "maximiser"),
+)
+# --- (1/N) sum_i f_i(x, y*(x)), y*(x) least for (1/N) sum_i g_i(x, y): noise of the f_i has names above
+_constant(
+    "lower_smoothness",
+    "largest Lipschitz constant of the gradient of g_i(x, y) in y",
+    _F / _Y**2,
+    bounds=lipschitz("lower_gradient"),
+)
+_constant(
+    "lower_strong_convexity",
+    "strong convexity of every g_i(x, y) in y",
+    _F / _Y**2,
+    bounds=Form(STRONG_CONVEXITY, "lower_loss"),
+)
+_constant(
+    "lower_coupling",
+    "Lipschitz constant of the gradient of g_i(x, y) in y along x",
+    _F / (_X * _Y),
+    bounds=lipschitz("lower_gradient_along_upper"),
+)
+_noise(
+    "lower_gradient_noise",
+    "standard-deviation bound of the stochastic gradient of g_i(x, y) in y",
+    _F / _Y,
+    bounds=noise("lower_gradient"),
+)
+_noise(
+    "lower_heterogeneity",
+    "root of a bound of the mean over i of ||gradient of g_i in y - that of the mean||^2",
+    _F / _Y,
+    bounds=unlike("lower_gradient", over=AVERAGE),
+)
+_constant(
+    "upper_lipschitz",
+    "bound of the gradient of every f_i(x, y) in y",
+    _F / _Y,
+    bounds=size("ascent_gradient"),
+)
+_constant(
+    "hypergradient_smoothness",
+    "Lipschitz constant along y of grad_x f - grad_xy g [grad_yy g]^-1 grad_y f, of means over the clients",
+    _F / (_X * _Y),
+    bounds=lipschitz("hypergradient"),
 )
 # --- what a method is built on: no problem certifies these
 _hyper(
@@ -457,7 +500,9 @@ _noise("delay", "largest delay (staleness) of a gradient, in steps", ONE, bounds
 _hyper("step_size", "step size", _X**2 / _F)
 _hyper("step_numerator", "numerator a of a step size that declines in the step t, such as a/(t + t0)", _X**2 / _F)
 _hyper("step_offset", "offset t0 of a step size that declines in the step t, such as a/(t + t0)")
-_hyper("dual_step_size", "step size of the ascent in y", _Y**2 / _F)
+_hyper("dual_step_size", "step size in y: of the ascent, or of the descent in a lower level", _Y**2 / _F)
+_hyper("series_step_size", "step size in a series of powers that stands for an inverse Hessian in y", _Y**2 / _F)
+_count("series_terms", "number of terms of a series of powers that stands for an inverse Hessian")
 _hyper("momentum", "weight of the new value in an estimator with momentum")
 _hyper("heavy_ball_momentum", "weight of the last step in a heavy-ball (momentum) method", domain=BELOW_ONE)
 _hyper("server_step_size", "step size of the server, a factor of the mean change of the clients' models")

@@ -25,6 +25,7 @@ from .kernel import (
     follow,
     run_through,
 )
+from .kernel.problem import GRADIENTS
 from .solve import solved
 
 
@@ -81,8 +82,10 @@ def prove(theorem: Theorem, label: str = "") -> Verdict:
         )
     found = _checked(theorem, label or theorem.default)
     if found is None:
+        unknown = f"the kernel knows the objective of no problem of the kind {theorem.problem}"
         instead = (
             theorem.notation.words_only("no rule of the kernel can use it")
+            or (unknown if theorem.problem not in GRADIENTS else "")
             or f"wanted one of {', '.join(derived_ids())}"
         )
         raise InputError(f"{theorem.id}: no derivation of the {label or theorem.default} statement; {instead}")

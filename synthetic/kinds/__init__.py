@@ -1,6 +1,7 @@
 """The kinds of problems, one per file, and the properties that a problem may declare."""
 
 from ...bounds.language.properties import PROPERTIES
+from .bilevel import AbstractBilevel
 from .composite import AbstractComposite
 from .conditional import AbstractConditional, InnerSample, OuterSample
 from .federated import AbstractFederated
@@ -24,6 +25,7 @@ __all__ = [
     "INDEPENDENT_CLIENTS",
     "ONE_OUTER_FUNCTION",
     "PROPERTIES",
+    "AbstractBilevel",
     "AbstractComposite",
     "AbstractConditional",
     "AbstractFederated",

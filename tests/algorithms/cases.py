@@ -474,4 +474,10 @@ CASES = {
         dict(eta=0.05, eta_y=0.2, tau=3, b=2, m=1),
         samples_clients=True,
     ),
+    "fed_ttsa": Case(
+        "fed_ttsa",
+        federated_baselines.fed_ttsa,
+        dict(eta=step, eta_y=step, eta_v=number, K=period, tau=period, b=batch),
+        dict(eta=0.05, eta_y=0.2, eta_v=0.3, K=3, tau=2, b=2),
+    ),
 }

@@ -1,4 +1,4 @@
-"""Baselines on plain federated and on minimax problems once more, as loops; the rules of ``reference.py`` hold here too."""
+"""Baselines on plain federated, minimax and bilevel problems once more, as loops; the rules of ``reference.py`` hold here too."""
 
 from __future__ import annotations
 
@@ -292,4 +292,37 @@ def local_sgda(data, noise: Draw, x0: Vector, y0, T: int, eta, eta_y, tau, b=1, 
             sent["model"] += x0.size * Fraction(len(S), N)
             sent["embedding"] += P * Fraction(len(S), N)
         path.append(x)
+    return path, sent
+
+
+def fed_ttsa(data, noise: Draw, x0: Vector, y0, T: int, eta, eta_y, eta_v, K, tau=1, b=1):
+    """The inverse Hessian as the series that is written, summed term by term with powers of a matrix."""
+    N, n, sent = len(data.A), x0.size, Counter()
+    x, y, path = x0, np.full(P, 0.25) if y0 is None else y0, [[x0] * N]
+    for t in range(T):
+        moved = []
+        for i in range(N):
+            own, u = y, np.sin(data.A[i] @ x)
+            for j in range(tau):
+                z = mean(list(noise(f"lower {j}", t, i, b, 2 * P + n)))[:P]
+                slope = own / np.sqrt(1 + own**2)
+                up = data.w[i] * (slope + own) - data.c[i] - u * (1 + slope / 4)
+                own = own - rate(eta_y, t) * (up + NOISE * z)
+            moved.append(own)
+        y = mean(moved)
+        sent["embedding"] += P
+        z = [mean(list(noise("upper", t, i, b, 2 * P + n))) for i in range(N)]
+        slope = mean([data.c[i] * y + NOISE * z[i][-P:] for i in range(N)])
+        bend = (1 + y**2) ** -1.5
+        hessian = np.diag(mean([data.w[i] * (bend + 1) - np.sin(data.A[i] @ x) * bend / 4 for i in range(N)]))
+        powers = [np.linalg.matrix_power(np.eye(P) - eta_v * hessian, k) for k in range(K)]
+        v = eta_v * sum(power @ slope for power in powers)
+        sent["embedding"] += K * P
+        coupled = 1 + y / np.sqrt(1 + y**2) / 4
+        jacobians = [(np.cos(data.A[i] @ x) * coupled)[:, None] * data.A[i] for i in range(N)]
+        along = [np.cos(data.a[i] * x) * data.a[i] + NOISE * z[i][P:-P] + jacobians[i].T @ v for i in range(N)]
+        x = x - rate(eta, t) * mean(along)
+        sent["model"] += n
+        sent.update(rounds=K + 2)
+        path.append([x] * N)
     return path, sent

@@ -469,6 +469,7 @@ SENT = [  # method, hyperparameters, and of 11 steps with 5 clients: rounds, num
     ("marina", dict(p=0.5, ratio=4), (11, 3 + 30 * Fraction(5, 8), 0)),
     ("local_storm", dict(tau=3, a=0.5), (3, 18, 0)),
     ("local_sgda", dict(tau=3, eta_y=0.1, m=2), (3, 9 * Fraction(2, 5), 6 * Fraction(2, 5))),
+    ("fed_ttsa", dict(eta_y=0.1, eta_v=0.1, K=4), (66, 33, 110)),
     ("fedadam", dict(tau=3, eta_g=0.1, m=2), (3, 9 * Fraction(2, 5), 0)),
     ("fedglomo", dict(tau=3, beta=0.5, m=2), (3, 18 * Fraction(2, 5), 0)),
 ]

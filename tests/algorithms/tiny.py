@@ -276,6 +276,60 @@ class TinyMinimax(_Tiny):
         ) / self.clients
 
 
+class TinyBilevel(_Tiny):
+    """g_k(x, y; z) = sum w_k (r + y^2 / 2) - c_k y - sin(A_k x) (y + r / 4) + noise z_1 y, r = sqrt(1 + y^2).
+
+    f_k(x, y; z) = sum c_k y^2 / 2 + sin(a_k x) + noise (z_2 x + z_3 y), on the same sample.
+    """
+
+    kind = "bilevel"
+
+    @property
+    def initial_lower(self) -> Tensor:
+        return torch.full((INNER_DIM,), 0.25, dtype=torch.float64)
+
+    def sample(self, draws, batch: int, purpose: str = "sample") -> Noise:
+        return Noise(draws.signs(purpose, batch, 2 * INNER_DIM + DIM))
+
+    def upper_gradient(self, x: Tensor, y: Tensor, sample: Noise | None = None) -> Tensor:
+        gradient = (self.a * x).cos() * self.a
+        return gradient if sample is None else gradient + NOISE * sample.mean()[..., INNER_DIM:-INNER_DIM]
+
+    def upper_gradient_in_y(self, x: Tensor, y: Tensor, sample: Noise | None = None) -> Tensor:
+        gradient = self.c * y
+        return gradient if sample is None else gradient + NOISE * sample.mean()[..., -INNER_DIM:]
+
+    def lower_gradient(self, x: Tensor, y: Tensor, sample: Noise | None = None) -> Tensor:
+        slope = y / (1 + y * y).sqrt()
+        pull = total(self.A * x.unsqueeze(2), -1).sin() * (1 + slope / 4)
+        gradient = self.w * (slope + y) - self.c - pull
+        return gradient if sample is None else gradient + NOISE * sample.mean()[..., :INNER_DIM]
+
+    def lower_hvp(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:
+        under = (1 + y * y).sqrt()
+        bend = 1 / (under * under * under)
+        return (self.w * (bend + 1) - total(self.A * x.unsqueeze(2), -1).sin() * bend / 4) * v
+
+    def lower_cross(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:
+        turned = total(self.A * x.unsqueeze(2), -1).cos() * (1 + y / (1 + y * y).sqrt() / 4) * v
+        return -total(self.A * turned.unsqueeze(-1), 2)
+
+    def objective(self, x: Tensor) -> Tensor:
+        """With y where 60 damped steps of Newton's method lead."""
+        everywhere = self._spread(x)
+        pull = total(total(self.A * everywhere.unsqueeze(2), -1).sin(), 1)
+        weight, offset = total(self.w, 0), total(self.c, 0)
+        y = torch.zeros_like(pull)
+        for _ in range(60):
+            under = (1 + y * y).sqrt()
+            slope, bend = y / under, 1 / (under * under * under)
+            rise = weight * (slope + y) - offset - pull * (1 + slope / 4)
+            y = y - 0.5 * rise / (weight * (bend + 1) - pull * bend / 4)
+        upper = (offset * y * y / 2).sum(-1) + (self.a * everywhere).sin().sum(-1).sum(-1)
+        return upper / self.clients
+
+
 TINY = {
-    problem.kind: problem for problem in (TinyShared, TinyLocal, TinyConditional, TinyMeta, TinyFederated, TinyMinimax)
+    problem.kind: problem
+    for problem in (TinyShared, TinyLocal, TinyConditional, TinyMeta, TinyFederated, TinyMinimax, TinyBilevel)
 }

@@ -43,7 +43,8 @@ def formulas(name, **more):
 def measured(kind, **more):
     """Rounds, samples, and messages of either size of one client, counted in a run."""
     drawn = []
-    plain = problem(f"{'minimax' if 'minimax' in kind.kinds else 'federated'}_heterogeneous")
+    own = next((each for each in ("minimax", "bilevel") if each in kind.kinds), "federated")
+    plain = problem(f"{own}_heterogeneous")
     draw = type(plain).sample
 
     def counting(self, draws, batch, purpose="sample"):
@@ -66,6 +67,7 @@ MORE = {
     "compressed_sgd": {"ratio": 4},
     "delayed_sgd": {"D": 2},
     "error_feedback": {"share": 0.25},
+    "fed_ttsa": {"eta_y": 0.5, "eta_v": 0.5, "K": 4},
     "fedadam": {"eta_g": 0.5},
     "fednova": {"steps": 1},
     "fedglomo": {"beta": 0.5},

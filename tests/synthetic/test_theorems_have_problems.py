@@ -58,6 +58,13 @@ def client_gradients(instance, x: torch.Tensor) -> torch.Tensor:
         return (pulled * weights.view(1, 1, -1, 1)).sum(2)
     if instance.kind == "federated":
         return instance.local_gradient(x)
+    if instance.kind == "minimax":
+        return instance.descent_gradient(x, instance.to_clients(instance.maximiser(x[:, 0])))
+    if instance.kind == "bilevel":
+        y = instance.lower_minimiser(x[:, 0])
+        slope = instance.upper_gradient_in_y(x, instance.to_clients(y)).mean(1)
+        y, v = (instance.to_clients(part) for part in (y, instance.solve_lower(x[:, 0], y, slope)))
+        return instance.upper_gradient(x, y) - instance.lower_cross(x, y, v)
     steps = instance.fine_tuned(x)
     direction = instance.local_gradient(steps[-1])
     for w in reversed(steps[:-1]):
@@ -84,7 +91,7 @@ def heterogeneity(instance) -> float:
 def noise(instance) -> float:
     """The certified noise of one sample in units of what it disturbs."""
     of = {name: float(certificate.value) for name, certificate in instance.certificates.items()}
-    if instance.kind in ("meta", "federated"):
+    if instance.kind in ("meta", "federated", "minimax", "bilevel"):
         return of["local_gradient_noise"] / of.get("local_gradient_bound", steepest(instance))
     if instance.kind == "conditional":
         return of["inner_value_noise"] * of["outer_sample_smoothness"] / of["outer_sample_lipschitz"]

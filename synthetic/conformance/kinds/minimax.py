@@ -13,16 +13,18 @@ from torch import Tensor
 
 from ...kinds import Sample, client_mean
 from .. import oracle_checks as common
-from ..inequalities import WHOLE, Inequalities, Inequality, Problem, Role, difference_quotient, norm
+from ..inequalities import WHOLE, Inequalities, Inequality, Problem, Role, norm
 from ..kind import Kind
 from ..oracle_checks import AUTOGRAD, RUNS, Oracle, disagree, random_points
+from ..pairs import Pair, inverse_monotonicity, parts, turned
 
 _TRIED = 64  # points of Y at which nothing may exceed the maximum
 
 
-def _parts(problem: Problem, point: Tensor) -> tuple[Tensor, Tensor]:
+def _parts(problem: Problem, point: Tensor) -> Pair:
     """x and y of a point; y is projected on Y, so that every pair is one of the domain."""
-    return point[..., : problem.dim].contiguous(), problem.projected(point[..., problem.dim :].contiguous())
+    x, y = parts(problem, point)
+    return x, problem.projected(y)
 
 
 def _descent(problem: Problem, point: Tensor, sample: Sample | None = None) -> Tensor:
@@ -34,12 +36,9 @@ def _ascent(problem: Problem, point: Tensor, sample: Sample | None = None) -> Te
 
 
 def _turned(problem: Problem, a: Tensor, b: Tensor, *, of: str, along: str) -> Tensor:
-    """How much a gradient turns along x at the first point's y, or along y at the first point's x, per distance."""
-    (x, y), (x_b, y_b) = _parts(problem, problem.to_clients(a)), _parts(problem, problem.to_clients(b))
     gradient = problem.descent_gradient if of == "x" else problem.ascent_gradient
-    if along == "x":
-        return difference_quotient(lambda at: gradient(at, y), norm, x, x_b)
-    return difference_quotient(lambda at: gradient(x, at), norm, y, y_b).nan_to_num(0.0)  # 0/0: both on one face of Y
+    at, to = (_parts(problem, problem.to_clients(point)) for point in (a, b))
+    return turned(gradient, at, to, along)
 
 
 def _coupling(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
@@ -47,12 +46,8 @@ def _coupling(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
 
 
 def _strong_concavity(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    """|y - y'|^2 over the fall of the slope along it: at most 1 / mu, and infinite where the slope does not fall."""
-    (x, y), (_, other) = _parts(problem, problem.to_clients(a)), _parts(problem, problem.to_clients(b))
-    way = other - y
-    fall = -((problem.ascent_gradient(x, other) - problem.ascent_gradient(x, y)) * way).sum(-1)
-    length = (way * way).sum(-1)
-    return torch.where(length > 0, length / fall.clamp(min=0.0), 0.0)
+    pair = (_parts(problem, problem.to_clients(point)) for point in (a, b))
+    return inverse_monotonicity(lambda x, y: -problem.ascent_gradient(x, y), *pair)
 
 
 def _initial_dual_error(problem: Problem, x: Tensor) -> Tensor:

@@ -1,0 +1,138 @@
+"""The bilevel kind: the certificates that it must have, what they claim, and the checks of its oracles. A point is the pair (x, y)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from ...kinds import Sample, client_mean
+from .. import oracle_checks as common
+from ..inequalities import WHOLE, Inequalities, Inequality, Problem, Role, norm
+from ..kind import Kind
+from ..oracle_checks import AUTOGRAD, RUNS, Oracle, disagree, random_points
+from ..pairs import inverse_monotonicity, parts, turned
+
+_SAMPLED = ("upper_gradient", "upper_gradient_in_y", "lower_gradient")
+_SECOND = ("lower_hvp", "lower_cross")
+
+
+def _of(name: str, problem: Problem, point: Tensor, sample: Sample | None = None) -> Tensor:
+    found: Tensor = getattr(problem, name)(*parts(problem, point), sample)
+    return found
+
+
+def _turned(name: str, along: str, problem: Problem, a: Tensor, b: Tensor) -> Tensor:
+    at, to = (parts(problem, problem.to_clients(point)) for point in (a, b))
+    return turned(getattr(problem, name), at, to, along)
+
+
+def _strong_convexity(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
+    pairs = (parts(problem, problem.to_clients(point)) for point in (a, b))
+    return inverse_monotonicity(problem.lower_gradient, *pairs)
+
+
+def _hypergradient(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
+    return turned(problem.hypergradient, parts(problem, a), parts(problem, b), "y").unsqueeze(-1)
+
+
+def _initial_error(problem: Problem, x: Tensor) -> Tensor:
+    """The same at every point."""
+    start = problem.lower_minimiser(problem.initial_point.unsqueeze(0)) - problem.initial_lower
+    return norm(start).unsqueeze(-1).expand(len(x), 1)
+
+
+_ROLES = dict(zip(("local_gradient", "ascent_gradient", "lower_gradient"), _SAMPLED, strict=True))
+_ROWS = Inequalities({role: Role(partial(_of, name), "xy") for role, name in _ROLES.items()})
+_OF_ROWS = (
+    "local_gradient_noise",
+    "local_gradient_heterogeneity",
+    "upper_lipschitz",
+    "dual_gradient_noise",
+    "lower_gradient_noise",
+    "lower_heterogeneity",
+)
+BILEVEL: dict[str, Inequality] = {
+    **WHOLE,
+    **{name: _ROWS[name] for name in _OF_ROWS},
+    "local_smoothness": Inequality("xy", True, partial(_turned, "upper_gradient", "x")),
+    "lower_smoothness": Inequality("xy", True, partial(_turned, "lower_gradient", "y")),
+    "lower_coupling": Inequality("xy", True, partial(_turned, "lower_gradient", "x")),
+    "lower_strong_convexity": Inequality("xy", True, _strong_convexity, inverse=True),
+    "hypergradient_smoothness": Inequality("xy", True, _hypergradient),
+    "initial_dual_error": Inequality("x", False, _initial_error),
+}
+
+
+def checks(problem: Problem, seed: int) -> Iterator[tuple[str, Iterable[str]]]:
+    """(name, failures) of each check."""
+    point = random_points(problem, RUNS, problem.dim + problem.inner_dim, seed)
+    oracles: dict[str, tuple[Tensor, Oracle]] = {name: (point, partial(_of, name, problem)) for name in _SAMPLED}
+    second = {name: (point, partial(_along_y, name, problem)) for name in _SECOND}
+    yield "parts", _check_parts(problem, point)
+    yield "lower level", _check_lower_level(problem, seed)
+    yield "unbiased", common.check_unbiased(problem, oracles)
+    yield "bits", common.check_bits(problem, {**oracles, **second})
+    yield "sampling", common.check_sampling(problem, seed)
+
+
+def _along_y(name: str, problem: Problem, point: Tensor, sample: Sample | None = None) -> Tensor:
+    """A second derivative, which takes no sample, along y."""
+    x, y = parts(problem, point)
+    found: Tensor = getattr(problem, name)(x, y, y)
+    return found
+
+
+def _check_parts(problem: Problem, point: Tensor) -> Iterator[str]:
+    """Every derivative against autograd of what it is a derivative of."""
+    x, y = (part.requires_grad_() for part in parts(problem, point))
+    v = torch.linspace(-1, 1, y.numel(), dtype=y.dtype, device=y.device).view(y.shape)
+    slope = torch.autograd.grad(problem.lower_value(x, y).sum(), y, create_graph=True)[0]
+    turn = torch.autograd.grad((slope * v).sum(), (x, y), allow_unused=True)
+    of_x, of_y = torch.autograd.grad(problem.local_value(x, y).sum(), (x, y), allow_unused=True)
+    wanted = {
+        "upper_gradient": (of_x, x),
+        "upper_gradient_in_y": (of_y, y),
+        "lower_gradient": (slope.detach(), y),
+        "lower_cross": (turn[0], x),
+        "lower_hvp": (turn[1], y),
+    }
+    for name, (expected, like) in wanted.items():
+        given = (x, y, v) if name in _SECOND else (x, y)
+        found = getattr(problem, name)(*given).detach()
+        if disagree(found, torch.zeros_like(like) if expected is None else expected, AUTOGRAD):
+            yield f"{name} differs from autograd"
+
+
+def _check_lower_level(problem: Problem, seed: int) -> Iterator[str]:
+    """The mean of the g_i has no slope in y at y*(x); `solve_lower` solves the equation of its Hessian."""
+    x = random_points(problem, RUNS, problem.dim, seed)[:, 0].contiguous()
+    y = problem.lower_minimiser(x)
+    slope = problem.lower_gradient(problem.to_clients(x), problem.to_clients(y))
+    if bool((norm(client_mean(slope)) > AUTOGRAD * (1 + norm(slope).amax(1))).any()):
+        yield "lower_minimiser: the mean of the g_i is smaller at another y"
+    if problem.initial_lower.shape != (problem.inner_dim,):
+        yield f"initial_lower: expected the shape ({problem.inner_dim},), got {tuple(problem.initial_lower.shape)}"
+    v = random_points(problem, RUNS, problem.inner_dim, seed + 1)[:, 0].contiguous()
+    solved = (problem.to_clients(part) for part in (x, y, problem.solve_lower(x, y, v)))
+    if disagree(client_mean(problem.lower_hvp(*solved)), v, AUTOGRAD):
+        yield "solve_lower: the mean Hessian of the g_i times its answer is not the right side"
+
+
+KIND = Kind(
+    (
+        "lower_smoothness",
+        "lower_strong_convexity",
+        "lower_coupling",
+        "hypergradient_smoothness",
+        "local_gradient_noise",
+        "dual_gradient_noise",
+        "lower_gradient_noise",
+        "objective_smoothness",
+        "objective_gap",
+    ),
+    BILEVEL,
+    checks,
+)

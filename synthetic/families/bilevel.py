@@ -1,0 +1,240 @@
+"""A certified bilevel family with a quadratic lower level.
+
+    g_i(x, y) = sum_j ((1 + chi s_i) h_j / 2 y_j^2 - c x_j y_j) + s_i Delta_g v_i.y,   h_j evenly from mu to l
+    f_i(x, y) = sum_j (a b(x_j) + r p(y_j)) + s_i (Delta v_i.x + Delta_y v_i.y)
+
+b(t) = t^2 / (2 (1 + t^2)) is not convex, p(t) = sqrt(1 + t^2) - 1 is, with slopes below 1. Everything with s_i cancels in the mean, as
+s = 1, -1/2, -1/2 in each three clients, so that y*_j(x) = c x_j / h_j and F(x) = sum_j (a b(x_j) + r p(c x_j / h_j)); with chi > 0 no
+client's own Hessian in y is the mean one. A sample adds sigma z v_i and sigma_y z v_i to the gradients of f_i in x and in y, and
+sigma_g z' v_i to that of g_i in y, with independent z and z' of one law, E z^2 = 1 and E z^4 = k; second derivatives have no noise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from ..certificate import Certificate, as_point, by_quantity, exact, upper
+from ..kinds import AbstractBilevel, Draws, Sample
+from ..parts.noise import AbstractNoisy, NoiseSample
+from ..parts.parameters import require_nonnegative, require_positive
+from ..parts.patterns import triple_signs, walsh_directions
+from .minimax import STEEPEST
+
+_NEARLY_ALL = 0.9999
+_NEAR, _FAR = 1e-3, 1e3
+
+
+@dataclass(frozen=True)
+class BilevelSample(NoiseSample):
+    """The standardised noises z and z' of each sampled pair of f_i and g_i, `(runs, clients, batch)`."""
+
+    lower_noise: Tensor
+
+
+@dataclass(frozen=True)
+class QuadraticLower(AbstractNoisy, AbstractBilevel):
+    """f_i and g_i as the head of this file says.
+
+    Args:
+        clients, dim: N and the size of x and of y.
+        a: curvature of b at 0, in [f] / [x]^2. r: that of p at 0, in [f] / [y]^2.
+        c: coupling of the lower level, in [f] / ([x] [y]). mu, l: its least and its largest curvature, in [f] / [y]^2.
+        chi: how much the clients' curvatures differ, from 0 to below 2.
+        sigma, sigma_y, sigma_g: noise of a gradient of f_i in x, of f_i in y and of g_i in y. kurtosis: k of their law, an integer.
+        Delta, Delta_y, Delta_g: the largest distances of these three from their means over the clients, where chi = 0.
+        start: distance of the initial x from the minimiser 0; y starts at 0.
+
+    Raises:
+        ValueError: for parameters that contradict each other, naming them.
+    """
+
+    name: str = "quadratic lower level"
+    clients: int = 6
+    dim: int = 4
+    a: float = 0.5
+    r: float = 0.5
+    c: float = 0.5
+    mu: float = 0.5
+    l: float = 1.0
+    chi: float = 0.0
+    sigma: float = 0.0
+    sigma_y: float = 0.0
+    sigma_g: float = 0.0
+    kurtosis: int = 1
+    Delta: float = 0.0
+    Delta_y: float = 0.0
+    Delta_g: float = 0.0
+    start: float = 4.0
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        require_positive(self, "clients", "dim", "r", "c", "mu", "l")
+        differ = ("chi", "Delta", "Delta_y", "Delta_g")
+        require_nonnegative(self, "a", "sigma", "sigma_y", "sigma_g", "start", *differ)
+        if self.mu > self.l:
+            raise ValueError(f"mu must be at most l, got mu = {self.mu} and l = {self.l}")
+        if self.chi >= 2:
+            raise ValueError(f"chi must be below 2, got {self.chi}")
+        if any(getattr(self, name) > 0 for name in differ) and self.clients < 3:
+            raise ValueError(f"{', '.join(differ)} above 0 need at least 3 clients, got {self.clients}")
+        _ = self.law  # checks the kurtosis
+
+    @property
+    def inner_dim(self) -> int:  # type: ignore[override]
+        """The size of y."""
+        return self.dim
+
+    @cached_property
+    def _directions(self) -> Tensor:
+        """v_i, `(clients, dim)`."""
+        return walsh_directions(torch.arange(self.clients) // 3, self.dim, self.device)
+
+    @cached_property
+    def _signs(self) -> Tensor:
+        return triple_signs(self.clients).to(self.device)
+
+    @cached_property
+    def _mean_curvatures(self) -> Tensor:
+        """h_j, `(dim,)`."""
+        return torch.linspace(self.mu, self.l, self.dim, dtype=torch.float64, device=self.device)
+
+    @cached_property
+    def _curvatures(self) -> Tensor:
+        """(1 + chi s_i) h_j, `(clients, dim)`."""
+        return (1 + self.chi * self._signs).unsqueeze(-1) * self._mean_curvatures
+
+    @cached_property
+    def initial_lower(self) -> Tensor:
+        return torch.zeros(self.dim, dtype=torch.float64, device=self.device)
+
+    @property
+    def minimiser(self) -> Tensor:
+        """Where F is least, `(dim,)`."""
+        return torch.zeros(self.dim, dtype=torch.float64, device=self.device)
+
+    def local_value(self, x: Tensor, y: Tensor) -> Tensor:
+        of_x, of_y = x * x, y * y
+        shared = self.a / 2 * of_x / (1 + of_x) + self.r * of_y / (1 + (1 + of_y).sqrt())
+        along = self.Delta * (x * self._directions).sum(-1) + self.Delta_y * (y * self._directions).sum(-1)
+        return shared.sum(-1) + self._signs * along
+
+    def _pull(self, difference: float, noise: float, sample: Sample | None, which: str = "noise") -> Tensor:
+        """What a client's gradient has besides that of the mean function, `(runs, clients, dim)`."""
+        pull = difference * self._signs
+        if isinstance(sample, BilevelSample):
+            pull = pull + noise * getattr(sample, which).mean(-1)
+        return pull.unsqueeze(-1) * self._directions
+
+    def upper_gradient(self, x: Tensor, y: Tensor, sample: Sample | None = None) -> Tensor:
+        growing = 1 + x * x
+        return self.a * x / (growing * growing) + self._pull(self.Delta, self.sigma, sample)
+
+    def upper_gradient_in_y(self, x: Tensor, y: Tensor, sample: Sample | None = None) -> Tensor:
+        return self.r * y / (1 + y * y).sqrt() + self._pull(self.Delta_y, self.sigma_y, sample)
+
+    def lower_value(self, x: Tensor, y: Tensor) -> Tensor:
+        shared = self._curvatures / 2 * y * y - self.c * x * y
+        return shared.sum(-1) + self._signs * self.Delta_g * (y * self._directions).sum(-1)
+
+    def lower_gradient(self, x: Tensor, y: Tensor, sample: Sample | None = None) -> Tensor:
+        return self._curvatures * y - self.c * x + self._pull(self.Delta_g, self.sigma_g, sample, "lower_noise")
+
+    def lower_hvp(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:
+        return self._curvatures * v
+
+    def lower_cross(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:
+        return -self.c * v
+
+    def lower_minimiser(self, x: Tensor) -> Tensor:
+        return self.c * x / self._mean_curvatures
+
+    def solve_lower(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:
+        return v / self._mean_curvatures
+
+    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> BilevelSample:
+        return BilevelSample(*(self.law.draw(draws, batch, f"{purpose} of {which}") for which in ("f", "g")))
+
+    def atoms(self) -> tuple[BilevelSample, Tensor]:
+        noise, lower_noise, weights = self.law.support_of_two()
+        shape = (1, self.clients, len(weights))
+        return BilevelSample(noise.expand(shape), lower_noise.expand(shape)), weights
+
+    @cached_property
+    def certificates(self) -> Mapping[str, Certificate]:
+        found = (self._of_the_upper_level(), self._of_the_lower_level(), self._of_the_noise(), self._of_the_objective())
+        return by_quantity(certificate for some in found for certificate in some)
+
+    def _pair(self, axis: int, x: tuple[float, float], y: tuple[float, float]) -> tuple[tuple[float, ...], ...]:
+        """Two points (x, y) that are 0 but for one coordinate of x and of y."""
+        place = torch.zeros(self.dim, dtype=torch.float64)
+        place[axis] = 1.0
+        return tuple(as_point(torch.cat([at * place, of * place])) for at, of in zip(x, y, strict=True))
+
+    @property
+    def _origin(self) -> tuple[tuple[float, ...], ...]:
+        return ((0.0,) * (2 * self.dim),)
+
+    @property
+    def _share(self) -> float:
+        """The root mean square of the s_i."""
+        return math.sqrt(float((triple_signs(self.clients) ** 2).mean()))
+
+    def _of_the_upper_level(self) -> Iterator[Certificate]:
+        around = (-_NEAR, _NEAR)
+        curved = "b'' is 1 at 0 and nowhere larger in absolute value; the rest does not turn along x."
+        yield exact("local_smoothness", self.a, curved, self._pair(0, around, (0.0, 0.0)), attains=_NEARLY_ALL)
+        differ = "A client's gradient in x differs from the mean by s_i Delta v_i at every point."
+        yield exact("local_gradient_heterogeneity", self._share * self.Delta, differ, self._origin, attains=1 - 1e-12)
+        steep = math.sqrt(self.dim) * self.r + float(self._signs.max()) * self.Delta_y
+        away = torch.cat([torch.zeros(self.dim, dtype=torch.float64), _FAR * self._directions[0].sign().cpu()])
+        tends = "p' tends to 1, and v_0 has entries of one size, so that with s_0 the two add up far from 0."
+        yield exact("upper_lipschitz", steep, tends, (as_point(away),), attains=_NEARLY_ALL)
+        response = "It is c / h_j r p'(y_j) plus what does not depend on y, and p'' is 1 at 0 and nowhere larger."
+        smooth = self.c * self.r / self.mu
+        yield exact(
+            "hypergradient_smoothness", smooth, response, self._pair(0, (0.0, 0.0), around), attains=_NEARLY_ALL
+        )
+
+    def _of_the_lower_level(self) -> Iterator[Certificate]:
+        far = ((0.0, 0.0), (-1.0, 1.0))
+        quadratic = "The gradient in y is (1 + chi s_i) h_j y_j plus what does not depend on y."
+        largest, least = (float(size) for size in (self._curvatures.max(), self._curvatures.min()))
+        yield exact("lower_smoothness", largest, quadratic, self._pair(self.dim - 1, *far), attains=_NEARLY_ALL)
+        yield exact("lower_strong_convexity", least, quadratic, self._pair(0, *far), attains=_NEARLY_ALL)
+        linear = "The gradient in y is -c x plus what does not depend on x."
+        yield exact("lower_coupling", self.c, linear, self._pair(0, *reversed(far)), attains=_NEARLY_ALL)
+        if self.chi == 0:
+            differ = "A client's gradient in y differs from the mean by s_i Delta_g v_i at every point."
+            yield exact("lower_heterogeneity", self._share * self.Delta_g, differ, self._origin, attains=1 - 1e-12)
+
+    def _of_the_noise(self) -> Iterator[Certificate]:
+        error = "The error is the noise times z v_i, or z' v_i, with |v_i| = 1 and E z^2 = 1, at every point."
+        sizes = {
+            "local_gradient_noise": self.sigma,
+            "dual_gradient_noise": self.sigma_y,
+            "lower_gradient_noise": self.sigma_g,
+        }
+        for name, size in sizes.items():
+            yield exact(name, size, error, self._origin, attains=1 - 1e-12)
+
+    def _of_the_objective(self) -> Iterator[Certificate]:
+        pair = tuple(as_point(torch.tensor([sign * _NEAR] + [0.0] * (self.dim - 1))) for sign in (-1.0, 1.0))
+        curved = "b'' and p'' are largest at 0, and c / h_j for the least curvature."
+        smooth = self.a + self.r * (self.c / self.mu) ** 2
+        yield exact("objective_smoothness", smooth, curved, pair, attains=_NEARLY_ALL)
+        steepest = self.a * STEEPEST + self.r * self.c / self._mean_curvatures
+        cap = float(torch.linalg.vector_norm(steepest))
+        yield upper("gradient_cap", cap, "b and p each at their steepest, in every coordinate.")
+        origin = as_point(torch.zeros(self.dim))
+        gap = float(self.objective(self.initial_point.unsqueeze(0)))
+        least = "F is a sum of nonnegative functions that vanish at 0."
+        yield exact("objective_gap", gap, least, (origin,), attains=1 - 1e-12)
+        away = float(torch.linalg.vector_norm(self.lower_minimiser(self.initial_point.unsqueeze(0))))
+        closed = "The minimiser of the lower level is c x_j / h_j, and y starts at 0."
+        yield exact("initial_dual_error", away, closed, (origin,), attains=1 - 1e-12)
