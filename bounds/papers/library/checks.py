@@ -36,7 +36,7 @@ class Potential:
 
 
 def ascent(s: Any) -> Potential:
-    """That of section 17, in the symbols of its theorem."""
+    """That of section 18, in the symbols of its theorem."""
     a, V, V_y = s.mu_y * s.eta_y, s.sigma**2 / (s.N * s.b), s.sigma_y**2 / (s.N * s.b)
     moved = (1 + a) / a * (s.c / s.mu_y * s.eta) ** 2 * (DIRECTION + V)
     growth = -a * ERROR + (1 + a) * s.eta_y**2 * V_y + moved
@@ -44,7 +44,7 @@ def ascent(s: Any) -> Potential:
 
 
 def lower_level(s: Any) -> Potential:
-    """That of section 18, in the symbols of its theorem."""
+    """That of section 19, in the symbols of its theorem."""
     a, V_g = s.mu_g * s.eta_y, s.sigma_g**2 / (s.N * s.b)
     V = (s.sigma + s.c_g * s.sigma_y / s.mu_g) ** 2 / (s.N * s.b)
     bias_sq = (s.c_g * s.C / s.mu_g) ** 2 * Power(1 - s.mu_g * s.eta_v, 2 * s.K)
@@ -80,7 +80,7 @@ def _sums(name: str, potential: Any) -> Evidence:
 
 
 def sgda() -> Evidence:
-    """The descent lemma and the recursion of the distance of y from the maximiser, weighted, sum to the bound (section 17 of
+    """The descent lemma and the recursion of the distance of y from the maximiser, weighted, sum to the bound (section 18 of
     docs/theory/library.md); the kernel has no maximiser: the two inequalities are read, and their sum is checked."""
     return _sums("sgda", ascent)
 
