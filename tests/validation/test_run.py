@@ -10,13 +10,11 @@ from fractions import Fraction
 import fedco
 import numpy as np
 import pytest
-import torch
 from fedco.algorithms import ComFedL, FedDRO, LocalSGD, drive, metrics
 from fedco.algorithms.engine.progress import Interrupted
 from fedco.cli import app
 from fedco.errors import InputError
 from fedco.storage import DamagedWarning
-from fedco.synthetic.kinds.predictions import Predictions
 from fedco.validation.experiments.bounds import matches
 from fedco.validation.experiments.grid import read_axis
 from fedco.validation.experiments.table import compared, read_run
@@ -100,65 +98,6 @@ def test_csv_and_parquet_hold_the_same(tmp_path):
     left = pandas.read_csv(tmp_path / "a" / "runs.csv")
     assert left.equals(pandas.read_parquet(tmp_path / "b" / "runs.parquet"))
     assert (tmp_path / "a" / "objective.svg").stat().st_size > 1000
-
-
-def test_accuracies_are_those_of_plain_python():
-    generator = torch.Generator().manual_seed(0)
-    scores = torch.randn(2, 3, 5, 4, generator=generator, dtype=torch.float64)
-    labels = torch.randint(4, (3, 5), generator=generator)
-    weights = torch.ones(3, 5, dtype=torch.float64)
-    weights[1, 2:] = 0.0
-
-    splits = []
-
-    class Told:
-        name, has_test_data = "told", True
-
-        def predict(self, x, split):
-            splits.append(split)
-            return Predictions(scores, labels, weights)
-
-    class State:
-        average = torch.zeros(2, 1)
-
-    for run in range(2):
-        rows = [
-            (k, int(labels[k, i]), int(scores[run, k, i].argmax())) for k in range(3) for i in range(2 if k == 1 else 5)
-        ]
-        share = lambda kept: sum(a == b for _, a, b in kept) / len(kept)  # noqa: E731
-        by_client = [share([row for row in rows if row[0] == k]) for k in range(3)]
-        by_class = [share([row for row in rows if row[1] == c]) for c in {row[1] for row in rows}]
-        found = {
-            name: metrics.METRICS[name].function(Told(), State(), 0)[run].item()
-            for name in metrics.METRICS
-            if "acc" in name
-        }
-        assert found["accuracy"] == pytest.approx(share(rows))
-        assert found["mean_client_accuracy"] == pytest.approx(sum(by_client) / 3)
-        assert found["worst_client_accuracy"] == pytest.approx(min(by_client))
-        assert found["train_accuracy"] == found["accuracy"]
-        assert found["worst_class_accuracy"] == pytest.approx(min(by_class))
-    assert splits == 2 * ["test", "test", "test", "test", "train", "train", "train"]
-
-
-def test_average_precision_is_that_of_scikit_learn():
-    score = pytest.importorskip("sklearn.metrics").average_precision_score
-    generator = torch.Generator().manual_seed(1)
-    scores = torch.randint(6, (4, 2, 9, 1), generator=generator).to(torch.float64)  # with ties
-    labels = torch.randint(2, (2, 9), generator=generator)
-
-    class Told:
-        name = "told"
-
-        def predict(self, x, split):
-            return Predictions(scores, labels)
-
-    class State:
-        average = torch.zeros(4, 1)
-
-    found = metrics.average_precision(Told(), State(), 0)
-    wanted = [score(labels.flatten().numpy(), scores[run].flatten().numpy()) for run in range(4)]
-    np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-12)
 
 
 def test_the_bound_is_the_theorems_and_the_mean_is_its_statistic():
