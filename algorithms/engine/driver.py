@@ -92,7 +92,9 @@ def drive(
     run = identity(method, problem, draws, start, recorder) if checkpoint else {}
     saver = Checkpoint(checkpoint, checkpoint_every, run)
     with torch.no_grad(), _threads(threads), stop_request() if checkpoint else nullcontext(lambda: False) as stop_asked:
-        blocks = [_Block(method, problem, start, draws, columns) for columns in blocks_of_seeds(draws, problem, seeds_at_once)]
+        blocks = [
+            _Block(method, problem, start, draws, columns) for columns in blocks_of_seeds(draws, problem, seeds_at_once)
+        ]
         first = saver.resume(blocks[0].state, recorder, steps, lambda state: _hand_out(state, blocks))
         reporter = _Reporter(progress, first, steps, draws.runs * problem.clients)
         for t in range(first, steps):
