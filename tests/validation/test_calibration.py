@@ -76,13 +76,13 @@ def sum_over_the_grid(log_products):
 
 def cap_from_the_data(values, bound, cap):
     seen = np.maximum(values.max(axis=1, keepdims=True), 1.01 * bound)
-    return evalues._log_mixture((seen - values) / (seen - bound), np.array([float(lam) for lam in evalues.GRID]))
+    return evalues.log_mixture((seen - values) / (seen - bound), np.array([float(lam) for lam in evalues.GRID]))
 
 
 @pytest.mark.parametrize(
     ("module", "name", "mutant", "law"),
     [
-        pytest.param(evalues, "_mix", sum_over_the_grid, "two points", id="sum instead of mean over the grid"),
+        pytest.param(evalues, "log_mean", sum_over_the_grid, "two points", id="sum instead of mean over the grid"),
         pytest.param(calibration, "log_e_support", cap_from_the_data, "1% rare event", id="cap read off the data"),
     ],
 )
@@ -95,7 +95,7 @@ def test_a_broken_engine_exceeds_its_level(module, name, mutant, law, monkeypatc
 @pytest.mark.parametrize("mutant", [sum_over_the_grid, lambda log_products: log_products.max(axis=0)])
 def test_another_engine_has_another_fingerprint(mutant, monkeypatch):
     sound = engine_fingerprint()
-    monkeypatch.setattr(evalues, "_mix", mutant)
+    monkeypatch.setattr(evalues, "log_mean", mutant)
     assert engine_fingerprint() != sound
 
 
@@ -149,10 +149,13 @@ def test_the_evidence_is_that_of_the_verdict_which_would_be_false():
     coin = Law("coin", 0.5, 1.0, lambda rng, shape: rng.random(shape).round())
     refuted, supported = (Placement("at", verdict, 1.0) for verdict in ("REFUTED", "SUPPORTED"))
     high, low = np.full((1, 50), 0.9), np.full((1, 50), 0.1)
-    assert calibration._log_e(coin, refuted, high) > 5 and calibration._log_e(coin, refuted, low) < 0
-    assert calibration._log_e(coin, supported, low) > 5 and calibration._log_e(coin, supported, high) < 0
+    assert calibration.log_evidence(coin, refuted, high) > 5 and calibration.log_evidence(coin, refuted, low) < 0
+    assert calibration.log_evidence(coin, supported, low) > 5 and calibration.log_evidence(coin, supported, high) < 0
     uncapped = Law("no cap", 0.5, None, coin.draw)
-    assert calibration._log_e(uncapped, refuted, high) > 5 and calibration._log_e(uncapped, supported, low) == -np.inf
+    assert (
+        calibration.log_evidence(uncapped, refuted, high) > 5
+        and calibration.log_evidence(uncapped, supported, low) == -np.inf
+    )
 
 
 def test_each_verdict_that_is_counted_is_false_where_it_is_counted():
@@ -192,7 +195,7 @@ def test_rates_are_the_counted_rejections_of_the_two_tests(cap):
     data[6:12] = [4, 4, 1, 4, 0.5, 4]
     data[12:18] = [0, 0.5, 0, 0, 0, 0]
     law, levels, seen = Law("table", 1.0, cap, lambda rng, shape: data), (0.5, 0.1), 0
-    for cell, place in zip(calibration._measure(law, 6, 40, levels, 1), calibration.PLACEMENTS, strict=True):
+    for cell, place in zip(calibration.rejection_rates(law, 6, 40, levels, 1), calibration.PLACEMENTS, strict=True):
         bound, refuting = place.bound_over_mean, place.false_verdict == "REFUTED"
         ratio = data / bound if refuting else (4 - data) / (4 - bound)
         e = np.mean([np.prod((1 - float(lam)) + float(lam) * ratio, axis=1) for lam in evalues.GRID], axis=0)
@@ -217,7 +220,7 @@ def test_rates_are_the_counted_rejections_of_the_two_tests(cap):
 )
 def test_draws_do_not_depend_on_the_blocks_in_which_they_are_made(seeds, runs, sizes):
     law = laws()[0]
-    found = [*calibration._blocks(law, seeds, runs, 9)]
+    found = [*calibration.drawn_in_blocks(law, seeds, runs, 9)]
     assert [len(block) for block in found] == sizes
     rng = np.random.default_rng([9, seeds, zlib.crc32(law.name.encode())])
     assert np.array_equal(np.concatenate(found), law.draw(rng, (runs, seeds)))
@@ -255,10 +258,12 @@ def test_a_rejection_at_the_threshold_is_counted_and_a_difference_of_0_is_none(m
     """E-values that are just the threshold reject; a t-interval of values that do not vary ends at their mean and excludes less."""
     law = Law("point", 0.25, 1.0, lambda _, shape: np.full(shape, 0.25))
     for excess, count in ((0.0, 7), (-1e-9, 0)):
-        monkeypatch.setattr(calibration, "_log_e", lambda law, place, values, e=excess: np.full(len(values), 3.0 + e))
+        monkeypatch.setattr(
+            calibration, "log_evidence", lambda law, place, values, e=excess: np.full(len(values), 3.0 + e)
+        )
         monkeypatch.setattr(calibration, "log_threshold", lambda level: 3.0)
-        cells = calibration._measure(law, 5, 7, [0.05, 0.01], 1)
+        cells = calibration.rejection_rates(law, 5, 7, [0.05, 0.01], 1)
         assert all(cell["e_value"][level]["count"] == count for cell in cells for level in ("0.05", "0.01"))
     for side in ("REFUTED", "SUPPORTED"):
-        assert calibration._t_verdicts(np.full((3, 5), 0.25), 0.25, side, [0.05]) == [0]
-    assert calibration._t_verdicts(np.full((3, 5), 0.25), 0.26, "SUPPORTED", [0.05]) == [3]
+        assert calibration.t_rejections(np.full((3, 5), 0.25), 0.25, side, [0.05]) == [0]
+    assert calibration.t_rejections(np.full((3, 5), 0.25), 0.26, "SUPPORTED", [0.05]) == [3]

@@ -194,9 +194,9 @@ def kept(tmp_path, monkeypatch):
 
     monkeypatch.setattr(record, "FILE", file)
     monkeypatch.setattr(record, "falsify", falsify)
-    record._kept.cache_clear()
+    record.kept_searches.cache_clear()
     yield file, searched
-    record._kept.cache_clear()
+    record.kept_searches.cache_clear()
 
 
 def test_the_command_searches_what_is_named_and_says_what_cannot_be(kept, monkeypatch, capsys):

@@ -111,7 +111,7 @@ def calibrate(
     cells: list[dict[str, Any]] = []
     for number in seeds:
         for law in laws() if chosen is None else chosen:
-            cells += _measure(law, number, runs, levels, root_seed)
+            cells += rejection_rates(law, number, runs, levels, root_seed)
             if progress is not None:
                 progress(f"{law.name}, {number} seeds: done")
     return sealed(
@@ -169,16 +169,16 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
     return sealed(read_json(path, _FORMAT))
 
 
-def _measure(law: Law, seeds: int, runs: int, levels: Sequence[float], root_seed: int) -> list[dict[str, Any]]:
+def rejection_rates(law: Law, seeds: int, runs: int, levels: Sequence[float], root_seed: int) -> list[dict[str, Any]]:
     """All placements of one law on one set of draws."""
     e_counts = np.zeros((len(PLACEMENTS), len(levels)), dtype=np.int64)
     t_counts = np.zeros_like(e_counts)
     totals = np.zeros(len(PLACEMENTS))
-    for values in _blocks(law, seeds, runs, root_seed):
+    for values in drawn_in_blocks(law, seeds, runs, root_seed):
         for row, place in enumerate(PLACEMENTS):
-            log_e = _log_e(law, place, values)
+            log_e = log_evidence(law, place, values)
             e_counts[row] += [int((log_e >= log_threshold(level)).sum()) for level in levels]
-            t_counts[row] += _t_verdicts(values, law.mean * place.bound_over_mean, place.false_verdict, levels)
+            t_counts[row] += t_rejections(values, law.mean * place.bound_over_mean, place.false_verdict, levels)
             totals[row] += float(np.exp(log_e).sum())
     return [
         {
@@ -196,7 +196,7 @@ def _measure(law: Law, seeds: int, runs: int, levels: Sequence[float], root_seed
     ]
 
 
-def _blocks(law: Law, seeds: int, runs: int, root_seed: int) -> Iterator[Array]:
+def drawn_in_blocks(law: Law, seeds: int, runs: int, root_seed: int) -> Iterator[Array]:
     rng = np.random.default_rng([root_seed, seeds, zlib.crc32(law.name.encode())])
     size = max(1, _BLOCK // seeds)
     for start in range(0, runs, size):
@@ -208,14 +208,14 @@ def _has_e_value(law: Law, place: Placement) -> bool:
     return law.cap is not None or place.false_verdict == "REFUTED"
 
 
-def _log_e(law: Law, place: Placement, values: Array) -> Array:
+def log_evidence(law: Law, place: Placement, values: Array) -> Array:
     bound = law.mean * place.bound_over_mean
     if place.false_verdict == "REFUTED":
         return log_e_refute(values, bound)
     return np.full(len(values), -np.inf) if law.cap is None else log_e_support(values, bound, law.cap)
 
 
-def _t_verdicts(values: Array, bound: float, false_verdict: str, levels: Sequence[float]) -> list[int]:
+def t_rejections(values: Array, bound: float, false_verdict: str, levels: Sequence[float]) -> list[int]:
     """The negative control: one-sided t-intervals, which trust the sample variance of skewed data."""
     seeds = values.shape[1]
     below = bound - values.mean(axis=1)
