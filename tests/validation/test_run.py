@@ -118,6 +118,38 @@ def test_the_bound_is_the_theorems_and_the_mean_is_its_statistic():
         np.testing.assert_allclose(done.final("mean_gradient_sq")[0], measured.statistic, rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("name", "problem", "theorem", "hyper"),
+    [
+        ("feddro", "feddro_homogeneous", "feddro.theorem_5_1", {"eta": 0.01, "beta": 0.1, "I": 4}),
+        ("comfedl", "local_homogeneous", "comfedl.theorem_1", {"eta": 0.01, "tau": 4}),
+    ],
+)
+def test_the_mean_along_a_run_is_over_the_steps_of_the_statement(name, problem, theorem, hyper):
+    """From the squared gradients of every step; the bound stands at a few times, with the value that it has there."""
+    done = fedco.run(
+        name, problem, T=32, seeds=2, metrics=["gradient_sq", "bytes"], settings=hyper, theorems=[theorem], every=1
+    )
+    gradients, means = (done.table.values[each][0] for each in ("gradient_sq", "mean_gradient_sq"))
+    (match,) = matches(method_of(name, hyper), fedco.problem(problem), 32, only=[theorem])
+    assert np.isnan(means[:, 0]).all() and match.every == (1 if name == "feddro" else 4)
+    for t in range(1, 33):
+        steps = [s for s in range(1 if match.after else 0, t + match.after) if s % match.every == 0]
+        if match.after and t % match.every:
+            assert np.isnan(means[:, t]).all()
+        else:
+            np.testing.assert_allclose(means[:, t], gradients[:, steps].mean(axis=1), rtol=1e-12)
+    (bound,) = done.bounds
+    assert bound["T"][0] > 0 and bound["T"][-1] == 32 and len(bound["T"]) <= 25
+    assert bound["values"] == [match.at(T)[0] for T in bound["T"]]
+    sent = method_of(name, hyper).messages(fedco.problem(problem), 32)
+    assert (done.final("bytes") == 8 * (sent.model_floats + sent.embedding_floats)).all()
+
+
+def method_of(name, hyper):
+    return {"feddro": FedDRO, "comfedl": ComFedL}[name](**hyper)
+
+
 def test_a_bound_needs_the_methods_own_statement_and_certified_constants():
     problem = fedco.problem("feddro_homogeneous")
     method = FedDRO(eta=0.01, beta=0.1, I=4)
