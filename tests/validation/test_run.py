@@ -133,6 +133,7 @@ def test_the_mean_along_a_run_is_over_the_steps_of_the_statement(name, problem, 
     gradients, means = (done.table.values[each][0] for each in ("gradient_sq", "mean_gradient_sq"))
     (match,) = matches(method_of(name, hyper), fedco.problem(problem), 32, only=[theorem])
     assert np.isnan(means[:, 0]).all() and match.every == (1 if name == "feddro" else 4)
+    assert match.after is (name == "feddro")
     for t in range(1, 33):
         steps = [s for s in range(1 if match.after else 0, t + match.after) if s % match.every == 0]
         if match.after and t % match.every:
