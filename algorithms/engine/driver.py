@@ -94,7 +94,9 @@ def drive(
     run = identity(method, problem, draws, start, recorder) if checkpoint else {}
     saver = Checkpoint(checkpoint, checkpoint_every, run)
     with torch.no_grad(), _threads(threads), stop_request() if checkpoint else nullcontext(lambda: False) as stop_asked:
-        blocks = [_Block(method, problem, start, draws, columns) for columns in _columns(draws, problem, seeds_at_once)]
+        blocks = [
+            _Block(method, problem, start, draws, columns) for columns in blocks_of_seeds(draws, problem, seeds_at_once)
+        ]
         first = saver.resume(blocks[0].state, recorder, steps, lambda state: _hand_out(state, blocks))
         reporter = _Reporter(progress, first, steps, draws.runs * problem.clients)
         for t in range(first, steps):
@@ -144,7 +146,7 @@ class _Block:
         self.state = self.moves.communicate(self.problem, state, t)
 
 
-def _columns(draws: Draws, problem: Any, seeds_at_once: int | None) -> list[slice]:
+def blocks_of_seeds(draws: Draws, problem: Any, seeds_at_once: int | None) -> list[slice]:
     """The blocks, as slices of the list of seeds: by default as few as fit, and as equal as they can be."""
     count, is_cpu = len(draws.seed_indices), problem.initial_point.device.type == "cpu"
     fitting = max(1, _NUMBERS_PER_BLOCK // (draws.grid * draws.clients * problem.dim)) if is_cpu else count

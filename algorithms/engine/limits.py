@@ -14,7 +14,7 @@ PROCESS_BYTES = 250 << 20
 """What a process with torch, numpy and sympy takes for itself (measured: 250 to 265 MiB beside what it shares)."""
 BYTES_PER_INDEX = 40
 """A Python integer and its place in a tuple."""
-_ALWAYS_FINE = 1 << 28
+ALWAYS_FINE = 1 << 28
 """Requests below 256 MiB are not looked at: the system is asked only where it matters."""
 
 
@@ -22,11 +22,11 @@ def free_memory(device: torch.device | str = "cpu") -> int | None:
     """Bytes that a run may still take, None where the system does not say."""
     if torch.device(device).type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
-    known = [size for size in (_available(), _allowed()) if size is not None]
+    known = [size for size in (available_memory(), allowed_memory()) if size is not None]
     return min(known, default=None)
 
 
-def _available() -> int | None:
+def available_memory() -> int | None:
     """What the system has left, its caches counted as free."""
     try:
         found = re.search(r"^MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
@@ -35,7 +35,7 @@ def _available() -> int | None:
     return int(found[1]) << 10 if found else None
 
 
-def _allowed() -> int | None:
+def allowed_memory() -> int | None:
     """What the control group of this process may have in all."""
     for name in ("memory.max", "memory/memory.limit_in_bytes"):
         try:
@@ -51,7 +51,7 @@ def check_memory(needed: int, what: str, device: torch.device | str = "cpu") -> 
     Raises:
         InputError: it cannot fit; says how much it needs and how much there is.
     """
-    if needed < _ALWAYS_FINE or (free := free_memory(device)) is None or needed <= free:
+    if needed < ALWAYS_FINE or (free := free_memory(device)) is None or needed <= free:
         return
     raise InputError(
         f"{what}: wanted a run that fits in the {size(free)} that are free, got one of at least {size(needed)}"

@@ -9,6 +9,7 @@ from fedco.algorithms import METHODS
 from fedco.algorithms import declared as reader
 from fedco.algorithms.engine.method import annotation_of
 from fedco.algorithms.registry import get_method
+from fedco.errors import InputError
 
 
 def test_every_method_is_read():
@@ -48,3 +49,8 @@ def test_two_methods_of_one_name_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(reader, "__file__", str(tmp_path / "declared.py"))
     with pytest.raises(ValueError, match=r"mine: a method of this name in methods\.mine and baselines\.mine"):
         reader.declared.__wrapped__()
+
+
+def test_a_name_that_is_no_method_is_refused():
+    with pytest.raises(InputError, match=r"'fedrdo': not a method; .*feddro.*, or FILE\.py:NAME"):
+        get_method("fedrdo")

@@ -2,11 +2,10 @@
 
 import doctest
 import os
-import shutil
 import signal
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,16 +15,14 @@ from fedco.algorithms import (
     ComFedL,
     FedAvg,
     FedDRO,
-    ModifiedFedAvg,
     NotApplicable,
     Result,
     Start,
     drive,
     drive_in_processes,
 )
-from fedco.algorithms.engine import draws, metrics, parallel, progress
-from fedco.storage import DamagedError, DamagedWarning
-from fedco.user_files import load_object
+from fedco.algorithms.engine import draws, driver, metrics, parallel, progress
+from fedco.algorithms.engine.draws import Draws
 from tiny import TinyData, TinyLocal, TinyMeta, TinyShared
 
 PROBLEM = TinyShared(TinyData.random(1, 3))
@@ -125,76 +122,6 @@ def test_results_are_kept_without_pickle(tmp_path):
     assert (loaded.seeds, loaded.messages, loaded.hyperparameters) == ((4, 2), result.messages, result.hyperparameters)
     assert all(torch.equal(loaded.mean(name), result.mean(name)) for name in RECORD)
     assert [file.name for file in tmp_path.iterdir()] == ["result.npz"]
-
-
-CHANGES = {
-    "another problem of the same name": dict(problem=TinyShared(TinyData.random(2, 3))),
-    "hyperparameters": dict(method=FedDRO(eta=0.06, beta=0.3, I=3, b=2)),
-    "method": dict(method=ModifiedFedAvg(eta=0.05, I=3)),
-    "root_seed": dict(root_seed=1),
-    "seeds": dict(seeds=3),
-    "start": dict(start=Start(y=torch.zeros(2, dtype=torch.float64))),
-    "record": dict(record={"F": metrics.objective}),
-    "every": dict(every=2),
-    "longer": dict(steps=5),
-}
-
-
-@pytest.mark.parametrize("what", CHANGES)
-def test_a_checkpoint_of_another_run_is_refused(what, tmp_path):
-    base = dict(method=METHOD, problem=PROBLEM, steps=9, seeds=2, record=RECORD, checkpoint=tmp_path / "run.npz")
-    drive(**base)
-    with pytest.raises(ValueError, match="belongs to another run"):
-        drive(**{**base, **CHANGES[what]})
-
-
-@pytest.mark.parametrize(
-    ("where", "what", "other"),
-    [(torch, "__version__", "another"), (torch.backends.cpu, "get_cpu_capability", lambda: "another")],
-)
-def test_a_checkpoint_of_other_arithmetic_is_refused(where, what, other, monkeypatch, tmp_path):
-    """Resumed to the last bit or refused: also when torch was updated, or on a processor with other vector instructions."""
-    base = dict(method=METHOD, problem=PROBLEM, seeds=2, checkpoint=tmp_path / "run.npz")
-    drive(steps=4, **base)
-    drive(steps=5, **base)
-    monkeypatch.setattr(where, what, other)
-    with pytest.raises(ValueError, match=r"another run: arithmetic .*torch, or the processor changed since"):
-        drive(steps=6, **base)
-
-
-@pytest.mark.parametrize("changed", ["method", "problem", None])
-def test_a_checkpoint_of_other_code_of_the_users_is_refused(changed, tmp_path):
-    """A method and a problem of files of the user's own: another line in one of them is another run."""
-    examples = Path(__file__).parents[2] / "examples"
-    names = {"method": "half_sgd", "problem": "ring"}
-    for name in names.values():
-        shutil.copy(examples / f"{name}.py", tmp_path)
-
-    def run(steps):
-        method = load_object("half_sgd.py:HalfSGD", tmp_path)(eta=0.1)
-        drive(method, load_object("ring.py:problem", tmp_path), steps=steps, seeds=2, checkpoint=tmp_path / "run.npz")
-
-    run(4)
-    run(5)
-    if changed is None:
-        run(6)
-        return
-    file = tmp_path / f"{names[changed]}.py"
-    file.write_text(file.read_text() + "\nANOTHER = 1\n")
-    with pytest.raises(ValueError, match="belongs to another run: code"):
-        run(6)
-
-
-@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 not really", b"\x80\x04K\x01."])
-def test_a_file_that_is_no_checkpoint_is_set_aside_and_the_run_begins_anew(content, tmp_path):
-    path = tmp_path / "run.npz"
-    path.write_bytes(content)
-    with pytest.warns(DamagedWarning, match=r"run\.npz was damaged"):
-        begun = drive(METHOD, PROBLEM, steps=2, checkpoint=path)
-    assert torch.equal(begun.state.x, drive(METHOD, PROBLEM, steps=2).state.x)
-    assert (tmp_path / "run.npz.damaged").read_bytes() == content and path.exists()
-    with pytest.raises(DamagedError):
-        Result.load(tmp_path / "run.npz.damaged")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -334,3 +261,54 @@ def test_results_of_several_processes_took_as_long_as_the_slowest():
     together = parallel.gathered(parts, [0, 1, 2])
     assert together.seconds == 3.0 and together.seeds == (0, 1, 2)
     assert torch.equal(together.state.x, whole.state.x)
+
+
+@dataclass
+class Sized:
+    dim: int
+    initial_point: torch.Tensor
+
+
+def blocks_of(seeds, clients, dim, grid, at_once=None):
+    draws = Draws(0, seeds, clients, grid)
+    return [(c.start, c.stop) for c in driver.blocks_of_seeds(draws, Sized(dim, torch.zeros(1)), at_once)]
+
+
+def test_blocks_hold_half_a_million_numbers_and_are_as_equal_as_they_can_be():
+    fitting = (1 << 19) // (4 * 8 * 64)  # 256 seeds of 4 grid points, 8 clients and 64 coordinates
+    assert blocks_of(fitting, 8, 64, 4) == [(0, 256)]
+    assert blocks_of(fitting + 1, 8, 64, 4) == [(0, 129), (129, 257)]
+    assert blocks_of(5, 8, 1 << 20, 4) == [(i, i + 1) for i in range(5)]
+    assert blocks_of(7, 2, 2, 1, at_once=3) == [(0, 3), (3, 6), (6, 7)]
+    elsewhere = Sized(1 << 20, torch.zeros(1, device="meta"))
+    assert [(c.start, c.stop) for c in driver.blocks_of_seeds(Draws(0, 5, 8), elsewhere, None)] == [(0, 5)]
+
+
+def test_the_number_of_threads_is_set_and_restored():
+    before = torch.get_num_threads()
+    seen = []
+
+    def spy(problem, state, t):
+        seen.append(torch.get_num_threads())
+        return state.x[:, 0, 0]
+
+    for threads in (1, 2):
+        drive(METHOD, PROBLEM, steps=1, record={"spy": spy}, threads=threads)
+    assert seen == [1, 1, 2, 2] and torch.get_num_threads() == before
+
+
+def test_dealing_out_takes_turns_and_names_a_file_for_each(monkeypatch, tmp_path):
+    given = []
+    monkeypatch.setattr(parallel, "drive_alone", lambda method, problem, **mine: given.append(mine))
+    monkeypatch.setattr(parallel, "gathered", lambda results, indices: indices)
+    monkeypatch.setattr("joblib.Parallel", lambda n_jobs, mmap_mode: lambda work: [f(*a, **k) for f, a, k in work])
+    seeds = [5, 0, 2, 9, 1]
+    found = parallel.drive_in_processes(
+        METHOD, PROBLEM, jobs=3, seeds=seeds, checkpoint=tmp_path / "r", progress=print, steps=7
+    )
+    assert found == seeds and [each["seeds"] for each in given] == [[5, 9], [0, 1], [2]]
+    assert [Path(each["checkpoint"]).name for each in given] == ["r.0-of-3", "r.1-of-3", "r.2-of-3"]
+    assert [each["progress"] for each in given] == [print, None, None] and {each["steps"] for each in given} == {7}
+    given.clear()
+    parallel.drive_in_processes(METHOD, PROBLEM, jobs=8, seeds=2)
+    assert [each["seeds"] for each in given] == [[0], [1]] and not any(each["checkpoint"] for each in given)

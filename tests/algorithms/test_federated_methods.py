@@ -1,6 +1,7 @@
 """What the shared tests cannot ask of a method on plain federated losses: lists over the clients, and what it is there for."""
 
 from fractions import Fraction
+from types import SimpleNamespace
 
 import federated_baselines
 import numpy as np
@@ -22,6 +23,8 @@ from fedco.algorithms import (
 from fedco.algorithms.engine import metrics
 from fedco.algorithms.engine.compressors import largest_entries, sparsified
 from fedco.algorithms.engine.draws import Draws
+from fedco.algorithms.engine.method import State, is_due
+from fedco.algorithms.engine.participation import at_round_start, fraction
 from test_reference import batched_path, plain_noise
 from tiny import TinyData, TinyFederated
 
@@ -200,3 +203,14 @@ def test_what_is_sent_of_a_run_of_marina():
     assert sent.model_floats == 3 * (1 + 8 * (Fraction(1, 4) + Fraction(3, 16)))
     over_grid = MARINA(eta=0.1, p=torch.tensor([0.0, 0.5], dtype=torch.float64), ratio=4)
     assert over_grid.messages(PROBLEM, 9) == sent
+
+
+def test_a_round_begins_with_clients_of_its_own():
+    draws = Draws(3, 4, 5)
+    state = State(x=torch.zeros(4, 5, 1))
+    assert (
+        at_round_start(state, draws.at(2), 2, 3, 2) is state and at_round_start(state, draws.at(3), 3, 3, None) is state
+    )
+    assert torch.equal(at_round_start(state, draws.at(3), 3, 3, 2).active, draws.at(3).subset("clients", 2))
+    assert fraction(SimpleNamespace(clients=6), 4) == Fraction(2, 3) and fraction(None, None) == 1
+    assert [t for t in range(7) if is_due(t, 3)] == [2, 5]

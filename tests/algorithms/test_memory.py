@@ -1,10 +1,17 @@
 """1e5 lanes in dimension 100 fit in 4 GiB, and a longer run takes no more memory than a short one."""
 
+import ctypes
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from fedco.algorithms import FedDRO, drive
+from fedco.algorithms.engine import driver, limits, memory, metrics, parallel
+from fedco.algorithms.engine.draws import Draws
+from fedco.errors import InputError
+from tiny import TinyData, TinyShared
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "memory.py"
 
@@ -20,3 +27,128 @@ def test_a_hundred_thousand_lanes_fit_in_four_gibibytes_whatever_the_number_of_s
     peaks = [float(line.split("peak ")[1].split(" GiB")[0]) for line in done.stdout.splitlines() if "peak" in line]
     one_model_tensor = 100_000 * 100 * 8 / 2**30
     assert len(peaks) == 2 and all(one_model_tensor < peak < 4 for peak in peaks)
+
+
+PROBLEM = TinyShared(TinyData.random(1, 3))
+
+
+METHOD = FedDRO(eta=0.05, beta=0.3, I=3)
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 B"),
+        (1023, "1.02e+03 B"),
+        (1024, "1 KiB"),
+        (1.5 * 2**20, "1.5 MiB"),
+        (2**30, "1 GiB"),
+        (3 * 2**40, "3 TiB"),
+        (2**50, "1 PiB"),
+        (2**61, "2.05e+03 PiB"),
+    ],
+)
+def test_a_number_of_bytes_in_words(count, text):
+    assert limits.size(count) == text
+
+
+def test_what_needs_more_than_is_free_is_refused(monkeypatch):
+    monkeypatch.setattr(limits, "free_memory", lambda device="cpu": 1 << 30)
+    limits.check_memory(1 << 30, "seeds")
+    with pytest.raises(
+        InputError, match="seeds: wanted a run that fits in the 1 GiB that are free, got one of at least 2"
+    ):
+        limits.check_memory(1 << 31, "seeds")
+    monkeypatch.setattr(limits, "free_memory", lambda device="cpu": None)
+    limits.check_memory(1 << 60, "seeds")
+    asked = []
+    monkeypatch.setattr(limits, "free_memory", lambda device="cpu": asked.append(device) or 0)
+    limits.check_memory((1 << 28) - 1, "seeds")
+    assert not asked
+    with pytest.raises(InputError, match="the 0 B that are free, got one of at least 256 MiB"):
+        limits.check_memory(1 << 28, "seeds", "meta")
+    assert asked == ["meta"]
+
+
+def test_processes_are_as_many_as_fit(monkeypatch):
+    free = 10 * limits.PROCESS_BYTES
+    monkeypatch.setattr(limits, "free_memory", lambda device="cpu": free)
+    limits.check_jobs(10)
+    with pytest.raises(
+        InputError, match=r"at most 10 processes of 250 MiB in the 2.44 GiB that are free, got 11, which take 2"
+    ):
+        limits.check_jobs(11)
+    with pytest.raises(InputError, match="at least 1 process, got 0"):
+        limits.check_jobs(0)
+    for cores, wanted in ((4, 4), (None, 1), (16, 10)):
+        monkeypatch.setattr(limits.os, "cpu_count", lambda cores=cores: cores)
+        assert limits.usual_jobs() == wanted
+    monkeypatch.setattr(limits, "free_memory", lambda device="cpu": 5)
+    assert limits.usual_jobs() == 1
+    limits.check_jobs(1)  # one process always runs
+    with pytest.raises(InputError, match="at most 1 processes"):
+        limits.check_jobs(2)
+    monkeypatch.setattr(limits, "free_memory", lambda device="cpu": None)
+    assert limits.usual_jobs() == 16
+    limits.check_jobs(10**6)
+
+
+def test_what_is_free_is_the_least_that_the_system_and_the_control_group_say(monkeypatch):
+    texts = {
+        "/proc/meminfo": "MemTotal:  9 kB\nMemAvailable:   3000 kB\n",
+        "/sys/fs/cgroup/memory.max": "max\n",
+        "/sys/fs/cgroup/memory/memory.limit_in_bytes": "2000000\n",
+    }
+
+    def read(path):
+        if str(path) not in texts:
+            raise FileNotFoundError(path)
+        return texts[str(path)]
+
+    monkeypatch.setattr(Path, "read_text", read)
+    assert limits.free_memory() == 2_000_000
+    texts["/sys/fs/cgroup/memory.max"] = "4096000000"
+    assert limits.free_memory() == 3000 * 1024
+    texts["/proc/meminfo"] = "nothing here"
+    assert limits.free_memory() == 4_096_000_000
+    del texts["/proc/meminfo"]
+    monkeypatch.setattr(limits.os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 5}.get)
+    assert limits.free_memory() == 5 * 4096
+    texts.clear()
+    assert limits.free_memory() == 5 * 4096
+
+
+def test_the_c_library_is_told_three_sizes(monkeypatch):
+    told = []
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: SimpleNamespace(mallopt=lambda *pair: told.append(pair) or 1))
+    assert memory.keep_freed_memory.__wrapped__() is True
+    # M_TRIM_THRESHOLD -1: 256 MiB kept; M_TOP_PAD -2: grows by 64 MiB; M_MMAP_THRESHOLD -3: its largest value, 32 MiB
+    assert told == [(-1, 256 << 20), (-2, 64 << 20), (-3, 32 << 20)]
+    for refused in (1, 2, 3):
+        monkeypatch.setattr(
+            ctypes, "CDLL", lambda name, no=refused: SimpleNamespace(mallopt=lambda option, size: int(option != -no))
+        )
+        assert memory.keep_freed_memory.__wrapped__() is False
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: SimpleNamespace())
+    assert memory.keep_freed_memory.__wrapped__() is False
+    monkeypatch.setattr(memory, "os", SimpleNamespace(name="nt"))
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: 1 / 0)
+    assert memory.keep_freed_memory.__wrapped__() is False
+
+
+def test_a_run_asks_for_two_tensors_of_the_state_and_its_buffers(monkeypatch):
+    """8 bytes for each of 2 runs x 3 clients x 3, twice, and of values and sums at 0, 4, 8 and 9, and their times and counts."""
+    asked = []
+    monkeypatch.setattr(driver, "check_memory", lambda needed, what, device: asked.append((needed, what)))
+    drive(METHOD, PROBLEM, steps=9, seeds=2, record={"F": metrics.objective}, every=4)
+    assert asked == [(8 * (2 * (2 * 3 * 3 + 2 * 4) + 2 * 4), "steps and seeds")]
+
+
+def test_seed_indices_are_asked_for_before_they_are_made(monkeypatch):
+    asked = []
+    for module in (parallel, driver):
+        monkeypatch.setattr(module, "check_memory", lambda needed, what, device="cpu": asked.append((needed, what)))
+    monkeypatch.setattr("fedco.algorithms.engine.draws.check_memory", lambda n, what, device: asked.append((n, what)))
+    Draws(0, 7, 3)
+    Draws(0, [4, 2], 3)
+    assert asked == [(7 * (40 + 8 * 3), "seeds"), (2 * (40 + 8 * 3), "seeds")]

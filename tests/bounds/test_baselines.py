@@ -209,11 +209,6 @@ def test_a_statement_is_its_formula(name, changes):
     assert bound.total == pytest.approx(float(sum(wanted.values())), rel=1e-14) and bound.admissible
 
 
-@pytest.mark.parametrize("name", FORMULAS)
-def test_a_statement_is_homogeneous(name):
-    assert fedco.theorem(name).inhomogeneities(fedco.theorem(name).statement("printed")) == []
-
-
 @pytest.mark.parametrize(("name", "at", "inside", "outside"), [
     ("baselines.local_sgd", {}, R(5, 3), R(5, 3) + R(1, 10**9)),
     ("baselines.local_sgd_heterogeneity", {"p": 1}, R(5, 3), R(5, 3) + R(1, 10**9)),

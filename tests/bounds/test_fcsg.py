@@ -8,9 +8,7 @@ from fractions import Fraction as Q
 
 import fedco
 import pytest
-import sympy as sp
 from conditions import at_point, compare_conditions
-from fedco.bounds.language.theorem import Statement, Term, Theorem
 
 PAPERS = ("fcsg", "fcsg_m", "acc_fcsg_m")
 
@@ -291,37 +289,6 @@ def test_constants_of_lemma_a_2(label):
     assert found.derived["S_F"] == pytest.approx(float(s_f(v)), rel=1e-14)
     assert found.derived["bias_F"] ** 2 == pytest.approx(float(bias(v)), rel=1e-14)
     assert found.derived["sigma_F"] ** 2 == float(l_2(v)) and found.derived["zeta_F"] ** 2 == 4 * float(l_2(v))
-
-
-MUTANTS = {
-    "factor 2": lambda e, w: e * 2,
-    "L_g lost": lambda e, w: e.xreplace({w.L_g: sp.Integer(1)}),
-    "L_f not squared": lambda e, w: e.subs(w.L_f**2, w.L_f),
-    "sigma_g not squared": lambda e, w: e.subs(w.sigma_g**2, w.sigma_g),
-    "q for q - 1": lambda e, w: e.subs(w.q - 1, w.q),
-    "1/N lost": lambda e, w: e.xreplace({w.N: sp.Integer(1)}),
-    "alpha lost": lambda e, w: e.xreplace({w.alpha: sp.Integer(1)}),
-    "T + 1 for T": lambda e, w: e.xreplace({w.T: w.T + 1}),
-}
-
-
-@pytest.mark.parametrize("mutant", MUTANTS)
-@pytest.mark.parametrize("name", ["fcsg.theorem_4_1", "fcsg_m.theorem_4_4", "acc_fcsg_m.theorem_4_7"])
-def test_a_planted_slip_is_noticed(name, mutant):
-    theorem = fedco.theorem(name)
-    notation, printed = theorem.notation.namespace(), theorem.statement("printed")
-    planted = 0
-    for index, term in enumerate(printed.terms):
-        changed = MUTANTS[mutant](term.expr, notation)
-        if changed == term.expr:
-            continue
-        planted += 1
-        terms = (*printed.terms[:index], Term(term.name, changed), *printed.terms[index + 1 :])
-        slipped = Statement("printed", terms, printed.conditions, printed.derived, printed.schedule)
-        about = (theorem.id, theorem.kind, theorem.title, theorem.source, theorem.notation, theorem.metric)
-        other = Theorem(*about, {"printed": slipped})
-        assert not agrees(other, "printed", PRINTED[name], {**point(theorem, "printed", 0), "L_g": Q(7, 2)}), term.name
-    assert planted or mutant == "q for q - 1"
 
 
 # --- conditions, schedules and corrected statements, once more in plain Python ----------

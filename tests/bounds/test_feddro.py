@@ -1,4 +1,4 @@
-"""FedDRO: every statement against an evaluation from the paper alone, the findings, and mutants of both."""
+"""FedDRO: every statement against an evaluation from the paper alone, and the findings; slips are planted in test_injection.py."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fedco.bounds.language.notation import slack_symbol
 from fedco.bounds.papers.feddro import checks
 from fedco.bounds.proof.certificates import prove_nonnegative
 from fedco.bounds.registry import get_paper
-from feddro_paper import PAPER, corollary_2, period_of_corollary_2, theorem_5_1_corrected
+from feddro_paper import PAPER, corollary_2, period_of_corollary_2
 from registry_cases import number
 
 THEOREMS = {name.partition(".")[2]: theorem for name, theorem in paper_theorems("feddro").items()}
@@ -73,19 +73,6 @@ def test_every_statement_has_an_independent_formula():
 @pytest.mark.parametrize(("name", "label"), CASES)
 def test_agrees_with_the_paper_in_plain_python(name, label):
     assert differences(THEOREMS[name], label, PAPER[name, label]) == set()
-
-
-@pytest.mark.parametrize(("name", "label"), CASES)
-def test_the_bound_is_the_sum_of_the_independent_terms(name, label):
-    theorem = THEOREMS[name]
-    statement = theorem.statement(label)
-    if not statement.terms:
-        pytest.skip("defines constants only")
-    values = draw(theorem, label, 99)
-    theirs, _ = PAPER[name, label](**{key: float(value) for key, value in values.items()})
-    result = theorem.bound(label, strict=False, **values)
-    expected = [theirs[term.name] for term in statement.terms]
-    assert isclose(result.total, sum(expected), rel_tol=1e-12, abs_tol=1e-12 * max(map(abs, expected)))
 
 
 def test_schedules_are_those_of_the_paper():
@@ -289,32 +276,3 @@ def test_a_finding_about_a_repaired_declaration_fails(monkeypatch):
     monkeypatch.setitem(vars(get_paper("feddro")), "theorems", known)
     with pytest.raises(RecheckError):
         checks.lost_factor_twenty()
-
-
-# --- mutants of the independent comparison ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("term", [term.name for term in THEOREMS["theorem_5_1"].statement("corrected").terms])
-@pytest.mark.parametrize(
-    "change", [lambda e: 2 * e, lambda e: -e, lambda e: e / THEOREMS["theorem_5_1"].notation["T"].symbol]
-)
-def test_a_slip_in_any_term_of_the_corrected_statement_is_caught(term, change):
-    theorem = THEOREMS["theorem_5_1"]
-    statement = theorem.statement("corrected")
-    changed = replace(
-        statement, terms=tuple(replace(t, expr=change(t.expr)) if t.name == term else t for t in statement.terms)
-    )
-    mutant = replace(theorem, statements={**theorem.statements, "corrected": changed})
-    assert differences(mutant, "corrected", theorem_5_1_corrected, range(2)) == {term}
-
-
-def test_a_tenth_added_to_a_step_limit_is_caught():
-    theorem = THEOREMS["theorem_5_1"]
-    statement = theorem.statement("corrected")
-    for index, condition in enumerate(statement.conditions):
-        loose = list(statement.conditions)
-        loose[index] = replace(condition, right=condition.right * sp.Rational(11, 10))
-        mutant = replace(
-            theorem, statements={**theorem.statements, "corrected": replace(statement, conditions=tuple(loose))}
-        )
-        assert differences(mutant, "corrected", theorem_5_1_corrected, range(2)) == {condition.name}

@@ -1,18 +1,14 @@
-"""How a fresh answer differs from the recorded one, and which differences are explained."""
+"""How a fresh answer differs from the recorded one."""
 
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Iterable, Iterator
-from fnmatch import fnmatchcase
+from collections.abc import Iterator
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
-from record import GAP
+from record import GAP, kept
 
-EXPLAINED = Path(__file__).parent / "explained.toml"
 TUNED = ("tune", "complexity")
 """Commands whose floats come from a solver: the objective is the optimum up to GAP."""
 OBJECTIVE = ("value", "lower", "total")
@@ -23,27 +19,13 @@ ROUNDED = ("advice", "slack")
 _NUMBER = re.compile(r"-?\d+(?:/\d+|\.\d+)?(?:[eE][+-]?\d+)?")
 
 
-def spelled(value: Any) -> Any:
-    """A recorded answer with today's name of the statement that was called `proved`."""
-    if isinstance(value, dict):
-        return {spelled(name): spelled(part) for name, part in value.items()}
-    if isinstance(value, list):
-        return [spelled(part) for part in value]
-    if isinstance(value, str):
-        return "composed" if value == "proved" else re.sub(r"([(`])proved([)`])", r"\1composed\2", value)
-    return value
-
-
 def differences(command: str, before: Any, now: Any) -> list[str]:
     """Where two answers differ, each place as `terms/variance: 1.0 before, 2.0 now`; a new top-level field is none."""
-    before, now = spelled(before), spelled(now)
-    return list(_walk(before, {name: now[name] for name in now if name in before}, (), command in TUNED))
+    return list(_walk(before, kept(before, now), (), command in TUNED))
 
 
 def _walk(before: Any, now: Any, where: tuple[str, ...], tuned: bool) -> Iterator[str]:
     if isinstance(before, dict) and isinstance(now, dict):
-        if where[-1:] == ("bound",):  # the answer of another command, inside a tuner's
-            now = {name: now[name] for name in now if name in before}
         for name in dict.fromkeys((*before, *now)):
             yield from _walk(before.get(name, "nothing"), now.get(name, "nothing"), (*where, name), tuned)
     elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
@@ -69,23 +51,3 @@ def _near(before: Any, now: Any, where: tuple[str, ...]) -> bool:
     within = GAP if where[-1] in OBJECTIVE else NEAR
     pairs = zip(*([Fraction(number) for number in _NUMBER.findall(text)] for text in texts), strict=True)
     return all(abs(old - new) <= within * max(abs(old), abs(new)) for old, new in pairs)
-
-
-def explanations() -> list[dict[str, str]]:
-    """The entries of `explained.toml`."""
-    return tomllib.loads(EXPLAINED.read_text(encoding="utf-8")).get("difference", [])
-
-
-def explains(entry: dict[str, str], answer: str, difference: str) -> bool:
-    return fnmatchcase(answer, entry["answer"]) and fnmatchcase(difference.partition(": ")[0], entry["where"])
-
-
-def unexplained(found: Iterable[tuple[str, str]], entries: list[dict[str, str]]) -> list[str]:
-    """Differences, as (answer, difference), that no entry explains."""
-    return [f"{a}: {d}" for a, d in found if not any(explains(entry, a, d) for entry in entries)]
-
-
-def unused(found: list[tuple[str, str]], entries: list[dict[str, str]], command: str) -> list[str]:
-    """Entries about a command that explain none of its differences."""
-    mine = [entry for entry in entries if entry["answer"].startswith(f"{command}: ")]
-    return [entry["answer"] for entry in mine if not any(explains(entry, a, d) for a, d in found)]

@@ -12,12 +12,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from record import REFUTATIONS, answer
+from record import answer
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bounds"))
 
 from fedco import bounds
 from fedco.bounds.evaluation.strategies import admissible_hyperparameters
+from fedco.validation.runs import refutations
 from inverse_cases import constants, draw, given, solvable, tunable
 from registry_cases import STATEMENTS, THEOREMS
 
@@ -95,4 +96,4 @@ def audit() -> Asked:
 
 
 def replay() -> Asked:
-    yield from ((path.stem, {"file": path.name}) for path in sorted(REFUTATIONS.glob("*.json")))
+    yield from ((name, {"file": path.name}) for name, path in refutations.kept().items())

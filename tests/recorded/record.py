@@ -1,7 +1,8 @@
 """What the theory commands answer, recorded: `python tests/recorded/record.py` writes the answers beside this file.
 
 A recorded file maps a key to a question and the JSON that the command prints for it. A question keeps every value that
-it needs, so the comparison draws nothing. Questions that are there stay; statements without one get new ones.
+it needs, so the comparison draws nothing. Questions that are there stay; statements without one get new ones. An answer
+that is to change is recorded anew in the commit that changes it, whose message says why; `git diff` shows what changed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from fedco.validation.runs.bundle import replay
 from fedco.validation.runs.refutations import REGISTRY, named_bundle
 
 FOLDER = Path(__file__).parent
-__all__ = ["COMMANDS", "GAP", "answer", "recorded"]
+__all__ = ["COMMANDS", "GAP", "answer", "kept", "recorded"]
 
 COMMANDS = ("bound", "admissible", "tune", "complexity", "rates", "audit", "replay")
 FINDING = ("id", "theorem", "where", "kind", "severity", "printed", "expected", "consequence", "bundles")
@@ -89,6 +90,14 @@ def answer(command: str, asked: Question) -> dict[str, Any]:
     return json.loads(json.dumps(made, default=str))
 
 
+def kept(before: Any, now: Any, *, is_answer: bool = True) -> Any:
+    """Of today's answer the fields that were recorded, in it and in a bound inside it: later fields are tested where they came."""
+    if not isinstance(before, dict) or not isinstance(now, dict):
+        return now
+    names = [name for name in now if name in before or not is_answer]
+    return {name: kept(before.get(name), now[name], is_answer=name == "bound") for name in names}
+
+
 def recorded(command: str) -> dict[str, dict[str, Any]]:
     """Key -> {"question", "answer"} of one command; empty before the first recording."""
     path = FOLDER / f"{command}.json"
@@ -97,9 +106,13 @@ def recorded(command: str) -> dict[str, dict[str, Any]]:
 
 def _record(command: str, new: Iterator[tuple[str, dict[str, Any]]]) -> None:
     start = time.perf_counter()
-    asked = {key: entry["question"] for key, entry in recorded(command).items()}
-    asked = {**asked, **{key: question for key, question in new if key not in asked}}
-    rows = {key: {"question": question, "answer": answer(command, question)} for key, question in asked.items()}
+    before = recorded(command)
+    asked = {**dict(new), **{key: entry["question"] for key, entry in before.items()}}
+    rows = {}
+    for key, question in asked.items():
+        old, now = before.get(key, {}).get("answer", {}), answer(command, question)
+        same_kind = old and ("refused" in old) == ("refused" in now)
+        rows[key] = {"question": question, "answer": kept(old, now) if same_kind else now}
     lines = (
         f"{json.dumps(key)}:{json.dumps(rows[key], sort_keys=True, separators=(',', ':'))}" for key in sorted(rows)
     )

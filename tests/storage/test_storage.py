@@ -14,11 +14,12 @@ import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fractions import Fraction as Q
 from pathlib import Path
 
 import numpy as np
 import pytest
-from fedco import storage
+from fedco import lossless, storage
 from fedco.storage import DamagedError, DamagedWarning
 
 NOBODY = 65534
@@ -453,3 +454,26 @@ def test_arrays_of_another_format_are_foreign(tmp_path, monkeypatch):
     monkeypatch.undo()
     with pytest.raises(DamagedError, match="format: wanted 'fedco-arrays/1'"):
         storage.read_arrays(path)
+
+
+def test_numbers_without_loss_at_the_ends_of_their_ranges():
+    large = 2**53
+    assert lossless.encode(large - 1) == large - 1 and lossless.encode(-large + 1) == 1 - large
+    assert lossless.encode(large) == {"fraction": [str(large), "1"]} == lossless.encode(Q(large))
+    assert lossless.encode(-large) == {"fraction": [str(-large), "1"]} and lossless.encode(np.int64(5)) == 5
+    assert lossless.encode(True) is True and lossless.encode(0.1) == {"hex": (0.1).hex()}
+    for bits, written in ((3000, str), (3001, hex)):
+        number = 2 ** (bits - 1)
+        assert (
+            lossless.encode(number)["fraction"][0] == written(number)
+            and lossless.decode(lossless.encode(number)) == number
+        )
+    long = "1" * 1_000_000
+    with pytest.raises(ValueError, match="at most 1000000 digits"):
+        lossless.decode({"fraction": [long + "1", "1"]})
+    for bad in ({"hex": "inf"}, {"hex": 3}, {"fraction": ["1", "0"]}, {"fraction": ["1"]}, {"fraction": [1, 2]}, 1.5):
+        with pytest.raises(lossless.LosslessError):
+            lossless.decode(bad)
+    for bad in (math.nan, {3: 1}, {"hex": 1}, object()):
+        with pytest.raises(lossless.LosslessError):
+            lossless.encode(bad)

@@ -5,15 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction as Q
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from fedco import storage
+from fedco import lossless, storage, theorem
 from fedco.errors import InputError
+from fedco.storage import write_json
 from fedco.user_files import trusting
+from fedco.validation.runs import verify as module
+from fedco.validation.runs.campaign import Experiment
+from fedco.validation.runs.instance import Instance
 from fedco.validation.runs.registry import recipe_for, runs_of
 from fedco.validation.runs.validate import RESULTS, validate
 from fedco.validation.runs.verify import verify
+from fedco.validation.statistics.alpha_budget import AlphaBudget
 
 THEOREM = "feddro.theorem_5_1"
 
@@ -126,3 +133,101 @@ def test_damaged_and_missing_results_are_named(results, tmp_path):
 def test_a_folder_without_a_single_result_is_not_verified(results, tmp_path):
     found = verify(changed(results, lambda data: data.update(results=[]), tmp_path))
     assert found.differences == () and not found.verified
+
+
+SGD = "baselines.local_sgd"
+
+
+INSTANCE = Instance("federated_noisy", {"eta": Q(1, 4), "p": 4, "b": 2}, "why", {"start": 5.0}, (200, 400))
+
+
+def experiment(T: int = 200, seeds: int = 300, **changes) -> Experiment:
+    return replace(Experiment(theorem(SGD), "printed", INSTANCE, T, seeds, 7), **changes)
+
+
+def test_a_verification_needs_something_compared_and_nothing_different():
+    one = module.Verification(("f: a",), 3, (), ("torch: 1 then, 2 now; last bits may differ",))
+    assert (
+        one.verified
+        and str(one) == "verified: 1 of 3 measured again\n  f: a\n  torch: 1 then, 2 now; last bits may differ"
+    )
+    assert not module.Verification((), 3, (), ()).verified
+    other = replace(one, differences=("f: a: b",))
+    assert (
+        not other.verified
+        and str(other).startswith("NOT verified: 1 of 3 measured again")
+        and other.to_dict()["verified"] is False
+    )
+
+
+@pytest.fixture
+def verified(tmp_path, monkeypatch):
+    """`verify` on a folder with these rows, of which each is measured again as this function says."""
+
+    def run(rows, again=dict, **options):
+        ledger = AlphaBudget("1e-3")
+        for row in rows:
+            if isinstance(row["theorem"], str) and row["theorem"] == SGD:
+                ledger.allot(experiment(T=row["T"], seeds=3).name, Q(1, 10**4), 3)
+        data = {"format": module.RESULTS, "results": rows, "ledger": ledger.to_dict(), "versions": {}}
+        write_json(tmp_path / "results.json", data)
+        asked = []
+        monkeypatch.setattr(module, "versions", lambda: {"torch": "2"})
+        monkeypatch.setattr(module, "run_task", lambda task, cache: (asked.append((task.experiment, cache)), {})[1])
+        known = {row["T"]: row for row in rows}
+        monkeypatch.setattr(
+            module, "conclude", lambda made, parts, ledger: [SimpleNamespace(to_dict=lambda: again(known[made[0].T]))]
+        )
+        return module.verify(tmp_path, **options), asked
+
+    return run
+
+
+def a_row(T: int = 200, **changes) -> dict:
+    numbers = {
+        "parameters": lossless.encode({"start": 5.0}),
+        "hyperparameters": lossless.encode(INSTANCE.hyperparameters),
+    }
+    row = {
+        "theorem": SGD,
+        "statement": "printed",
+        "problem": "federated_noisy",
+        "why": "w",
+        "T": T,
+        "seeds": 3,
+        "root_seed": 9,
+    }
+    return row | {"instance": json.loads(json.dumps(numbers)), "a": {"b": [1, 2], "c": 3}, "d": None} | changes
+
+
+def test_a_sample_of_results_is_drawn_by_its_seed(verified, tmp_path):
+    rows, said = [a_row(T) for T in range(200, 206)], []
+    found, asked = verified(rows, cases=2, seed=1, say=said.append)
+    assert list(found.compared) == said == sorted(said) and len(said) == 2 and found.total == 6 and found.verified
+    assert found.made_with == ("torch: None then, 2 now; last bits may differ",)
+    assert [f"results.json: {made.name}" for made, _ in asked] == said and {cache for _, cache in asked} == {None}
+    for made, _ in asked:
+        assert (made.seeds, made.root_seed, made.instance.horizons) == (3, 9, (made.T,))
+    assert {verified(rows, cases=2, seed=s)[0].compared for s in range(8)} != {found.compared}
+    assert len(verified(rows, cases=99)[0].compared) == 6 and len(verified(rows)[0].compared) == 3
+    with pytest.raises(InputError, match="found none"):
+        module.verify(tmp_path / "nowhere")
+
+
+def test_differences_are_told_by_their_places(verified):
+    name = f"results.json: {experiment(T=200).name}"
+    found, _ = verified([a_row(why="x" * 99)], lambda row: row | {"a": {"b": [1, 3], "c": 3, "e": 5}, "why": "y" * 99})
+    assert not found.verified and found.differences == (
+        f"{name}: why: {'x' * 60} stored, {'y' * 60} measured again",
+        f"{name}: a/b: [1, 2] stored, [1, 3] measured again",
+        f"{name}: a/e: None stored, 5 measured again",
+    )
+    assert verified([a_row()])[0].verified
+
+
+@pytest.mark.parametrize("name", ["own.toml", 7])
+def test_only_results_of_registered_theorems_are_measured_again(name, verified):
+    found, asked = verified([a_row(), a_row(theorem=name)])
+    assert not found.compared and not asked and not found.verified
+    (wrong,) = found.differences
+    assert wrong.startswith("results.json: not readable as results (") and repr(name) in wrong

@@ -144,7 +144,7 @@ def test_a_mutated_engine_is_caught(monkeypatch):
         return F(float(np.exp(log_e_refute(values, 1))))
 
     assert expected(SKEWED, 3, engine) <= 1
-    monkeypatch.setattr(evalues, "_mix", lambda log_products: log_products.max(axis=0))
+    monkeypatch.setattr(evalues, "log_mean", lambda log_products: log_products.max(axis=0))
     assert expected(SKEWED, 3, engine) > 1
 
 
@@ -290,17 +290,17 @@ def test_a_double_is_not_rounded(exact):
 def test_what_is_taken_off_for_rounding_is_what_is_documented():
     """eps * seeds * (8 + 4 M) from the logarithm of a product, against 50 digits; M is at least the sum of the |terms|."""
     eps, y, grid = np.finfo(float).eps, np.array([1e-3, 0.5, 2.0, 7.0] * 200), np.array([0.25, 1.0])
-    found = evalues._log_products(y, grid, y.max(), np.empty((2, 800)))
+    found = evalues.log_products(y, grid, y.max(), np.empty((2, 800)))
     with mpmath.workdps(50):
         for lam, value in zip(grid, found, strict=True):
             terms = [mpmath.log((1 - mpmath.mpf(lam)) + mpmath.mpf(lam) * mpmath.mpf(each)) for each in y]
             magnitude = 2 * len(y) * max(terms) - sum(terms)
             assert magnitude >= sum(map(abs, terms))
             assert float((sum(terms) - value) / (eps * len(y) * (8 + 4 * magnitude))) == pytest.approx(1, rel=1e-3)
-    ones = evalues._log_products(np.ones(50), grid, np.float64(1), np.empty((2, 50)))
+    ones = evalues.log_products(np.ones(50), grid, np.float64(1), np.empty((2, 50)))
     assert ones == pytest.approx(-8 * 50 * eps, rel=1e-9)  # every term is 0
     for level in (0.0, 100.0, -100.0):  # and from the mean over the grid
-        taken = level - float(evalues._mix(np.full(4, level)))
+        taken = level - float(evalues.log_mean(np.full(4, level)))
         assert taken == pytest.approx(64 * eps * (1 + abs(level)), rel=0.03)
 
 
@@ -313,6 +313,6 @@ def test_an_end_is_a_bound_whose_test_just_reaches_its_threshold(monkeypatch):
     monkeypatch.setattr(evalues, "log_e_refute", lambda x, bound: 3.0 if bound <= 1.5 else 2.9)
     monkeypatch.setattr(evalues, "log_e_support", lambda x, bound, cap: 3.0 if bound >= 2.5 else 2.9)
     x = np.array([1.0, 3.0])
-    low, high = evalues._lower_end(x, 3.0), evalues._upper_end(x, 4.0, 3.0)
+    low, high = evalues.lower_end(x, 3.0), evalues.upper_end(x, 4.0, 3.0)
     assert 1.5 * (1 - 1e-9) < low <= 1.5 and 2.5 <= high < 2.5 * (1 + 1e-9)
-    assert (evalues._lower_end(x, 3.1), evalues._upper_end(x, 4.0, 3.1)) == (0.0, 4.0)
+    assert (evalues.lower_end(x, 3.1), evalues.upper_end(x, 4.0, 3.1)) == (0.0, 4.0)

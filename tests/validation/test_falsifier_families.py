@@ -12,7 +12,7 @@ import pytest
 from fedco.algorithms import LocalSGD
 from fedco.bounds.language.change import Change
 from fedco.bounds.registry import get_theorem
-from fedco.validation.exact.infinite_clients import InfiniteClients, _tail, bits_of
+from fedco.validation.exact.infinite_clients import InfiniteClients, bits_of, chance_to_miss
 from fedco.validation.exact.noise import AllPaths
 from fedco.validation.exact.problem import ExactProblem, Instance, exact_problem
 from fedco.validation.exact.run import CannotReplay, Walk, scalar
@@ -160,9 +160,9 @@ def test_how_far_an_average_can_be_from_its_mean() -> None:
         means = [Q(sum(signs), number) for signs in product((-1, 1), repeat=number)]
         for margin in (Q(1, 2), Q(2, 3), Q(5, 6)):
             share = Q(sum(abs(mean) >= margin for mean in means), len(means))
-            assert share <= _tail(number, margin, Q(2))
-    assert _tail(10**60, Q(1, 10**20), Q(2)) < Q(1, 10**1000)
-    assert _tail(5, Q(1, 10), Q(0)) == 0
+            assert share <= chance_to_miss(number, margin, Q(2))
+    assert chance_to_miss(10**60, Q(1, 10**20), Q(2)) < Q(1, 10**1000)
+    assert chance_to_miss(5, Q(1, 10), Q(0)) == 0
 
 
 class Shared(LocalSGD):

@@ -47,7 +47,7 @@ SGD, THEOREM_8 = (target_of(get_theorem(name), "printed") for name in ("baseline
 
 
 def shaped(**hyperparameters: Q) -> list[str]:
-    return module._check_shape(THEOREM_8, Claimed(META, {}, hyperparameters), exact_problem(META))
+    return module.check_shape(THEOREM_8, Claimed(META, {}, hyperparameters), exact_problem(META))
 
 
 def test_hyperparameters_that_the_instance_has_itself_are_its_own():
@@ -82,7 +82,7 @@ def test_constants_are_at_least_those_of_the_instance(monkeypatch):
     problem: Any = SimpleNamespace(constants=lambda: dict.fromkeys(names, Q(2)))
 
     def check(**constants: Q) -> list[str]:
-        return module._check_constants(SGD, Claimed(META, constants, {}), problem)
+        return module.check_constants(SGD, Claimed(META, constants, {}), problem)
 
     true = dict.fromkeys(names.values(), Q(2))
     assert len(check(**true)) == 1
@@ -194,9 +194,9 @@ def kept(tmp_path, monkeypatch):
 
     monkeypatch.setattr(record, "FILE", file)
     monkeypatch.setattr(record, "falsify", falsify)
-    record._kept.cache_clear()
+    record.kept_searches.cache_clear()
     yield file, searched
-    record._kept.cache_clear()
+    record.kept_searches.cache_clear()
 
 
 def test_the_command_searches_what_is_named_and_says_what_cannot_be(kept, monkeypatch, capsys):

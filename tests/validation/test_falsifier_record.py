@@ -22,9 +22,9 @@ PAGE = Path(fedco.__file__).parent / "docs" / "falsifier.md"
 def file(tmp_path, monkeypatch):
     path = tmp_path / "searches.json"
     monkeypatch.setattr(record, "FILE", path)
-    record._kept.cache_clear()
+    record.kept_searches.cache_clear()
     yield path
-    record._kept.cache_clear()
+    record.kept_searches.cache_clear()
 
 
 def test_a_search_is_kept_and_forgotten_when_its_statement_changes(file) -> None:
@@ -77,7 +77,7 @@ def test_a_damaged_file_is_refused(file) -> None:
     stored = json.loads(file.read_text())
     stored["searches"]["baselines.local_sgd (printed)"]["ratio"] = 0.1
     file.write_text(json.dumps(stored))
-    record._kept.cache_clear()
+    record.kept_searches.cache_clear()
     with pytest.raises(DamagedError, match="sha256"):
         record.searched(SGD, "printed")
 

@@ -168,7 +168,7 @@ def test_memory_of_what_is_recorded_counts(monkeypatch):
     """Every metric has two buffers of (records, runs) doubles."""
     made, record = problem("feddro_homogeneous"), {"gradient": metrics.gradient_norm_squared}
     needed = 8 * 2 * 101 * 8
-    monkeypatch.setattr(limits, "_ALWAYS_FINE", needed)
+    monkeypatch.setattr(limits, "ALWAYS_FINE", needed)
     monkeypatch.setattr(limits, "free_memory", lambda device="cpu": needed)
     drive(METHOD, made, steps=100, seeds=8, every=100, record=record)
     with pytest.raises(InputError, match="steps and seeds"):
@@ -181,7 +181,7 @@ def test_memory_of_the_state_counts(monkeypatch):
     monkeypatch.setattr(limits, "free_memory", lambda device="cpu": 1 << 29)
     needed = 8 * 2 * 8 * made.clients * made.dim
     drive(METHOD, made, steps=1, seeds=8)
-    monkeypatch.setattr(limits, "_ALWAYS_FINE", needed - 1)
+    monkeypatch.setattr(limits, "ALWAYS_FINE", needed - 1)
     monkeypatch.setattr(limits, "free_memory", lambda device="cpu": needed - 1)
     with pytest.raises(InputError, match="steps and seeds"):
         drive(METHOD, made, steps=1, seeds=8)
@@ -209,10 +209,10 @@ def test_processes_that_do_not_fit_are_refused(monkeypatch):
 def test_free_memory_is_what_this_machine_may_still_give(monkeypatch):
     free = limits.free_memory()
     assert free is None or 1 << 26 < free < 1 << 50
-    monkeypatch.setattr(limits, "_available", lambda: 5)
-    monkeypatch.setattr(limits, "_allowed", lambda: 3)
+    monkeypatch.setattr(limits, "available_memory", lambda: 5)
+    monkeypatch.setattr(limits, "allowed_memory", lambda: 3)
     assert limits.free_memory() == 3
-    monkeypatch.setattr(limits, "_allowed", lambda: None)
+    monkeypatch.setattr(limits, "allowed_memory", lambda: None)
     assert limits.free_memory(torch.device("cpu")) == 5
 
 

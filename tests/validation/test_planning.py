@@ -195,17 +195,17 @@ def test_the_margin_without_a_cap_is_that_of_the_square_of_a_normal_variable(see
         spread = math.sqrt((logs - mean) ** 2 @ weights)
         margins.append(seeds * mean - stats.norm.ppf(power) * math.sqrt(seeds) * spread)
     wanted = max(margins) - math.log(len(GRID)) + math.log(1e-3)
-    assert planning._reference_margin(seeds, ratio, 1e-3, power) == pytest.approx(wanted, rel=0.01, abs=0.05)
+    assert planning.reference_margin(seeds, ratio, 1e-3, power) == pytest.approx(wanted, rel=0.01, abs=0.05)
 
 
 @pytest.mark.parametrize("needed", [1, 2, 3, 77, 2**23, 2**23 + 1, planning.MOST_SEEDS])
 def test_the_fewest_seeds_are_found_up_to_the_most(needed):
-    assert planning._fewest(lambda seeds: seeds >= needed) == needed
+    assert planning.fewest(lambda seeds: seeds >= needed) == needed
 
 
 def test_one_more_than_the_most_seeds_is_refused():
     with pytest.raises(Undetectable, match="at most 10000000"):
-        planning._fewest(lambda seeds: seeds > planning.MOST_SEEDS)
+        planning.fewest(lambda seeds: seeds > planning.MOST_SEEDS)
 
 
 def test_no_violation_however_large_is_seen_at_a_tiny_level_by_one_seed():
@@ -241,10 +241,10 @@ def test_the_threshold_is_just_above_the_logarithm(alpha):
 
 def test_a_plan_that_just_reaches_the_threshold_is_enough(monkeypatch):
     """A test rejects at its threshold, and so a margin of 0 is none too few: 37 seeds at the ratio 2, and that ratio for 37 seeds."""
-    monkeypatch.setattr(planning, "_reference_margin", lambda seeds, ratio, alpha, power: seeds * ratio - 74)
+    monkeypatch.setattr(planning, "reference_margin", lambda seeds, ratio, alpha, power: seeds * ratio - 74)
     assert seeds_to_refute(1, 2, ALPHA) == 37 and seeds_to_refute(1, 2.0001, ALPHA) == 37
     assert seeds_to_refute(1, 1.9999, ALPHA) == 38
-    assert planning._reference_violation.__wrapped__(37, ALPHA, 0.9) == pytest.approx(2, rel=1e-12)
+    assert planning.reference_violation.__wrapped__(37, ALPHA, 0.9) == pytest.approx(2, rel=1e-12)
 
 
 def test_hits_count_where_their_evidence_just_reaches_the_threshold(monkeypatch):
@@ -255,8 +255,8 @@ def test_hits_count_where_their_evidence_just_reaches_the_threshold(monkeypatch)
         def of_hits(seeds, hits, at_zero, at_cap):
             return 3.0 if (hits <= low if at_cap == 0.0 else hits >= high) else 2.9
 
-        monkeypatch.setattr(planning, "_log_e_of_hits", of_hits)
-        return planning._most_hits_supported(10, 1, 4, ALPHA), planning._fewest_hits_refuting(10, 1, 4, ALPHA)
+        monkeypatch.setattr(planning, "log_e_of_hits", of_hits)
+        return planning.most_hits_supported(10, 1, 4, ALPHA), planning.fewest_hits_refuting(10, 1, 4, ALPHA)
 
     assert evidence(4, 6) == (4, 6) and evidence(0, 10) == (0, 10) and evidence(10, 0) == (10, 0)
     assert evidence(-1, 11) == (None, None)
@@ -264,8 +264,8 @@ def test_hits_count_where_their_evidence_just_reaches_the_threshold(monkeypatch)
 
 def test_a_plan_whose_power_is_just_the_wanted_one_is_enough(monkeypatch):
     """One hit of 8 decides: no hit has the probability (3/4)^8 in 8 seeds, and 1 less that of a hit."""
-    monkeypatch.setattr(planning, "_most_hits_supported", lambda seeds, *given: 0 if seeds >= 5 else None)
-    monkeypatch.setattr(planning, "_fewest_hits_refuting", lambda seeds, *given: 1 if seeds >= 5 else None)
+    monkeypatch.setattr(planning, "most_hits_supported", lambda seeds, *given: 0 if seeds >= 5 else None)
+    monkeypatch.setattr(planning, "fewest_hits_refuting", lambda seeds, *given: 1 if seeds >= 5 else None)
     none, some = (float(tail(0, 8, 0.25)) for tail in (stats.binom.cdf, stats.binom.sf))
     assert (none, some) == (pytest.approx(0.75**8), pytest.approx(1 - 0.75**8))
     assert seeds_to_support(1, 2, 2, ALPHA, power=none) == 5 and seeds_to_refute(1, 2, ALPHA, cap=8, power=some) == 8

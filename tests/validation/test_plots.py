@@ -1,10 +1,16 @@
 """Figures: labelled with units, self-contained, reproducible, and carrying their data."""
 
+import math
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
+import fedco
 import matplotlib.colors
+import numpy as np
 import pytest
+from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import all_theorems, get_theorem
 from fedco.figures import (
     PALETTE,
@@ -18,6 +24,8 @@ from fedco.figures import (
     plain,
     save,
 )
+from fedco.storage import write_json
+from fedco.validation.report import bound_plots
 from fedco.validation.report.bound_plots import bound_plot
 from fedco.validation.report.plots import convergence_plot
 from fedco.validation.statistics.slopes import SlopeEstimate
@@ -182,3 +190,105 @@ def test_an_end_of_the_axis_where_a_condition_fails_is_blank_and_says_which():
     assert gap.startswith("alpha = 1: step_size")
     shown = [x <= 1 / 24 for x in drawn.data["bound: x"]]
     assert [y is not None for y in drawn.data["bound: y"]] == shown and set(shown) == {True, False}
+
+
+TERMS = {"gap": "F_gap/(eta*T)", "noise": "eta*L*sigma**2"}
+
+
+SYMBOLS = {
+    "L": "local_smoothness",
+    "sigma": "local_gradient_noise",
+    "F_gap": "objective_gap",
+    "eta": "step_size",
+    "T": "iterations",
+}
+
+
+def mine(**more: Any) -> Any:
+    made = {"terms": TERMS, "conditions": {"small": "eta <= 1/(2*L)", "long": "T*eta*L >= 2"}, **more}
+    return fedco.define(id="mine.theorem_1", symbols=SYMBOLS, **made).statement()
+
+
+AT = {"L": "1", "sigma": "1/2", "F_gap": "3", "T": "10"}
+
+
+def test_a_bound_over_a_symbol_is_blank_where_a_condition_fails_at_either_end() -> None:
+    drawn, gaps = bound_plot(mine(), "eta", (0.1, 1), {**AT, "eta": "1/7"})
+    x = np.array(drawn.data["bound: x"])
+    inside = (x <= 0.5) & (x * 10 >= 2)
+    assert len(x) == 60 and x[0] == pytest.approx(0.1) and x[-1] == pytest.approx(1) and set(inside) == {True, False}
+    assert np.diff(np.log(x)) == pytest.approx(math.log(10) / 59)
+    for name, value in (("bound", 0.3 / x + x / 4), ("gap", 0.3 / x), ("noise", x / 4)):
+        shown = drawn.data[f"{name}: y"]
+        assert [y is not None for y in shown] == list(inside)
+        assert [y for y in shown if y is not None] == pytest.approx(list(value[inside]))
+    assert [gap.split(":")[0] for gap in gaps] == ["eta = 0.1", "eta = 1"]
+    assert "long" in gaps[0] and "small" not in gaps[0] and "small" in gaps[1] and "long" not in gaps[1]
+    assert bound_plot(mine(), "eta", (0.25, 0.45), AT)[1] == []
+
+
+def test_a_count_is_drawn_at_whole_numbers_and_a_term_of_nothing_is_left_out() -> None:
+    drawn, _ = bound_plot(mine(), "T", (20, 24), {**AT, "eta": "1/8", "sigma": "0"})
+    assert drawn.data["bound: x"] == [20.0, 21.0, 22.0, 23.0, 24.0]
+    assert drawn.data["noise: y"] == [None] * 5 and drawn.data["gap: y"] == pytest.approx(
+        [24 / T for T in range(20, 25)]
+    )
+
+
+@pytest.mark.parametrize(
+    ("over", "ends", "why"),
+    [
+        ("et", (0.1, 1), "et: not a symbol of mine.theorem_1"),
+        ("eta", (0, 1), "wanted 0 < from < to, got 0 and 1"),
+        ("eta", (1, 1), "wanted 0 < from < to, got 1 and 1"),
+        ("eta", (2, 1), "wanted 0 < from < to"),
+        ("eta", (1, 2), r"no admissible value between 1 and 2 for mine.theorem_1.*; small.*"),
+        ("eta", (0.01, 0.02), r"no admissible value between 0.01 and 0.02 .*; long.*"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(over: str, ends: tuple[float, float], why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        bound_plot(mine(), over, ends, AT)
+
+
+def test_the_end_at_which_less_fails_says_why_there_is_nothing_to_draw() -> None:
+    both = mine(conditions={"small": "eta <= 1/(2*L)", "noisy": "sigma**2 <= L*F_gap/100"})
+    with pytest.raises(InputError) as refused:
+        bound_plot(both, "eta", (0.1, 1), AT)
+    assert "noisy" in str(refused.value) and "small" not in str(refused.value)
+
+
+def test_a_statement_without_terms_has_nothing_to_plot() -> None:
+    constants = get_theorem("local_scgdm.lemma_3_9").statement("printed")
+    with pytest.raises(InputError, match="has no terms to plot"):
+        bound_plot(constants, "lam", (0.1, 1), dict.fromkeys(constants.symbols, "1"))
+
+
+def test_the_means_of_a_validation_stand_beside_a_bound_over_its_horizon(tmp_path: Path) -> None:
+    def row(theorem: str, problem: str, T: int, mean: float) -> dict[str, Any]:
+        return {"theorem": theorem, "problem": problem, "T": T, "verdict": {"empirical": mean}}
+
+    rows = [row("mine.theorem_1", "bowl", 32, 0.5), row("mine.theorem_1", "arc", 30, 0.25), row("mine.theorem_1", "bowl", 24, 1.0),
+            row("other.theorem_1", "bowl", 20, 9.0)]  # fmt: skip
+    write_json(tmp_path / "results.json", {"format": bound_plots.RESULTS, "results": rows})
+    drawn, _ = bound_plot(mine(), "T", (20, 40), {**AT, "eta": "1/4"}, tmp_path)
+    measured = {name: values for name, values in drawn.data.items() if name.startswith("empirical")}
+    assert measured == {
+        "empirical, arc: x": [30], "empirical, arc: y": [0.25], "empirical, bowl: x": [24, 32], "empirical, bowl: y": [1.0, 0.5],
+    }  # fmt: skip
+    elsewhere, _ = bound_plot(mine(), "eta", (0.25, 0.45), AT, tmp_path)
+    assert not any(name.startswith("empirical") for name in elsewhere.data)
+    with pytest.raises(InputError, match="wanted the folder of a validate run"):
+        bound_plot(mine(), "T", (20, 40), {**AT, "eta": "1/4"}, tmp_path / "nothing")
+
+
+def test_the_guide_is_the_power_below_the_last_point() -> None:
+    made = convergence_plot(
+        [10, 40, 90], [4.0, 2.0, 1.0], [8.0, 4.0, 8 / 3], title="t", metric=Axis("m", "1"), limit_exponent=-1.5
+    )
+    shown = made.data["limit exponent -1.5 (guide): y"]
+    assert shown == pytest.approx([0.6 * 9**1.5, 0.6 * 2.25**1.5, 0.6])
+    assert "bound, slope -0.500 over these T: y" in made.data and "empirical: upper" not in made.data
+    single = convergence_plot([10], [4.0], [8.0], title="t", metric=Axis("m", "1"))
+    assert set(single.data) >= {"bound: y", "empirical: y"} and not any("guide" in name for name in single.data)
+    assert single.title == "t"

@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise, permutations
+from types import SimpleNamespace
 
 import fedco
 import numpy as np
@@ -368,3 +369,19 @@ def test_the_sheet_has_the_grid_the_product_and_the_terms(found):
     assert "what remains" not in answer.to_markdown() and "95% t-interval" in str(answer)
     without = replace(answer, explanation=replace(answer.explanation, links=(), no_links="for a reason"))
     assert "what remains" in without.to_markdown() and "no links of a proof: for a reason" in str(without)
+
+
+def test_a_constants_file_says_where_each_number_is_from() -> None:
+    from fedco.validation.experiments.estimates import ForTheorem
+
+    theorem = fedco.theorem("baselines.local_sgd")
+    names = list(theorem.symbols(theorem.default))[:2]
+    one = SimpleNamespace(kind="estimated", where="along a run", said="the largest of 3", how_sure="no proof")
+    values = {names[0]: Fraction(1, 3), names[1]: Fraction(4)}
+    made_of = ForTheorem(theorem, theorem.default, values, {names[0]: one})  # type: ignore[dict-item]
+    text = made_of.toml()
+    assert f'{names[0]} = "0.3333333333333333"\n' in text and f"\n{names[1]} = 4\n" in text
+    assert "estimated, along a run: the largest of 3" in text.replace("\n# ", " ") and "Given by the problem." in text
+    assert text.startswith(
+        f"# Constants of baselines.local_sgd ({theorem.default}), estimated by fedco.\n"
+    ) and text.endswith(f'4\n\n[estimated]\n{names[0]} = "no proof"\n')

@@ -11,7 +11,7 @@ import torch
 from fedco.cli import app
 from fedco.errors import InputError
 from fedco.storage import read_json, write_json
-from fedco.validation.experiments import curves, datasets, keeping, reproduce, splits
+from fedco.validation.experiments import curves, datasets, keeping, reproduce
 from fedco.validation.experiments.figures import STANDINGS, Figure, Made, Measured, Setup
 from fedco.validation.experiments.figures import reproduce as measure
 from fedco.validation.experiments.orderings import (
@@ -183,26 +183,6 @@ def test_the_digits_are_split_once_and_for_all():
     found, again = datasets.digits(), datasets.digits()
     assert torch.equal(found.inputs, again.inputs) and len(found.labels) + len(found.test_labels) == 1797
     assert found.flat.features == 64 and float(found.inputs.max()) == 1.0
-
-
-def test_splits_are_what_they_say():
-    labels = torch.arange(1000) % 10
-    inputs = torch.arange(1000.0, dtype=torch.float64).unsqueeze(1)
-    parts = splits.of_sizes(inputs, labels, [500, 20, 20])
-    assert [len(b) for _, b in parts] == [500, 20, 20]
-    seen = torch.cat([a for a, _ in parts]).flatten().tolist()
-    assert len(set(seen)) == len(seen)
-    for rho in (0.1, 0.28, 0.91):
-        for i, (_, own) in enumerate(splits.dominant(inputs, labels, 10, rho, 100)):
-            assert len(own) == 100 and abs(int((own == i).sum()) - 100 * rho) <= 1
-    examples = datasets.Examples("x", inputs, labels, inputs, labels)
-    nearly_one = splits.dirichlet(examples, 30, 0.01, 50)
-    assert np.mean([int(torch.bincount(b).max()) for _, b in nearly_one]) > 45
-    nearly_all = splits.dirichlet(examples, 30, 1000.0, 50)
-    assert max(int(torch.bincount(b).max()) for _, b in nearly_all) < 10
-    kept = labels[splits.thinned(labels, range(5), 7)]
-    assert torch.bincount(kept).tolist() == [7] * 5 + [100] * 5
-    assert torch.bincount(labels[splits.thinned(labels, range(5, 10), 0.2)]).tolist() == [100] * 5 + [20] * 5
 
 
 # --- verdicts ----------------------------------------------------------------------------------------------------------

@@ -1,6 +1,8 @@
 """The problems and the method that only the papers' experiments have, against plain torch."""
 
 import math
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -411,3 +413,16 @@ def test_a_unit_at_its_kink_has_the_derivative_of_torchs_relu():
         return ((torch.relu(points[0] * at[0] + at[1]) * at[2] + at[3] - points[1]) ** 2).mean()
 
     np.testing.assert_allclose(problem.gradient_of(x, points), grad(loss)(x))
+
+
+def test_what_a_method_of_tasks_sends() -> None:
+    problem = SimpleNamespace(dim=5)
+
+    def sent(**more: Any) -> tuple[int, int, int]:
+        found = TaskMethod(**{"eta": 0.1, "gamma": 0.5, "alpha": 0.5, "p": 3, "inner_states": "task", **more}).messages(
+            problem, 11
+        )
+        return found.rounds, found.model_floats, found.embedding_floats
+
+    assert sent() == (3, 30, 0) and sent(inner_states="one") == (3, 30, 15)
+    assert sent(alpha=1) == (3, 15, 0) and sent(alpha=torch.tensor([1.0, 0.5], dtype=torch.float64)) == (3, 30, 0)

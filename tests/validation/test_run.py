@@ -10,13 +10,11 @@ from fractions import Fraction
 import fedco
 import numpy as np
 import pytest
-import torch
 from fedco.algorithms import ComFedL, FedDRO, LocalSGD, drive, metrics
 from fedco.algorithms.engine.progress import Interrupted
 from fedco.cli import app
 from fedco.errors import InputError
 from fedco.storage import DamagedWarning
-from fedco.synthetic.kinds.predictions import Predictions
 from fedco.validation.experiments.bounds import matches
 from fedco.validation.experiments.grid import read_axis
 from fedco.validation.experiments.table import compared, read_run
@@ -102,65 +100,6 @@ def test_csv_and_parquet_hold_the_same(tmp_path):
     assert (tmp_path / "a" / "objective.svg").stat().st_size > 1000
 
 
-def test_accuracies_are_those_of_plain_python():
-    generator = torch.Generator().manual_seed(0)
-    scores = torch.randn(2, 3, 5, 4, generator=generator, dtype=torch.float64)
-    labels = torch.randint(4, (3, 5), generator=generator)
-    weights = torch.ones(3, 5, dtype=torch.float64)
-    weights[1, 2:] = 0.0
-
-    splits = []
-
-    class Told:
-        name, has_test_data = "told", True
-
-        def predict(self, x, split):
-            splits.append(split)
-            return Predictions(scores, labels, weights)
-
-    class State:
-        average = torch.zeros(2, 1)
-
-    for run in range(2):
-        rows = [
-            (k, int(labels[k, i]), int(scores[run, k, i].argmax())) for k in range(3) for i in range(2 if k == 1 else 5)
-        ]
-        share = lambda kept: sum(a == b for _, a, b in kept) / len(kept)  # noqa: E731
-        by_client = [share([row for row in rows if row[0] == k]) for k in range(3)]
-        by_class = [share([row for row in rows if row[1] == c]) for c in {row[1] for row in rows}]
-        found = {
-            name: metrics.METRICS[name].function(Told(), State(), 0)[run].item()
-            for name in metrics.METRICS
-            if "acc" in name
-        }
-        assert found["accuracy"] == pytest.approx(share(rows))
-        assert found["mean_client_accuracy"] == pytest.approx(sum(by_client) / 3)
-        assert found["worst_client_accuracy"] == pytest.approx(min(by_client))
-        assert found["train_accuracy"] == found["accuracy"]
-        assert found["worst_class_accuracy"] == pytest.approx(min(by_class))
-    assert splits == 2 * ["test", "test", "test", "test", "train", "train", "train"]
-
-
-def test_average_precision_is_that_of_scikit_learn():
-    score = pytest.importorskip("sklearn.metrics").average_precision_score
-    generator = torch.Generator().manual_seed(1)
-    scores = torch.randint(6, (4, 2, 9, 1), generator=generator).to(torch.float64)  # with ties
-    labels = torch.randint(2, (2, 9), generator=generator)
-
-    class Told:
-        name = "told"
-
-        def predict(self, x, split):
-            return Predictions(scores, labels)
-
-    class State:
-        average = torch.zeros(4, 1)
-
-    found = metrics.average_precision(Told(), State(), 0)
-    wanted = [score(labels.flatten().numpy(), scores[run].flatten().numpy()) for run in range(4)]
-    np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-12)
-
-
 def test_the_bound_is_the_theorems_and_the_mean_is_its_statistic():
     """Against `theorem.bound` and `measure`, for a statement about every step and one about the rounds."""
     cases = (
@@ -177,6 +116,39 @@ def test_the_bound_is_the_theorems_and_the_mean_is_its_statistic():
         )
         assert bound["T"][-1] == 24 and bound["values"][-1] == pytest.approx(float(measured.bound.total), rel=1e-12)
         np.testing.assert_allclose(done.final("mean_gradient_sq")[0], measured.statistic, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem", "theorem", "hyper"),
+    [
+        ("feddro", "feddro_homogeneous", "feddro.theorem_5_1", {"eta": 0.01, "beta": 0.1, "I": 4}),
+        ("comfedl", "local_homogeneous", "comfedl.theorem_1", {"eta": 0.01, "tau": 4}),
+    ],
+)
+def test_the_mean_along_a_run_is_over_the_steps_of_the_statement(name, problem, theorem, hyper):
+    """From the squared gradients of every step; the bound stands at a few times, with the value that it has there."""
+    done = fedco.run(
+        name, problem, T=32, seeds=2, metrics=["gradient_sq", "bytes"], settings=hyper, theorems=[theorem], every=1
+    )
+    gradients, means = (done.table.values[each][0] for each in ("gradient_sq", "mean_gradient_sq"))
+    (match,) = matches(method_of(name, hyper), fedco.problem(problem), 32, only=[theorem])
+    assert np.isnan(means[:, 0]).all() and match.every == (1 if name == "feddro" else 4)
+    assert match.after is (name == "feddro")
+    for t in range(1, 33):
+        steps = [s for s in range(1 if match.after else 0, t + match.after) if s % match.every == 0]
+        if match.after and t % match.every:
+            assert np.isnan(means[:, t]).all()
+        else:
+            np.testing.assert_allclose(means[:, t], gradients[:, steps].mean(axis=1), rtol=1e-12)
+    (bound,) = done.bounds
+    assert bound["T"][0] > 0 and bound["T"][-1] == 32 and len(bound["T"]) <= 25
+    assert bound["values"] == [match.at(T)[0] for T in bound["T"]]
+    sent = method_of(name, hyper).messages(fedco.problem(problem), 32)
+    assert (done.final("bytes") == 8 * (sent.model_floats + sent.embedding_floats)).all()
+
+
+def method_of(name, hyper):
+    return {"feddro": FedDRO, "comfedl": ComFedL}[name](**hyper)
 
 
 def test_a_bound_needs_the_methods_own_statement_and_certified_constants():

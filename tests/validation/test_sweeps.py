@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction as Q
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from fedco import theorem
 from fedco.bounds.language.reading import InputError
-from fedco.validation.runs import campaign
-from fedco.validation.runs.hidden_constant import needed_constant
+from fedco.validation.runs import campaign, registry
+from fedco.validation.runs import sweeps as module
+from fedco.validation.runs.hidden_constant import NeededConstant, hidden_symbol, needed_constant, proved_value
+from fedco.validation.runs.instance import Instance
 from fedco.validation.runs.measured_complexity import cost_exponents
 from fedco.validation.runs.registry import recipe_for, recipes, sweep_for, sweeps
-from fedco.validation.runs.sweeps import Comparison, evaluate_sweep, experiments_of, run_sweep, sweep_figure
+from fedco.validation.runs.sweep import along
+from fedco.validation.runs.sweeps import (
+    FIRST_ROOT_SEED,
+    Comparison,
+    SweepResult,
+    evaluate_sweep,
+    experiments_of,
+    run_sweep,
+    sweep_figure,
+)
+from fedco.validation.runs.validate import measured_slope
 from fedco.validation.statistics.slopes import SlopeEstimate
 
 RECIPES = recipes()
@@ -138,3 +152,110 @@ def test_the_hidden_constant_is_solved_for():
     for index, needed in enumerate(constant.needed):
         rest = sum(values[index] for name, values in found.terms.items() if name != "initialisation") / 10
         assert found.terms["initialisation"][index] + needed * rest == pytest.approx(found.means[index], rel=1e-9)
+
+
+SGD = "baselines.local_sgd"
+
+
+def measured(T: int, statistic) -> SimpleNamespace:
+    return SimpleNamespace(experiment=SimpleNamespace(T=T), statistic=np.asarray(statistic, dtype=float))
+
+
+def test_a_slope_needs_two_horizons_two_groups_and_positive_values():
+    rows = [measured(T, np.full(16, T**-0.5)) for T in (100, 400)]
+    assert measured_slope(rows).slope == pytest.approx(-0.5)
+    assert measured_slope(rows[:1]) is None
+    assert measured_slope([measured(100, np.ones(15)), rows[1]]) is None
+    assert measured_slope([measured(100, [0.0, *np.ones(15)]), rows[1]]) is None
+    longer = [measured(100, [*np.full(16, 0.1), *np.full(8, 77.0)]), rows[1]]  # as many seeds as the fewer
+    assert measured_slope(longer).slope == pytest.approx(-0.5)
+
+
+def test_a_sweep_moves_what_its_symbol_is():
+    """A horizon, a hyperparameter, a constant of the problem, what belongs to the objective; and what moves along."""
+    base = Instance("meta_noisy", {"beta": Q(1, 20), "tau": 2}, "sweep", {"start": 0.0})
+    name = "meta_fl.theorem_8"
+
+    def points(over, T, listed, **more):
+        return [
+            (dict(i.hyperparameters), dict(i.parameters), i.horizons, T)
+            for i, T in along(name, over, base, T, listed, "w", **more).points
+        ]
+
+    hyper, own = {"beta": Q(1, 20), "tau": 2}, {"start": 0.0}
+    assert points("K", 99, (10, 20)) == [(hyper, own, (T,), T) for T in (10, 20)]
+    assert points("tau", 60, (3,)) == [({**hyper, "tau": 3}, own, (60,), 60)]
+    assert points("nu", 60, (4,)) == [(hyper, {**own, "nu": 4}, (60,), 60)]
+    assert points("n", 60, (4,)) == [(hyper, {**own, "clients": 4}, (60,), 60)]
+    assert points("sigma_G", lambda s: int(100 * s), (0.5,)) == [(hyper, {**own, "sigma_G": 0.5}, (50,), 50)]
+    moved = points("D", 60, (8,), hyper=lambda D: {"D_H": D}, parameters=lambda D: {"start": D / 2})
+    assert moved == [({**hyper, "D": 8, "D_H": 8}, {"start": 4.0}, (60,), 60)]
+    with pytest.raises(InputError, match="Z: not a symbol of meta_fl"):
+        along(name, "Z", base, 1, (1,), "")
+
+
+def found_sweep(**changes) -> SweepResult:
+    sweep = SimpleNamespace(theorem="x.y", over="T", why="why", claimed=-0.5, name="x.y over T")
+    made = SweepResult(
+        sweep, "printed", (10.0, 20.0), np.array([[1.0, 2.0], [3.0, 6.0]]), (8.0, 2.0), {"a": (8.0, 2.0)}, (9.0, 9.0),
+        ({}, {}), ({}, {}), SlopeEstimate(-0.6, -0.7, -0.5, 0.95, 8), -0.55,
+    )  # fmt: skip
+    return replace(made, **changes)
+
+
+def test_a_sweep_says_its_means_its_tightness_and_how_it_compares():
+    found = found_sweep()
+    assert found.means == (2.0, 4.0) and found.tightness == (4.0, 0.5)
+    assert found.to_dict() == {
+        "theorem": "x.y", "statement": "printed", "over": "T", "why": "why", "values": [10.0, 20.0], "mean": [2.0, 4.0],
+        "bound": [8.0, 2.0], "terms": {"a": [8.0, 2.0]}, "seeds": 2, "measured_slope": [-0.6, -0.7, -0.5], "bound_slope": -0.55,
+        "claimed_exponent": -0.5, "comparison": str(found.comparison),
+    }  # fmt: skip
+
+
+def test_a_sweep_agrees_within_the_tolerance_and_not_beyond():
+    edge = module.EXPONENT_TOLERANCE
+    for low, high, wanted in (
+        (-1.0, -edge, "EQUAL"), (-1.0, -edge - 1e-9, "SLOWER"), (edge, 1.0, "EQUAL"), (edge + 1e-9, 1.0, "FASTER"),
+    ):  # fmt: skip
+        estimate = SlopeEstimate(0.0, low, high, 0.95, 8)
+        assert found_sweep(measured=estimate, theory=0.0).comparison is module.Comparison[wanted]
+
+
+def test_points_of_a_sweep_have_root_seeds_beyond_those_of_a_validation():
+    sweep = registry.sweeps_of("feddro.theorem_5_1")[0]
+    made = module.experiments_of(sweep, 16)
+    assert [e.root_seed for e in made] == [FIRST_ROOT_SEED + k for k in range(len(sweep.points))] and {
+        e.seeds for e in made
+    } == {16}
+    assert max(T for _, T in sweep.points) == module.tasks_of_sweeps([sweep], 16)[0].experiment.T
+
+
+def test_the_hidden_constant_of_a_statement_and_what_its_proof_gives():
+    assert hidden_symbol("meta_fl.theorem_8", "printed") == "c" and hidden_symbol(SGD, "printed") is None
+    assert proved_value("meta_fl.theorem_8", "printed") == 10.0 and proved_value(SGD, "printed") is None
+
+
+def test_the_hidden_constant_by_hand(monkeypatch):
+    """Means 5 and 1, initialisation 1, bounds 11 and 21 at c = 10: needed (5 - 1) / 1, and 0 where the first term is enough."""
+    from fedco.validation.runs import hidden_constant
+
+    monkeypatch.setattr(hidden_constant, "mean_bracket", lambda column, cap: SimpleNamespace(upper=column.mean() + cap))
+    sweep = SimpleNamespace(theorem="meta_fl.theorem_8", over="D")
+    made = found_sweep(
+        sweep=sweep, statistic=np.array([[4.0, 1.0], [6.0, 1.0]]), bounds=(11.0, 21.0), cap=(3.0, 4.0),
+        terms={"initialisation": (1.0, 1.0)}, numbers=({"c": 10.0}, {"c": 10.0}),
+    )  # fmt: skip
+    found = hidden_constant.needed_constant(made)
+    assert found.needed == (4.0, 0.0) and found.upper == (7.0, 2.0) and found.slope is None and found.largest == 7.0
+    both = hidden_constant.needed_constant(replace(made, statistic=np.array([[4.0, 17.0], [6.0, 17.0]])))
+    assert both.needed == (4.0, 8.0) and both.slope == pytest.approx(1.0)  # twice as much at twice the value
+    plain = NeededConstant("D", (1.0,), (4.0,), (7.0,), None, None)
+    assert plain.to_dict() == {
+        "over": "D",
+        "values": [1.0],
+        "needed": [4.0],
+        "upper": [7.0],
+        "slope": None,
+        "proved": None,
+    }

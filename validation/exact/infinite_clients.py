@@ -128,7 +128,7 @@ class InfiniteClients:
             raise CannotReplay("a round leaves the interval")
         *steps, _ = self.models(Interval.variable(low, high))
         width = max(max(b for _, b in ends) - min(a for a, _ in ends) for ends in map(_all_values, steps))
-        missed = rounds * (self.period + 1) * _tail(clients, margin, width)
+        missed = rounds * (self.period + 1) * chance_to_miss(clients, margin, width)
         if missed >= 1:
             raise CannotReplay("too few clients: their average is not known well enough")
         rows = []
@@ -188,7 +188,7 @@ def _all_values(models: list[Any]) -> list[Ends]:
     return [_values(model) for model in models]
 
 
-def _tail(clients: int, margin: Fraction, width: Fraction) -> Fraction:
+def chance_to_miss(clients: int, margin: Fraction, width: Fraction) -> Fraction:
     """The probability with which an average of so many numbers within `width` misses its mean by `margin`, at most."""
     if width == 0:
         return Q(0)

@@ -113,7 +113,7 @@ def sides(target: Target, claimed: Claimed) -> Confirmed:
     """
     try:
         problem = exact_problem(claimed.instance)
-        checked = [*_check_constants(target, claimed, problem), *_check_shape(target, claimed, problem)]
+        checked = [*check_constants(target, claimed, problem), *check_shape(target, claimed, problem)]
         if target.link is not None:
             left, right, seen = _lemma_sides(target, claimed, problem)
             return Confirmed(claimed, left, right, tuple(checked), seen)
@@ -133,7 +133,7 @@ def left_side(target: Target, claimed: Claimed) -> tuple[Ends, dict[str, Fractio
     """
     try:
         problem = exact_problem(claimed.instance)
-        checked = _check_shape(target, claimed, problem)
+        checked = check_shape(target, claimed, problem)
         if target.link is not None:
             number, seen = _lemma_left(target, claimed, problem)
             return (number, number), _of(target, seen), tuple(checked)
@@ -156,7 +156,7 @@ def confirm(target: Target, claimed: Claimed) -> Confirmed:
     return found
 
 
-def _check_constants(target: Target, claimed: Claimed, problem: ExactProblem) -> list[str]:
+def check_constants(target: Target, claimed: Claimed, problem: ExactProblem) -> list[str]:
     """Every constant of the statement is declared, and at least what the instance has."""
     true = problem.constants()
     wanted = {name: b.quantity for name, b in target.symbols.items() if b.quantity.role == "constant"}
@@ -183,7 +183,7 @@ def _check_grows(target: Target, gap: str, claimed: Claimed) -> None:
         raise ValueError(f"{gap}: declared larger than it is, and the bound does not grow with it")
 
 
-def _check_shape(target: Target, claimed: Claimed, problem: ExactProblem) -> list[str]:
+def check_shape(target: Target, claimed: Claimed, problem: ExactProblem) -> list[str]:
     """The properties that the theorem assumes, and the hyperparameters that are the instance's own.
 
     These are clients in equal groups, everybody taking part, and the fine-tuning.

@@ -81,7 +81,7 @@ class Searched:
 
 def searched(theorem: Theorem, label: str) -> Searched | None:
     """The kept search of a statement as it stands now; None where there is none."""
-    entry = _kept(FILE).get(_key(theorem, label))
+    entry = kept_searches(FILE).get(_key(theorem, label))
     if entry is None or entry["statement"] != formulas_digest(theorem.statement(label)):
         return None
     return Searched(*(entry[name] for name in ("outcome", "ratio", "evaluations", "seconds", "day", "version")))
@@ -129,7 +129,7 @@ def _key(theorem: Theorem, label: str) -> str:
 
 
 @cache
-def _kept(file: Path) -> Mapping[str, Entry]:
+def kept_searches(file: Path) -> Mapping[str, Entry]:
     found: Mapping[str, Entry] = read_json(file, _FORMAT)["searches"] if file.exists() else {}
     return found
 
@@ -181,10 +181,10 @@ def keep_parts(
 
 
 def _change(file: Path, key: str, entry: Entry) -> None:
-    _kept.cache_clear()
-    everything = {**_kept(file), key: entry}
+    kept_searches.cache_clear()
+    everything = {**kept_searches(file), key: entry}
     write_json(file, {"format": _FORMAT, "searches": dict(sorted(everything.items()))})
-    _kept.cache_clear()
+    kept_searches.cache_clear()
 
 
 def searchable(label: str = "corrected") -> Iterator[Theorem]:

@@ -272,7 +272,7 @@ def _started(parameters: Parameters, shift: Array) -> Parameters:
     return {**parameters, "start": shift * reach}
 
 
-_BY_UNIT: Mapping[str, Mapping[str, int]] = {
+POWERS_OF_UNIT: Mapping[str, Mapping[str, int]] = {
     "federated": {"knots": -1, "slopes": 1, "gradient_noise": 1, "curvature": 2, "start": -1},
     "local_composite": {"inner_slope": 1, "start": -1},
     "conditional": {"inner_slope": 1, "start": -1},
@@ -283,7 +283,7 @@ _BY_UNIT: Mapping[str, Mapping[str, int]] = {
 
 def in_unit(kind: str, parameters: Parameters, cube: UnitCube) -> Parameters:
     """The same instances with the variable measured in another unit, where a kind has one that is free."""
-    powers = _BY_UNIT.get(kind)
+    powers = POWERS_OF_UNIT.get(kind)
     if powers is None:
         return parameters
     unit = cube.unit(3)

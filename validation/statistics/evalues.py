@@ -85,7 +85,7 @@ def log_e_refute(values: Any, bound: Number, *, grid: Sequence[Number] = GRID) -
     if upper == 0:
         return np.where((x > 0).any(axis=-1), np.inf, 0.0)
     with np.errstate(over="ignore"):
-        return _log_mixture(x / upper, _checked_grid(grid))
+        return log_mixture(x / upper, _checked_grid(grid))
 
 
 def log_e_support(values: Any, bound: Number, cap: Number, *, grid: Sequence[Number] = GRID) -> Array:
@@ -116,7 +116,7 @@ def log_e_support(values: Any, bound: Number, cap: Number, *, grid: Sequence[Num
     if target <= 0:
         return np.full(x.shape[:-1], -np.inf)
     with np.errstate(over="ignore"):
-        return _log_mixture((top - np.minimum(x, top)) / (top - target), _checked_grid(grid))
+        return log_mixture((top - np.minimum(x, top)) / (top - target), _checked_grid(grid))
 
 
 def mean_bracket(values: Any, cap: Number | None = None, *, coverage: float = 0.95) -> Bracket:
@@ -137,11 +137,11 @@ def mean_bracket(values: Any, cap: Number | None = None, *, coverage: float = 0.
     if not 0 < coverage < 1:
         raise ValueError(f"coverage: wanted a number in (0, 1), got {coverage!r}")
     wanted = math.log(2 / (1 - coverage))
-    lower = _lower_end(x, wanted)
+    lower = lower_end(x, wanted)
     if cap is None:
         return Bracket(lower, math.inf)
     check_cap(x, cap)
-    return Bracket(lower, _upper_end(np.minimum(x, round_up(cap)), round_up(cap), wanted))
+    return Bracket(lower, upper_end(np.minimum(x, round_up(cap)), round_up(cap), wanted))
 
 
 def round_up(x: Number) -> float:
@@ -186,7 +186,7 @@ def check_cap(x: Array, cap: Number) -> None:
         raise CapExceeded(f"cap: wanted every value <= {top!r} almost surely, got {_first(x, x > top)}")
 
 
-def _lower_end(x: Array, wanted: float) -> float:
+def lower_end(x: Array, wanted: float) -> float:
     """Largest refuted bound found by bisection; the mean itself is never refuted because the logarithm is concave."""
 
     def refuted(bound: float) -> bool:
@@ -198,7 +198,7 @@ def _lower_end(x: Array, wanted: float) -> float:
     return _bisect(refuted, kept, centre) if kept > 0 else 0.0
 
 
-def _upper_end(x: Array, top: float, wanted: float) -> float:
+def upper_end(x: Array, top: float, wanted: float) -> float:
     """Smallest supported bound found by bisection between the mean and the cap; the cap where none is supported."""
     centre = min(mean(x), top)
     just_below = math.nextafter(top, -math.inf)
@@ -216,17 +216,17 @@ def _bisect(rejected: Callable[[float], bool], inside: float, outside: float) ->
     return inside
 
 
-def _log_mixture(ratio: Array, grid: Array) -> Array:
+def log_mixture(ratio: Array, grid: Array) -> Array:
     """log of mean_lam prod_i ((1 - lam) + lam ratio_i), rounded down. ratio: (..., seeds) -> (...)."""
     y = np.minimum(ratio, _LARGEST_RATIO)
     largest = y.max(axis=-1)
     together = max(1, _BLOCK // y.size)
     blocks = [grid[start : start + together] for start in range(0, len(grid), together)]
     scratch = np.empty((min(together, len(grid)), *y.shape))
-    return _mix(np.concatenate([_log_products(y, lam, largest, scratch[: len(lam)]) for lam in blocks]))
+    return log_mean(np.concatenate([log_products(y, lam, largest, scratch[: len(lam)]) for lam in blocks]))
 
 
-def _log_products(y: Array, grid: Array, largest: Array, scratch: Array) -> Array:
+def log_products(y: Array, grid: Array, largest: Array, scratch: Array) -> Array:
     """Lower bounds of sum_i log((1 - lam) + lam y_i), one for each lam: (grid, ...).
 
     Each factor carries at most 6 roundings; the error of the logarithms and of their sum is below
@@ -244,7 +244,7 @@ def _log_products(y: Array, grid: Array, largest: Array, scratch: Array) -> Arra
     return total - _EPS * seeds * (8 + 4 * magnitude)
 
 
-def _mix(log_products: Array) -> Array:
+def log_mean(log_products: Array) -> Array:
     """log of the mean over the first axis, rounded down."""
     mixed = np.logaddexp.reduce(log_products, axis=0) - math.log(len(log_products))
     return mixed - 64 * _EPS * (1 + np.abs(mixed))

@@ -68,10 +68,10 @@ def seeds_to_support(bound: Number, cap: Number, slack: float, alpha: Number, *,
     mean_share = float(bound) / (slack * float(cap))
 
     def enough(seeds: int) -> bool:
-        hits = _most_hits_supported(seeds, bound, cap, alpha)
+        hits = most_hits_supported(seeds, bound, cap, alpha)
         return hits is not None and stats.binom.cdf(hits, seeds, mean_share) >= power
 
-    return _fewest(enough)
+    return fewest(enough)
 
 
 def seeds_to_refute(
@@ -86,16 +86,16 @@ def seeds_to_refute(
     _check_between("bound", float(bound), 0.0, math.inf if cap is None else float(cap))
     _check_between("ratio", ratio, 1.0, math.inf)
     if cap is None:
-        return _fewest(lambda seeds: _reference_margin(seeds, ratio, float(alpha), power) >= 0)
+        return fewest(lambda seeds: reference_margin(seeds, ratio, float(alpha), power) >= 0)
     share = ratio * float(bound) / float(cap)
     if share > 1:
         raise Undetectable(f"ratio: wanted ratio * bound <= cap = {float(cap)!r}, got {ratio * float(bound)!r}")
 
     def enough(seeds: int) -> bool:
-        hits = _fewest_hits_refuting(seeds, bound, cap, alpha)
+        hits = fewest_hits_refuting(seeds, bound, cap, alpha)
         return hits is not None and stats.binom.sf(hits - 1, seeds, share) >= power
 
-    return _fewest(enough)
+    return fewest(enough)
 
 
 def detectable(
@@ -109,13 +109,13 @@ def detectable(
     if bound <= 0 or is_vacuous(bound, cap):
         return Detectable(seeds, float(alpha), power, None, None)
     if cap is None:
-        return Detectable(seeds, float(alpha), power, _reference_violation(seeds, float(alpha), power), None)
+        return Detectable(seeds, float(alpha), power, reference_violation(seeds, float(alpha), power), None)
     violation = _two_point_violation(seeds, bound, cap, alpha, power)
     return Detectable(seeds, float(alpha), power, violation, _two_point_slack(seeds, bound, cap, alpha, power))
 
 
 def _two_point_violation(seeds: int, bound: Number, cap: Number, alpha: Number, power: float) -> float | None:
-    hits = _fewest_hits_refuting(seeds, bound, cap, alpha)
+    hits = fewest_hits_refuting(seeds, bound, cap, alpha)
     if hits is None:
         return None
     share = float(stats.beta.ppf(power, hits, seeds - hits + 1))  # P(Binomial(seeds, share) >= hits) = power
@@ -123,14 +123,14 @@ def _two_point_violation(seeds: int, bound: Number, cap: Number, alpha: Number, 
 
 
 def _two_point_slack(seeds: int, bound: Number, cap: Number, alpha: Number, power: float) -> float | None:
-    hits = _most_hits_supported(seeds, bound, cap, alpha)
+    hits = most_hits_supported(seeds, bound, cap, alpha)
     if hits is None:
         return None
     share = float(stats.beta.ppf(1 - power, hits + 1, seeds - hits))  # P(Binomial(seeds, share) <= hits) = power
     return float(bound) / (share * float(cap))
 
 
-def _log_e_of_hits(seeds: int, hits: int, at_zero: float, at_cap: float) -> float:
+def log_e_of_hits(seeds: int, hits: int, at_zero: float, at_cap: float) -> float:
     """Log e-value of `hits` seeds at the cap and the others at 0, from the two values of X/B (or of its mirror)."""
     lam = np.array([float(g) for g in GRID])
     with np.errstate(divide="ignore"):
@@ -141,17 +141,17 @@ def _log_e_of_hits(seeds: int, hits: int, at_zero: float, at_cap: float) -> floa
     return float(np.logaddexp.reduce(logs[0] + logs[1])) - math.log(len(lam))
 
 
-def _most_hits_supported(seeds: int, bound: Number, cap: Number, alpha: Number) -> int | None:
+def most_hits_supported(seeds: int, bound: Number, cap: Number, alpha: Number) -> int | None:
     """Largest number of seeds at the cap that still supports; None where even none at the cap does not."""
     wanted, best = log_threshold(alpha), float(cap) / (float(cap) - float(bound))
-    first = _first_true(lambda hits: _log_e_of_hits(seeds, hits, best, 0.0) < wanted, seeds)
+    first = _first_true(lambda hits: log_e_of_hits(seeds, hits, best, 0.0) < wanted, seeds)
     return None if first == 0 else first - 1
 
 
-def _fewest_hits_refuting(seeds: int, bound: Number, cap: Number, alpha: Number) -> int | None:
+def fewest_hits_refuting(seeds: int, bound: Number, cap: Number, alpha: Number) -> int | None:
     """Smallest number of seeds at the cap that refutes; None where even all of them do not."""
     wanted, best = log_threshold(alpha), float(cap) / float(bound)
-    first = _first_true(lambda hits: _log_e_of_hits(seeds, hits, 0.0, best) >= wanted, seeds)
+    first = _first_true(lambda hits: log_e_of_hits(seeds, hits, 0.0, best) >= wanted, seeds)
     return None if first > seeds else first
 
 
@@ -169,7 +169,7 @@ def _first_true(predicate: Callable[[int], bool], last: int) -> int:
     return low
 
 
-def _fewest(enough: Callable[[int], bool]) -> int:
+def fewest(enough: Callable[[int], bool]) -> int:
     """A number of seeds that is enough while one less is not: doubling, then bisection (power is a sawtooth in n)."""
     low, high = 0, 1
     while not enough(high):
@@ -189,7 +189,7 @@ def _reference_law() -> Array:
     return np.asarray(atoms / atoms.mean(), dtype=np.float64)
 
 
-def _reference_margin(seeds: int, ratio: float, alpha: float, power: float) -> float:
+def reference_margin(seeds: int, ratio: float, alpha: float, power: float) -> float:
     """How far the (1 - power) quantile of the log e-value lies above log(1/alpha), under ratio * reference law."""
     lam = np.array([float(g) for g in GRID])[:, None]
     factors = np.log((1 - lam) + lam * ratio * _reference_law())
@@ -198,15 +198,15 @@ def _reference_margin(seeds: int, ratio: float, alpha: float, power: float) -> f
 
 
 @lru_cache(maxsize=256)
-def _reference_violation(seeds: int, alpha: float, power: float) -> float | None:
+def reference_violation(seeds: int, alpha: float, power: float) -> float | None:
     low, high = 1.0, 2.0
-    while _reference_margin(seeds, high, alpha, power) < 0:
+    while reference_margin(seeds, high, alpha, power) < 0:
         low, high = high, high * high
         if high > 1e30:
             return None
     for _ in range(_MATCHED_RATIO_STEPS):
         middle = math.sqrt(low * high)
-        enough = _reference_margin(seeds, middle, alpha, power) >= 0
+        enough = reference_margin(seeds, middle, alpha, power) >= 0
         low, high = (low, middle) if enough else (middle, high)
     return high
 

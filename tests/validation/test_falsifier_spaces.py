@@ -1,10 +1,8 @@
-"""The parts of the falsifier by their definitions: the cube, how points become instances, what is simpler, what is kept and said."""
+"""Search spaces by their definitions: how a coordinate is read, how points become instances, and what is simpler."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction as Q
-from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,26 +10,14 @@ import numpy as np
 import pytest
 import torch
 from fedco import theorem
-from fedco.bounds.language.change import Change, with_statement
-from fedco.bounds.language.theorem import Condition
 from fedco.synthetic.families.piecewise import FAMILIES, MetaFamily, PiecewiseLinear
-from fedco.validation.exact.columns import Columns
-from fedco.validation.exact.every_path import EveryPath, laid_out
-from fedco.validation.exact.participation import Chosen, RandomRound, choices, masks
-from fedco.validation.exact.statistic import Statistic
 from fedco.validation.falsifier import noisy_quadratics, spaces
-from fedco.validation.falsifier.bisection import bisected
 from fedco.validation.falsifier.declared import target_of
-from fedco.validation.falsifier.each_term import NECESSARY, NOT_SHOWN, Part, as_table
-from fedco.validation.falsifier.edges import edge
 from fedco.validation.falsifier.formula import Formula
-from fedco.validation.falsifier.hidden import Sequence
 from fedco.validation.falsifier.laws import PATHS
-from fedco.validation.falsifier.long_run import Counted, floor_of, stretched
-from fedco.validation.falsifier.noise import SignTable, extremes, moments, paths
+from fedco.validation.falsifier.long_run import stretched
 from fedco.validation.falsifier.properties import PROPERTIES, imposing
-from fedco.validation.falsifier.search import Claim, followed, is_guided, next_power, visiting_order
-from fedco.validation.falsifier.search_space import SearchSpace, _guided
+from fedco.validation.falsifier.search_space import SearchSpace
 from fedco.validation.falsifier.spaces import CURVED, SPACES
 from fedco.validation.falsifier.unit_cube import UnitCube
 
@@ -165,7 +151,7 @@ def test_other_units_of_the_inner_value_and_of_the_objective_change_no_instance(
         np.testing.assert_allclose(scaled.parameters["estimate"], plain.parameters["estimate"] * wide[:, :1])
 
 
-FREE_UNITS = [(kind, space) for kind, space in ALL if kind in spaces._BY_UNIT]
+FREE_UNITS = [(kind, space) for kind, space in ALL if kind in spaces.POWERS_OF_UNIT]
 
 
 @pytest.mark.parametrize(("kind", "space"), FREE_UNITS, ids=lambda v: v if isinstance(v, str) else v.name[:24])
@@ -422,31 +408,6 @@ def test_bent_losses_are_convex_with_the_minimiser_of_their_mean_at_the_start():
     assert (own[:, 0] > 0).all() and not made["start"].any() and made["alpha"].max() <= 1
 
 
-def test_the_area_of_a_hessian_up_to_0():
-    """Of a tent from -2 to 1 with top 3 at -1: 1.5 up to the top, and from 3 to 1.5 over the next unit."""
-    knots, heights = np.array([[-2.0, -1.0, 1.0]]), np.array([[0.0, 3.0, 0.0]])
-    assert spaces._area_until_zero(knots, heights) == pytest.approx([1.5 + (3 + 1.5) / 2])
-    assert spaces._area_until_zero(knots - 5, heights) == pytest.approx([4.5])
-    assert spaces._area_until_zero(knots + 5, heights) == pytest.approx([0.0])
-
-
-def test_a_start_is_shifted_from_one_end_to_the_other():
-    parameters = {"knots": np.array([[[-3.0, 1.0], [0.0, 5.0]]]), "start": np.zeros(1)}
-    shifted = [float(spaces._anywhere(parameters, np.array([s]))["start"][0]) for s in (-1.0, 0.0, 0.5, 1.0)]
-    assert shifted == [-3, 1, 3, 5]
-    meta = {"alpha": np.array([0.5]), "tilt": np.array([[3.0, -1.0]]), "start": np.zeros(1)}
-    assert [float(spaces._started(meta, np.array([s]))["start"][0]) for s in (-1.0, 0.5)] == [-1, 0.5]
-
-
-def test_a_mean_slope_is_levelled_and_differences_stay():
-    slopes = np.array([[[1.0, 2.0, 3.0, 9.0], [-1.0, 0.0, -1.0, 5.0]]])
-    for shift in (-1.0, 0.25):
-        made = spaces._levelled({"slopes": slopes}, np.array([shift]))["slopes"]
-        np.testing.assert_allclose(made[:, 0] - made[:, 1], slopes[:, 0] - slopes[:, 1])
-        level = shift * 2  # the largest difference from the mean is 2
-        np.testing.assert_allclose(made.mean(1), [[-abs(level), level, level, abs(level)]])
-
-
 def having(parameters: dict[str, Any]) -> Any:
     return SimpleNamespace(parameters=parameters)
 
@@ -473,26 +434,6 @@ def test_convex_clients_have_slopes_of_which_each_rises():
     assert PROPERTIES["convex"].holds(only_mean) and not PROPERTIES["convex_clients"].holds(only_mean)
 
 
-# --- long runs and noise -------------------------------------------------------------------------------------------------
-
-
-def test_which_steps_of_a_round_count():
-    assert [t for t in range(-1, 9) if Counted(6, Statistic(every=2, after=False)).at(t)] == [0, 2, 4]
-    assert [t for t in range(-1, 9) if Counted(6, Statistic(every=3, after=True)).at(t)] == [3, 6]
-    assert [
-        Counted(6, Statistic(every=every, after=after)).number for every, after in product((1, 2, 3, 6), (False, True))
-    ] == [
-        6,
-        6,
-        3,
-        3,
-        2,
-        2,
-        1,
-        1,
-    ]
-
-
 def test_a_stretched_bowl_has_the_same_slope_inside_and_kinks_a_hundred_times_as_far():
     parameters = {
         "knots": np.array([[[-1.0, 3.0]]]),
@@ -508,265 +449,3 @@ def test_a_stretched_bowl_has_the_same_slope_inside_and_kinks_a_hundred_times_as
     x = torch.linspace(-0.5, 0.5, 8, dtype=torch.float64).view(8, 1, 1).expand(-1, 2, 1)
     np.testing.assert_allclose(before.local_gradient(x), after.local_gradient(x), rtol=1e-9, atol=1e-6)
     np.testing.assert_allclose(wide["knots"], 100 * meta["knots"])
-
-
-def test_what_of_a_gradient_is_nothing_but_rounding():
-    """1e-14 of the steepest slope, squared."""
-    linear = {"slopes": np.array([[[-3.0, 2.0]]])}
-    assert floor_of(linear) == pytest.approx([9e-28], rel=1e-9)
-    assert floor_of({**linear, "inner_slope": np.array([[-2.0, 1.0]])}) == pytest.approx([36e-28], rel=1e-9)
-    assert floor_of({**linear, "extra_slopes": np.array([[[4.0]]])}) == pytest.approx([49e-28], rel=1e-9)
-    meta = {"curvatures": np.array([[[0.0, -2.0]]]), "alpha": np.array([0.5]), "tilt": np.array([[3.0, -1.0]])}
-    assert floor_of(meta) == pytest.approx([(1e-14 * 3 * 4) ** 2], rel=1e-9)
-
-
-def test_lanes_of_moments_and_of_paths_are_expectations():
-    """Of (1 + s_1 + 2 s_2 + 3 s_3)^2 over fair signs: 1 + 1 + 4 + 9."""
-    for lanes in (moments(3), paths(3)):
-        square = (1 + lanes.table @ torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)) ** 2
-        assert lanes.expectation(square.numpy()) == pytest.approx([15.0])
-        assert float(lanes.weights.sum()) == pytest.approx(1)
-    assert len(moments(3)) == 7 and len(paths(3)) == 8 and len({tuple(row) for row in paths(3).table.tolist()}) == 8
-    assert extremes(np.array([[2.0, -1.0, 0.0]])).tolist() == [[1, -1, 1], [-1, 1, -1]]
-
-
-def test_signs_are_numbered_in_the_order_in_which_they_are_asked_for():
-    table = SignTable(torch.arange(12.0, dtype=torch.float64).view(1, 12), clients=2)
-    assert table.at(0).signs("a", 2).tolist() == [[[0, 1], [2, 3]]]
-    assert table.at(1).signs("a").tolist() == [[4, 5]] and table.at(0).signs("a", 2).tolist() == [[[0, 1], [2, 3]]]
-    assert table.at(1).signs("b", 3).tolist() == [[[6, 7, 8], [9, 10, 11]]]
-    assert not table.at(2).signs("c").any() and table.columns.count == 14
-    assert table.at(0).subset("clients", 2).tolist() == [[1, 1]]
-    with pytest.raises(ValueError, match="1 of 2 clients"):
-        table.subset("clients", 1)
-    lanes = torch.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=torch.float64)
-    several = SignTable(lanes, clients=2, instances=2)
-    assert several.runs == 4 and several.at(0).signs("a").tolist() == lanes.repeat(2, 1).tolist()
-    columns = Columns()
-    assert [columns.of(("x",), 3), columns.of(("y",), 2), columns.of(("x",), 3), columns.count] == [0, 3, 0, 5]
-
-
-def test_each_client_of_a_crowd_follows_every_path_of_its_own():
-    draws = EveryPath(2, 2, runs=3)
-    first, second = draws.at(0).signs("a"), draws.at(1).signs("a")
-    assert first.shape == (3, 8) and {*zip(first[0].tolist(), second[0].tolist(), strict=True)} == {
-        *product((-1, 1), repeat=2)
-    }
-    assert first[0, :4].tolist() == first[0, 4:].tolist() and (first == first[:1]).all()
-    with pytest.raises(ValueError, match="more than 2 signs"):
-        draws.at(2).signs("a")
-    turned = EveryPath(2, 2, turned=5)
-    assert (turned.at(0).signs("a")[0] != first[0]).nonzero().flatten().tolist() == [5]
-    with pytest.raises(ValueError, match="4 of 8 clients"):
-        draws.subset("x", 4)
-    assert draws.subset("x", 8).shape == (3, 8)
-    out = laid_out(
-        {"a": np.array([[1.0, 2.0]]), "k": np.array([[[3.0], [4.0]]]), "s": np.array([5.0])},
-        {"a": "client", "k": "knots", "s": "run"},
-        1,
-    )
-    assert (
-        out["a"].tolist() == [[1, 1, 2, 2]] and out["k"].tolist() == [[[3], [3], [4], [4]]] and out["s"].tolist() == [5]
-    )
-
-
-def test_choices_of_clients_and_their_masks():
-    assert choices(3, 2) == [(1, 1, 0), (1, 0, 1), (0, 1, 1)]
-    assert masks(2, 1, 2).tolist() == [[1, 0], [0, 1], [1, 0], [0, 1]]
-    chosen = Chosen(masks(3, 2, 1))
-    assert chosen.subset("x", 2) is chosen.mask and (chosen.runs, chosen.clients) == (3, 3)
-    with pytest.raises(ValueError, match="1 clients are asked for"):
-        chosen.subset("x", 1)
-
-
-def test_a_random_round_stays_within_what_it_says_of_finitely_many():
-    """Two choices, run as all paths: the mean of squares over K rounds from 1 is off the endless one by at most `off` / K."""
-    move = RandomRound(
-        np.array([0.5, -0.25]), np.array([0.2, -0.1]), np.array([[0.3], [-0.7]]), np.array([[1.5], [0.4]])
-    )
-    square, off = move.mean_square()
-    for start in (1.0, -1.0):
-        at, weights, total = np.array([start]), np.ones(1), 0.0
-        for _ in range(12):
-            total += float(weights @ sum(0.5 * (move.d[j, 0] + move.e[j, 0] * at) ** 2 for j in (0, 1)))
-            at = np.concatenate([move.a[j] * at + move.b[j] for j in (0, 1)])
-            weights = np.concatenate([weights / 2] * 2)
-        assert abs(total / 12 - square) <= off / 12
-        last = float(weights @ sum(0.5 * (move.d[j, 0] + move.e[j, 0] * at) ** 2 for j in (0, 1)))
-        assert last == pytest.approx(square, rel=1e-3)
-
-
-# --- scores and the search -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("at_once", [1, 2, 4, 7])
-def test_halvings_at_once_are_those_one_by_one(at_once: int) -> None:
-    """Bit by bit, and for what changes back and forth on the way, where several ends could be found."""
-    rng = np.random.default_rng(2)
-    low, high = -rng.random(40) - 1, rng.random(40) + 1
-
-    def holds(x: np.ndarray) -> np.ndarray:
-        return np.sin(40 * x) < 0.3 * np.arange(40) / 40
-
-    found = bisected(holds, low, high, 30, at_once=at_once)
-    for _ in range(30):
-        middle = (low + high) / 2
-        low, high = np.where(holds(middle), middle, low), np.where(holds(middle), high, middle)
-    assert np.array_equal(found, (low, high)) and (high - low < 1e-8).all() and len(set(low)) == 40
-    assert bisected(lambda x: np.array(True), np.zeros(2), np.full(2, 8.0), 3)[0].tolist() == [7, 7]
-
-
-@pytest.mark.parametrize(
-    ("relation", "held", "over"),
-    [
-        ("<", [1, 0, 0, 0], [0, 0, 0.5, 1]),
-        ("<=", [1, 1, 0, 0], [0, 0, 0.5, 1]),
-        (">", [0, 0, 1, 0], [1 / 3, 0, 0, 1]),
-        (">=", [0, 1, 1, 0], [1 / 3, 0, 0, 1]),
-        ("==", [0, 1, 0, 0], [1 / 3, 0, 0.5, 1]),
-    ],
-)
-def test_a_relation_is_judged_with_its_excess(relation, held, over):
-    """eta of 1, 2, 3 and no number against 1/L of 2, 2, 1 and 1."""
-    item = theorem("baselines.minibatch_sgd")
-    eta, L = (item.notation[name].symbol for name in ("eta", "L_bar"))
-    only = replace(item.statement("printed"), conditions=(Condition("c", eta, relation, 1 / L),))
-    formula = Formula(with_statement(item, only), "printed")
-    values = dict.fromkeys(formula.names, np.ones(4)) | {
-        "eta": np.array([1.0, 2.0, 3.0, np.nan]),
-        "L_bar": 1 / np.array([2.0, 2, 1, 1]),
-    }
-    found = formula.sides(values)
-    assert found.admissible.tolist() == [bool(x) for x in held] and found.excess.tolist() == pytest.approx(over)
-
-
-def test_a_search_is_guided_by_the_share_of_what_a_change_takes_away():
-    """As it is where the share is half and more; below -6, and lower the smaller it is, elsewhere; what is inadmissible stays."""
-    scores, whole = np.array([[0.1, 0.1, 0.1, 0.1, -10.0]]), np.array([4.0, 4.0, 2.0, 2.0, 1.0])
-    bounds = whole * np.array([[0.4, 0.5, 0.9, 1 - 1e-9, 0.9]])
-    led = _guided(scores, bounds, whole)[0]
-    assert led[:2].tolist() == [0.1, 0.1] and led[4] == -10
-    assert -9 < led[3] < led[2] < -6
-
-
-def test_a_claim_keeps_its_best_points():
-    claim = Claim(target=None)  # type: ignore[arg-type]
-    points = np.arange(100.0)[:, None]
-    claim.remember((0, False), points, -np.abs(points[:, 0] - 50))
-    claim.remember((0, False), np.array([[7.5], [8.5]]), np.array([1.0, -1000.0]))
-    kept, scores = claim.points[0, False]
-    assert len(kept) == 64 and kept[0, 0] == 7.5 and kept[1, 0] == 50 and (np.diff(scores) <= 0).all()
-    assert claim.best == {(0, False): 1.0} and claim.is_open
-    claim.found.saw(0.3, "a")
-    claim.found.saw(0.2, "b")
-    assert (claim.found.ratio, claim.found.where) == (0.3, "a")
-
-
-def test_powers_of_two():
-    assert [next_power(n) for n in (1, 2, 3, 4, 5, 64, 65)] == [1, 2, 4, 4, 8, 64, 128]
-
-
-def test_islands_are_visited_by_turns_endless_and_finite_the_best_first():
-    claim = Claim(target=None)  # type: ignore[arg-type]
-    claim.best = {(0, False): -1.0, (1, False): -2.0, (2, False): 0.5, (3, False): -0.5, (0, True): 9.0}
-    search_spaces = [SimpleNamespace(stays=stays) for stays in (True, False, False, True)]
-    assert visiting_order(search_spaces, claim, False) == [3, 2, 0, 1]  # type: ignore[arg-type]
-    claim.best[3, False] = -30.0  # nothing valid there
-    assert visiting_order(search_spaces, claim, False) == [0, 2, 1]
-    assert visiting_order(search_spaces, claim, True) == [
-        0,
-        1,
-        3,
-        2,
-    ]  # search spaces that nobody has seen come after those with a score
-
-
-def test_of_the_changes_of_one_term_the_first_open_one_is_followed():
-    changed = [Claim(None, Change(part, "divided", Q(4))) for part in ("a", "a", "b")]  # type: ignore[arg-type]
-    plain = Claim(target=None)  # type: ignore[arg-type]
-    claims = [plain, *changed]
-    assert followed(claims) == [plain, changed[0], changed[2]]
-    changed[0].found.violation = SimpleNamespace()
-    assert followed(claims) == [plain, changed[1], changed[2]]
-    for claim in claims:
-        claim.found.violation = SimpleNamespace()
-    assert followed(claims) == []
-    turns = [(is_guided(changed[0], turn), is_guided(plain, turn)) for turn in range(6)]
-    assert turns == [(t % 3 != 2, False) for t in range(6)]
-
-
-def test_a_lost_power_is_followed_beside_less_of_a_term_and_neither_while_the_term_may_be_missing():
-    """Less of a term that has slack is never refuted, and must not be in the way of an order that is."""
-    dropped, less, period, clients, other = changed = [
-        Claim(None, change)  # type: ignore[arg-type]
-        for change in (
-            Change("a", "dropped"),
-            Change("a", "divided", Q(4)),
-            Change("a", "power", Q(-1), "p"),
-            Change("a", "power", Q(-1), "N"),
-            Change("b", "power", Q(-1), "N"),
-        )
-    ]
-    assert followed(changed) == [dropped, other]
-    dropped.found.violation = SimpleNamespace()
-    assert followed(changed) == [less, period, clients, other]
-
-
-# --- step sizes ---------------------------------------------------------------------------------------------------------
-
-
-def test_the_largest_step_that_conditions_admit():
-    formula = Formula(theorem("baselines.minibatch_sgd"), "printed")
-    names = [n for n, b in formula.theorem.symbols("printed").items()]
-    values = dict.fromkeys(names, Q(1)) | {"L_bar": Q(4)}
-    eta = 10.0 ** float(edge(formula, {name: float(value) for name, value in values.items()}, "eta", 1, {}, 1)[0])
-    exact = formula.theorem.admissible("eta", "printed", L_bar=4).intervals["eta"].upper
-    assert eta == pytest.approx(float(exact), rel=1e-9) and eta <= float(exact) * (1 + 1e-12)
-
-
-# --- what is said --------------------------------------------------------------------------------------------------------
-
-
-def test_a_table_of_parts_and_what_is_known_of_each():
-    term = Part("noise", "term", "noise dropped", NECESSARY, 1.25, least=0.5)
-    nothing = Part("bias", "term", "bias dropped", NOT_SHOWN, 0.00123456)
-    relaxed = Part("step", "condition", "step relaxed by 4", NECESSARY, 2.0, relaxed=4.0)
-    open_ = Part("step", "condition", "step relaxed by 4", NOT_SHOWN, 0.5)
-    assert as_table([term, nothing, relaxed, open_]).split("\n") == [
-        "kind       change             verdict    ratio     what is known",
-        "term       noise dropped      necessary  1.25      coefficient between 0.5 and 1 of the stated one",
-        "term       bias dropped       not shown  0.001235  could be 0",
-        "condition  step relaxed by 4  necessary  2         relaxing it by 4 is refuted",
-        "condition  step relaxed by 4  not shown  0.5       relaxing it by 4 is not refuted",
-    ]
-
-
-def test_a_sequence_of_hidden_constants_says_up_to_which_it_is_refuted():
-    def found(refuted, ratio):
-        return SimpleNamespace(
-            refuted=refuted, outcome="REFUTED" if refuted else "SURVIVED", ratio=ratio, path=None, to_dict=dict
-        )
-
-    some = Sequence("x.y", "printed", {1.0: found(True, 3.5), 10.0: found(True, 1.25), 100.0: found(False, 0.5)})
-    assert str(some).split("\n") == [
-        "x.y (printed), the hidden constant",
-        "  1          REFUTED   ratio 3.5",
-        "  10         REFUTED   ratio 1.25",
-        "  100        SURVIVED  ratio 0.5",
-        "Every value up to 10 is too small, each by its own instance.",
-    ]
-    assert some.to_dict()["refuted_up_to"] == 10.0 and [row["value"] for row in some.to_dict()["sequence"]] == [
-        1.0,
-        10.0,
-        100.0,
-    ]
-    none = Sequence("x.y", "printed", {1.0: found(False, 0.5)})
-    assert none.to_dict()["refuted_up_to"] is None and str(none).endswith("No value was refuted.")
-
-
-def test_targets_know_their_symbols():
-    target = target_of(theorem("baselines.local_sgd"), "printed")
-    assert (
-        target.length == "T" and target.named("communication_period") == "p" and target.named("participation") is None
-    )
-    assert target.steps({"T": 12.0}) == 12 and target.average in ("before", "after")

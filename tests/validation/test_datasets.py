@@ -1,0 +1,174 @@
+"""Data of experiments: what is read from files, how it is split over clients, and the models that are fitted to it."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from fedco.errors import InputError
+from fedco.validation.experiments import datasets, models, splits
+
+
+def test_models_are_what_they_say() -> None:
+    linear = models.softmax_regression(4, 3)
+    assert [tuple(p.shape) for p in linear.parameters()] == [(3, 4), (3,)] and all(
+        (p == 0).all() and p.dtype == torch.float64 for p in linear.parameters()
+    )
+    net = models.network((4, 7, 3))
+    assert [type(part).__name__ for part in net] == ["Linear", "ReLU", "Linear"] and net[2].weight.shape == (3, 7)
+    same, other = models.network((4, 7, 3), seed=0), models.network((4, 7, 3), seed=1)
+    assert torch.equal(net[0].weight, same[0].weight) and not torch.equal(net[0].weight, other[0].weight)
+    state = torch.random.get_rng_state()
+    models.network((2, 2))
+    assert torch.equal(state, torch.random.get_rng_state())
+    small = models.convolutional((1, 6, 6), 5, filters=4, layers=3, groups=2)
+    kinds = [type(part).__name__ for part in small]
+    one = ["Conv2d", "GroupNorm", "ReLU", "MaxPool2d"]
+    assert kinds == ["Unflatten", *one, *one, "Conv2d", "GroupNorm", "ReLU", "Flatten", "Linear"]  # sides 6, 3, 1
+    assert small(torch.zeros(2, 36, dtype=torch.float64)).shape == (2, 5) and small[-1].in_features == 4
+    alone = models.convolutional((1, 6, 6), 5, filters=4, layers=1)
+    assert alone(torch.zeros(36, dtype=torch.float64)).shape == (5,)
+    usual = [part for part in models.convolutional((1, 28, 28), 5) if isinstance(part, torch.nn.Conv2d)]
+    assert [part.out_channels for part in usual] == [64] * 4  # as for few-shot learning, where it is from
+    assert "GroupNorm" not in [type(part).__name__ for part in models.convolutional((1, 4, 4), 5, filters=4, layers=1)]
+
+
+def test_a_residual_network_has_twenty_layers() -> None:
+    net = models.residual((3, 8, 8), 10)
+    layers = [m for m in net.modules() if isinstance(m, (torch.nn.Conv2d, torch.nn.Linear))]
+    assert len(layers) == 20 and net(torch.zeros(1, 192, dtype=torch.float64)).shape == (1, 10)
+    assert [m.stride[0] for m in layers[:-1]].count(2) == 2 and layers[-1].in_features == 64
+    assert {(m.kernel_size, m.padding, m.bias) for m in layers[:-1]} == {((3, 3), (1, 1), None)}
+    assert [m.out_channels for m in layers[:-1]] == [16] * 7 + [32] * 6 + [
+        64
+    ] * 6  # the first one, and six of each size
+
+
+def test_examples_are_dealt_out() -> None:
+    labels, inputs = torch.arange(100) % 4, torch.arange(100.0)
+    parts = splits.of_sizes(inputs, labels, [60, 40])
+    assert sorted(torch.cat([x for x, _ in parts]).tolist()) == list(range(100)) and [len(x) for x, _ in parts] == [
+        60,
+        40,
+    ]
+    with pytest.raises(ValueError, match="at most 100 examples in all, got 101"):
+        splits.of_sizes(inputs, labels, [60, 41])
+    assert [len(x) for x, _ in splits.equally(inputs, labels, 3)] == [33, 33, 33]
+    for client, (_, own) in enumerate(splits.dominant(inputs, labels, 6, 0.7, 20)):
+        assert torch.bincount(own, minlength=4).tolist() == [14 if c == client % 4 else 2 for c in range(4)]
+    rich = splits.dominant(inputs, labels, 1, 1.0, 50)[0][0]
+    assert len(set(rich.tolist())) == 25 and torch.equal(
+        rich[:25], rich[25:]
+    )  # a class of 25, used once and then again
+    kept = splits.thinned(labels, [1, 2], 3)
+    assert kept.tolist() == sorted([*range(0, 100, 4), *range(3, 100, 4), 89, 93, 97, 90, 94, 98])
+    assert torch.bincount(labels[splits.thinned(labels, [0], 0.2)]).tolist() == [5, 25, 25, 25]
+    assert torch.bincount(labels[splits.thinned(labels, [0], 1e-9)])[0] == 1
+
+
+def test_client_shares_of_a_dirichlet_law() -> None:
+    labels, inputs = torch.arange(300) % 3, torch.arange(300.0)
+    examples = datasets.Examples("x", inputs, labels, inputs, labels)
+    flat, uneven = (splits.dirichlet(examples, 4, alpha, 30, seed=1) for alpha in (1e6, 1e-2))
+    for own_inputs, own in flat:
+        assert torch.bincount(own).tolist() == [10, 10, 10] and len(set(own_inputs.tolist())) == 30
+        assert torch.equal(own_inputs.long() % 3, own) and own.tolist() != sorted(own.tolist())
+    assert all(torch.bincount(own).max() == 30 for _, own in uneven)
+    again = splits.dirichlet(examples, 4, 1e6, 30, seed=1)
+    assert all(torch.equal(a[0], b[0]) for a, b in zip(flat, again, strict=True))
+
+
+def idx(shape: tuple[int, ...], values: bytes, head: bytes = b"\0\0\x08") -> bytes:
+    return head + bytes([len(shape)]) + b"".join(size.to_bytes(4, "big") for size in shape) + values
+
+
+@pytest.mark.parametrize(("pixels", "labels"), [((2, 3, 3), (3,)), ((2, 3), (2,)), ((2, 3, 3), (2, 1))])
+def test_as_many_images_as_labels(pixels: tuple, labels: tuple, tmp_path: Path) -> None:
+    good = {
+        "train-images-idx3-ubyte": (2, 3, 3),
+        "train-labels-idx1-ubyte": (2,),
+        "t10k-images-idx3-ubyte": (2, 3, 3),
+        "t10k-labels-idx1-ubyte": (2,),
+    }
+    for bad in ("train", "t10k"):
+        for name, shape in good.items():
+            shape = (pixels if "images" in name else labels) if name.startswith(bad) else shape
+            (tmp_path / name).write_bytes(idx(shape, bytes(range(math.prod(shape)))))
+        with pytest.raises(InputError, match="wanted as many images as labels"):
+            datasets.mnist(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name", ["train-images-idx3-ubyte", "train-images-idx3-ubyte.gz", "data_batch_1.bin", "train.bin"]
+)
+def test_a_folder_holds_images_where_the_first_file_of_a_set_is_there(name: str, tmp_path: Path) -> None:
+    held = datasets.HOLDS
+    for other in ("data_batch_2.bin", "test.bin", "train-labels-idx1-ubyte"):
+        (tmp_path / other).write_bytes(b"")
+    assert (held["generated"](tmp_path), held["images"](tmp_path), held["omniglot"](tmp_path)) == (True, False, False)
+    (tmp_path / name).write_bytes(b"")
+    assert held["images"](tmp_path)
+    character = tmp_path / "images_evaluation" / "Greek" / "character01"
+    character.mkdir(parents=True)
+    assert not held["omniglot"](tmp_path)
+    (character / "1.png").write_bytes(b"")
+    assert held["omniglot"](tmp_path)
+
+
+def test_a_set_of_examples() -> None:
+    shape = torch.zeros(4, 2, 3, 5)
+    found = datasets.Examples("x", shape, torch.tensor([0, 3, 1, 0]), shape[:1], torch.tensor([0]))
+    assert (found.classes, found.features, found.shape) == (4, 30, (2, 3, 5)) and found.flat.inputs.shape == (
+        4,
+        30,
+    ) == (4, found.flat.features)
+
+
+@pytest.mark.parametrize("kind", ["grey", "colour", "alpha"])
+def test_a_picture_of_a_character_is_shrunk_by_means_and_ink_is_one(kind: str, tmp_path: Path) -> None:
+    """Of grey or of three colours, whose mean counts; how opaque it is does not."""
+    from PIL import Image
+
+    grey = np.array([[0, 255, 0, 0], [255, 255, 0, 0], [51, 51, 255, 255], [51, 51, 255, 255]], dtype=np.uint8)
+    shift = np.array([0, 0, 0])
+    picture = grey
+    if kind != "grey":
+        shift = np.array([30, -30, 0])
+        inside = np.clip(grey.astype(int), 30, 225)[..., None]
+        picture = (inside + shift).astype(np.uint8)
+        grey = inside[..., 0].astype(np.uint8)
+    if kind == "alpha":
+        picture = np.concatenate([picture, np.full((4, 4, 1), 128, dtype=np.uint8)], axis=-1)
+    folder = tmp_path / "images_background" / "Greek" / "character01"
+    folder.mkdir(parents=True)
+    Image.fromarray(picture).save(folder / "a.png")
+    ink = 1 - grey / 255
+    wanted = [ink[i : i + 2, j : j + 2].mean() for i in (0, 2) for j in (0, 2)]
+    np.testing.assert_allclose(datasets.omniglot(tmp_path, 2).pixels[0, 0], wanted, atol=1e-6)
+
+
+def test_characters_of_both_parts_or_of_the_folder_itself(tmp_path: Path) -> None:
+    """The usual side is 28 pixels; a folder of a character without images is none."""
+    from PIL import Image
+
+    parts = {"images_background": ("Greek", "Runic"), "images_evaluation": ("Attic",)}
+    for part, alphabets in parts.items():
+        for alphabet in alphabets:
+            for k, folder in enumerate(("character02", "character01")):
+                place = tmp_path / part / alphabet / folder
+                place.mkdir(parents=True)
+                for j in range(2):
+                    Image.fromarray(np.full((4, 4), 100 * k + 20 * j, dtype=np.uint8)).save(place / f"{j}.png")
+    (tmp_path / "images_evaluation" / "Attic" / "character03").mkdir()
+    found = datasets.omniglot(tmp_path)
+    assert found.alphabets == ("Greek", "Greek", "Runic", "Runic", "Attic", "Attic") and found.name == "Omniglot"
+    assert found.pixels.shape == (6, 2, 28 * 28)
+    assert found.pixels[:, :, 0].mul(255).round().tolist() == [[155, 135], [255, 235]] * 3
+    alone = datasets.omniglot(tmp_path / "images_background", 4)
+    assert alone.alphabets == ("Greek", "Greek", "Runic", "Runic") and alone.pixels.shape == (4, 2, 16)
+    (tmp_path / "images_background" / "Greek" / "character01" / "1.png").unlink()
+    with pytest.raises(InputError, match=r"as many images of every character, got \[1, 2\]"):
+        datasets.omniglot(tmp_path)

@@ -1,0 +1,118 @@
+"""Long runs and laws of noise by their definitions: what counts, what is rounding, and lanes whose weights are expectations."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+from fedco.validation.exact.columns import Columns
+from fedco.validation.exact.every_path import EveryPath, laid_out
+from fedco.validation.exact.participation import Chosen, RandomRound, choices, masks
+from fedco.validation.exact.statistic import Statistic
+from fedco.validation.falsifier.long_run import Counted, floor_of
+from fedco.validation.falsifier.noise import SignTable, extremes, moments, paths
+
+
+def test_which_steps_of_a_round_count():
+    assert [t for t in range(-1, 9) if Counted(6, Statistic(every=2, after=False)).at(t)] == [0, 2, 4]
+    assert [t for t in range(-1, 9) if Counted(6, Statistic(every=3, after=True)).at(t)] == [3, 6]
+    assert [
+        Counted(6, Statistic(every=every, after=after)).number for every, after in product((1, 2, 3, 6), (False, True))
+    ] == [
+        6,
+        6,
+        3,
+        3,
+        2,
+        2,
+        1,
+        1,
+    ]
+
+
+def test_what_of_a_gradient_is_nothing_but_rounding():
+    """1e-14 of the steepest slope, squared."""
+    linear = {"slopes": np.array([[[-3.0, 2.0]]])}
+    assert floor_of(linear) == pytest.approx([9e-28], rel=1e-9)
+    assert floor_of({**linear, "inner_slope": np.array([[-2.0, 1.0]])}) == pytest.approx([36e-28], rel=1e-9)
+    assert floor_of({**linear, "extra_slopes": np.array([[[4.0]]])}) == pytest.approx([49e-28], rel=1e-9)
+    meta = {"curvatures": np.array([[[0.0, -2.0]]]), "alpha": np.array([0.5]), "tilt": np.array([[3.0, -1.0]])}
+    assert floor_of(meta) == pytest.approx([(1e-14 * 3 * 4) ** 2], rel=1e-9)
+
+
+def test_lanes_of_moments_and_of_paths_are_expectations():
+    """Of (1 + s_1 + 2 s_2 + 3 s_3)^2 over fair signs: 1 + 1 + 4 + 9."""
+    for lanes in (moments(3), paths(3)):
+        square = (1 + lanes.table @ torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)) ** 2
+        assert lanes.expectation(square.numpy()) == pytest.approx([15.0])
+        assert float(lanes.weights.sum()) == pytest.approx(1)
+    assert len(moments(3)) == 7 and len(paths(3)) == 8 and len({tuple(row) for row in paths(3).table.tolist()}) == 8
+    assert extremes(np.array([[2.0, -1.0, 0.0]])).tolist() == [[1, -1, 1], [-1, 1, -1]]
+
+
+def test_signs_are_numbered_in_the_order_in_which_they_are_asked_for():
+    table = SignTable(torch.arange(12.0, dtype=torch.float64).view(1, 12), clients=2)
+    assert table.at(0).signs("a", 2).tolist() == [[[0, 1], [2, 3]]]
+    assert table.at(1).signs("a").tolist() == [[4, 5]] and table.at(0).signs("a", 2).tolist() == [[[0, 1], [2, 3]]]
+    assert table.at(1).signs("b", 3).tolist() == [[[6, 7, 8], [9, 10, 11]]]
+    assert not table.at(2).signs("c").any() and table.columns.count == 14
+    assert table.at(0).subset("clients", 2).tolist() == [[1, 1]]
+    with pytest.raises(ValueError, match="1 of 2 clients"):
+        table.subset("clients", 1)
+    lanes = torch.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=torch.float64)
+    several = SignTable(lanes, clients=2, instances=2)
+    assert several.runs == 4 and several.at(0).signs("a").tolist() == lanes.repeat(2, 1).tolist()
+    columns = Columns()
+    assert [columns.of(("x",), 3), columns.of(("y",), 2), columns.of(("x",), 3), columns.count] == [0, 3, 0, 5]
+
+
+def test_each_client_of_a_crowd_follows_every_path_of_its_own():
+    draws = EveryPath(2, 2, runs=3)
+    first, second = draws.at(0).signs("a"), draws.at(1).signs("a")
+    assert first.shape == (3, 8) and {*zip(first[0].tolist(), second[0].tolist(), strict=True)} == {
+        *product((-1, 1), repeat=2)
+    }
+    assert first[0, :4].tolist() == first[0, 4:].tolist() and (first == first[:1]).all()
+    with pytest.raises(ValueError, match="more than 2 signs"):
+        draws.at(2).signs("a")
+    turned = EveryPath(2, 2, turned=5)
+    assert (turned.at(0).signs("a")[0] != first[0]).nonzero().flatten().tolist() == [5]
+    with pytest.raises(ValueError, match="4 of 8 clients"):
+        draws.subset("x", 4)
+    assert draws.subset("x", 8).shape == (3, 8)
+    out = laid_out(
+        {"a": np.array([[1.0, 2.0]]), "k": np.array([[[3.0], [4.0]]]), "s": np.array([5.0])},
+        {"a": "client", "k": "knots", "s": "run"},
+        1,
+    )
+    assert (
+        out["a"].tolist() == [[1, 1, 2, 2]] and out["k"].tolist() == [[[3], [3], [4], [4]]] and out["s"].tolist() == [5]
+    )
+
+
+def test_choices_of_clients_and_their_masks():
+    assert choices(3, 2) == [(1, 1, 0), (1, 0, 1), (0, 1, 1)]
+    assert masks(2, 1, 2).tolist() == [[1, 0], [0, 1], [1, 0], [0, 1]]
+    chosen = Chosen(masks(3, 2, 1))
+    assert chosen.subset("x", 2) is chosen.mask and (chosen.runs, chosen.clients) == (3, 3)
+    with pytest.raises(ValueError, match="1 clients are asked for"):
+        chosen.subset("x", 1)
+
+
+def test_a_random_round_stays_within_what_it_says_of_finitely_many():
+    """Two choices, run as all paths: the mean of squares over K rounds from 1 is off the endless one by at most `off` / K."""
+    move = RandomRound(
+        np.array([0.5, -0.25]), np.array([0.2, -0.1]), np.array([[0.3], [-0.7]]), np.array([[1.5], [0.4]])
+    )
+    square, off = move.mean_square()
+    for start in (1.0, -1.0):
+        at, weights, total = np.array([start]), np.ones(1), 0.0
+        for _ in range(12):
+            total += float(weights @ sum(0.5 * (move.d[j, 0] + move.e[j, 0] * at) ** 2 for j in (0, 1)))
+            at = np.concatenate([move.a[j] * at + move.b[j] for j in (0, 1)])
+            weights = np.concatenate([weights / 2] * 2)
+        assert abs(total / 12 - square) <= off / 12
+        last = float(weights @ sum(0.5 * (move.d[j, 0] + move.e[j, 0] * at) ** 2 for j in (0, 1)))
+        assert last == pytest.approx(square, rel=1e-3)
