@@ -16,7 +16,7 @@ from ...language.reading import InputError
 from ...language.result import rounded_up
 from ...language.theorem import Statement, Theorem
 from ..derivations import derivation
-from ..kernel import Alternatives, AtNumbers, Derivation, ProofError, Reader, Verdict, check
+from ..kernel import Alternatives, AtNumbers, Derivation, ProofError, Reader, Step, Verdict, check
 from ..kernel.derivation import reading
 from ..kernel.facts import Inequality
 from ..kernel.problem import left_side
@@ -29,7 +29,7 @@ from .program import RUN, EachStep, FirstAndLater, LocalAndCommunication, Progra
 from .rounding import NotExact, exact
 from .steps import as_steps
 
-SLACKS = (1e-4, 1e-3, 1e-2)
+SLACKS = (1e-4, 1e-3, 1e-2, 5e-2)
 """How much larger than the least one a bound may be, so that there is room for rounding."""
 DIGITS = (6, 9, 12)
 ROOM = 0.1
@@ -163,7 +163,8 @@ def exact_values(statement: Statement, values: Mapping[str, Any]) -> dict[str, F
 
 
 def proof_of(theorem: Theorem, label: str) -> Sharper:
-    """
+    """The derivation of a statement, for numbers: without certificates by hand, which name conditions; there a coefficient has a sign.
+
     Raises:
         InputError: the statement has no derivation whose combinations can be made anew.
     """
@@ -177,7 +178,17 @@ def proof_of(theorem: Theorem, label: str) -> Sharper:
         raise InputError(
             f"{theorem.id}: its derivation is a {type(plan).__name__.lower()}, of which there is nothing to weigh anew"
         )
-    return plan
+    if isinstance(plan, Alternatives):
+        return replace(plan, cases=tuple((name, _without_certificates(case)) for name, case in plan.cases))
+    return _without_certificates(plan)
+
+
+def _without_certificates(case: Derivation) -> Derivation:
+    def without(step: Step) -> Step:
+        rule: Any = step.rule
+        return replace(step, rule=replace(rule, certificates=())) if getattr(rule, "certificates", ()) else step
+
+    return replace(case, steps=tuple(map(without, case.steps)))
 
 
 def least(
