@@ -167,7 +167,9 @@ def as_markdown(rows: Iterable[Mapping[str, Any]]) -> str:
         "of 2 at which the stated bound is least; vacuous is a stated bound that says no more than what holds without running.",
         "",
         "A row that is not sharpened says why. Where the solver failed or a matrix is not positive semidefinite, floating point was not",
-        "enough: it is no statement about the premises. What stays as it is in every row: the constants and weights inside the rules for",
+        "enough: it is no statement about the premises. Where the least of the programs is the stated number, the premises give no",
+        "more, as far as the solver is accurate; a certificate of that would be a solution of the dual program in fractions, and none",
+        "is made. What stays as it is in every row: the constants and weights inside the rules for",
         "rounds, contractions and drift, and the free points at which smoothness is used.",
         "",
         f"{len(factors)} of {len(rows)} rows are sharpened; their median factor is {median(factors):.3g}."

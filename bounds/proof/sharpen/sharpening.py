@@ -123,11 +123,12 @@ def sharpen(
     stated = here.total if here.admissible else None
     cases = plan.cases if isinstance(plan, Alternatives) else (("", plan),)
     found: list[tuple[str, Derivation]] = []
+    optima: list[float] = []
     worst, reason = Fraction(0), ""
     for name, case in cases:
         note(f"{theorem.id}{f', case {name}' if name else ''}: {len(case.steps)} steps, weighed anew")
         try:
-            bound, sharper = least(case, theorem, label, numbers, stated)
+            bound, sharper = least(case, theorem, label, numbers, stated, optima)
         except (
             ValueError
         ) as error:  # of the kernel, the solver or the rounding; or Python's, of a power with thousands of digits
@@ -141,7 +142,7 @@ def sharpen(
     sharper_plan: Sharper = replace(plan, cases=tuple(found)) if isinstance(plan, Alternatives) else found[0][1]
     result = Sharpened(theorem, label, numbers, stated, worst, sharper_plan, "", perf_counter() - started)
     if stated is not None and worst >= Fraction(stated):
-        why = "no smaller bound was found from the premises of its proof"
+        why = f"no smaller bound was found from the premises of its proof; the least of its programs is {min(optima):.9g}, by the solver"
         return replace(result, bound=None, plan=None, reason=why)
     return result
 
@@ -192,9 +193,17 @@ def _without_certificates(case: Derivation) -> Derivation:
 
 
 def least(
-    case: Derivation, theorem: Theorem, label: str, numbers: Mapping[str, Fraction], stated: float | None
+    case: Derivation,
+    theorem: Theorem,
+    label: str,
+    numbers: Mapping[str, Fraction],
+    stated: float | None,
+    optima: list[float],
 ) -> tuple[Fraction, Derivation]:
     """The first that the kernel accepts of what the programs give, those that say most first; if one is below what is stated, that.
+
+    Args:
+        optima: takes the least bound of each program, as the solver has it.
 
     Raises:
         ValueError: it accepts nothing; the message says why.
@@ -206,7 +215,7 @@ def least(
     for shape in shapes(ground):
         for combined in (False, True):
             try:
-                found = _accepted(ground, program(ground, shape, goal, combined=combined))
+                found = _accepted(ground, program(ground, shape, goal, combined=combined), optima)
             except ValueError as error:
                 failure = error
                 continue
@@ -235,7 +244,7 @@ def _goal(case: Derivation, ground: Ground, statement: Statement) -> Table:
     return {(RUN, atom): c for atom, c in ground.numbers.table(ground.state.form(left)).items()}
 
 
-def _accepted(ground: Ground, whole: Program) -> tuple[Fraction, Derivation]:
+def _accepted(ground: Ground, whole: Program, optima: list[float]) -> tuple[Fraction, Derivation]:
     """A bound and its proof that the kernel accepts.
 
     Raises:
@@ -247,6 +256,7 @@ def _accepted(ground: Ground, whole: Program) -> tuple[Fraction, Derivation]:
         smaller = core(narrow)
         point, floating = _roomy(smaller)
     best = floating.least()
+    optima.append(best.bound)
     failure: Exception = NotExact("what was found could not be rounded")
     for slack, everywhere in product(SLACKS, (False, True)):
         try:
