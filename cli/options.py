@@ -70,6 +70,7 @@ OPTIONS = {
         "Run every check now, or none; without it only those of papers that changed since their last audit.", flag="--check/--no-check"
     ),
     "prove.statement": Option("sharpened, where there is one; else the default.", "LABEL"),
+    "sharpen.tune": Option("Choose the step sizes and momenta that have no value, for the sharpened bound: the best of at most 25 points."),
     "sharpen.out": Option("Where the certificate goes.", "FILE"),
     "shared": Option("Names of quantities, which mean the same in every paper, instead of letters."),
     "constants.out": Option("Write the file, which must not be there yet.", "FILE.toml"),

@@ -178,6 +178,7 @@ def sharpen(
     values: Texts = None,
     constants: Path | None = None,
     assume: Texts = None,
+    tune: bool = False,
     out: Path = Path("sharpened.json"),
 ) -> Answer:
     """The least bound that the premises of a theorem's proof give, at your constants; exit status 1 where it is no smaller one.
@@ -193,20 +194,23 @@ def sharpen(
     What stays as it is: the inequalities that the proof starts from, and the constants inside its rules for rounds and contractions.
     Where the program finds nothing smaller it says "not sharpened", and why.
 
+    With --tune the step sizes and momenta that have no value are chosen too, as powers of 2.
+
     Examples: fedco sharpen fcsg.theorem_4_1 --constants mine.toml --out mine.json; fedco prove mine.json;
     fedco sharpen baselines.minibatch_sgd --set L_bar=1 --set sigma=1 --set F_gap=1 --set eta=1/10 --set b=1 --set N=4 --set T=100
     """
-    from ..bounds.proof.sharpen import save
+    from ..bounds.proof.sharpen import save, sharpen_tuned
     from ..bounds.proof.sharpen import sharpen as sharpened
 
     given = Asked(name, None, values, constants, assume).resolved()
-    found = sharpened(given.statement, given.values, note=note)
-    path = None
+    chosen = sharpen_tuned(given.statement, given.values, note=note) if tune else None
+    found = chosen.best if chosen else sharpened(given.statement, given.values, note=note)
+    said, path = chosen or found, None
     if found.bound is not None:
         save(found, out, name)
         path = str(out)
-    data = {**found.to_dict(), "certificate": path, **given.to_dict()}
-    return Answer(data, "\n".join([found.text(path), *given.notes]), status=int(found.bound is None))
+    data = {**said.to_dict(), "certificate": path, **given.to_dict()}
+    return Answer(data, "\n".join([said.text(path), *given.notes]), status=int(found.bound is None))
 
 
 def _range(name: str, text: str) -> tuple[str | None, str | None]:

@@ -159,6 +159,7 @@ RUN_BY = {
     "docs/howto/from-a-model-to-a-schedule.md": "synthetic/test_from_a_model.py",
     "docs/howto/test-a-bound.md": "validation/test_testing.py",
     "docs/howto/your-own-problem.md": "synthetic/test_your_own_problem.py",
+    "docs/howto/three-proofs.md": "bounds/proof/test_claims.py",
     "docs/howto/write-a-derivation.md": "bounds/proof/test_claims.py",
     "docs/howto/your-own-theorem.md": "test_examples.py",
 }

@@ -7,14 +7,15 @@ a statement is no longer used when a formula of the statement has changed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from ...storage import digest, read_json, write_json
 from ..language.result import shown
-from ..language.theorem import Statement
+from ..language.theorem import Statement, Theorem
 
 FILE = Path(__file__).with_name("necessary.json")
 _FORMAT = "fedco necessary parts 1"
@@ -29,6 +30,7 @@ class Needed:
         least: for a term, the part of its stated coefficient with which the statement is still false; 0 where nothing is known.
         relaxed: for a condition, the factor by which it can be relaxed so that the statement is false.
         bundle: name of the exact instance, for `fedco replay`; empty where nothing is known.
+        why: why no more of it is known, as its paper says.
     """
 
     part: str
@@ -36,15 +38,25 @@ class Needed:
     least: float = 0.0
     relaxed: float | None = None
     bundle: str = ""
+    why: str = field(default="", compare=False)
+
+    @property
+    def ratio(self) -> float:
+        """The stated coefficient of a term over the largest one that is known to be necessary; infinite where none is."""
+        return 1 / self.least if self.least else inf
 
     def __str__(self) -> str:
         if self.kind == "term":
             if self.least:
                 return f"cannot be smaller than {shown(self.least)} of what is stated"
-            return "cannot be left out" if self.bundle else "no part of it is known to be necessary"
+            return "cannot be left out" if self.bundle else f"no part of it is known to be necessary{self._reason}"
         if self.relaxed:
             return f"relaxed by a factor of {self.relaxed:g}, the statement is false"
-        return "not known to be necessary"
+        return f"not known to be necessary{self._reason}"
+
+    @property
+    def _reason(self) -> str:
+        return f": {self.why}" if self.why else ""
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON: `least` of a term, `relaxed` of a condition, and `bundle`."""
@@ -57,7 +69,13 @@ def needed(statement: Statement, file: Path | None = None) -> Mapping[str, Neede
     entry = _kept(file or FILE).get(_key(statement))
     if entry is None or entry["statement"] != formulas_digest(statement):
         return {}
-    return {row["part"]: Needed(**row) for row in entry["parts"]}
+    return {row["part"]: Needed(**row, why=_why(statement.theorem, row["part"])) for row in entry["parts"]}
+
+
+def _why(theorem: Theorem, part: str) -> str:
+    """A corollary says what its theorem says."""
+    parent = theorem.follows_from
+    return theorem.unreached.get(part) or (_why(parent[0], part) if parent else "")
 
 
 def searched_for(statement: Statement, file: Path | None = None) -> str:
@@ -96,7 +114,7 @@ def keep(
         "seconds": seconds,
         "day": day,
         "version": version,
-        "parts": [vars(part) for part in parts],
+        "parts": [{name: value for name, value in vars(part).items() if name != "why"} for part in parts],
         "bundles": dict(bundles),
     }
     everything = {**_kept(file or FILE), _key(statement): entry}

@@ -20,6 +20,8 @@ from ..language.theorem import Statement
 from .evaluate import complete
 
 BITS = 128
+_MOST_BITS = 1_000_000
+"""Digits of an end that is written out; moments of a run that diverges have billions."""
 
 
 class EnclosureError(ArithmeticError):
@@ -121,19 +123,28 @@ def fmpq_of(number: Fraction) -> Any:
 def ends(ball: Any) -> Enclosure:
     """The ends of a ball; arithmetic on the ball itself would round to the precision that is set elsewhere.
 
+    What is nearer to 0 than 2^-1000000 is enclosed between 0 and that.
+
     Raises:
-        EnclosureError: the ball is not finite.
+        EnclosureError: the ball is not finite, or reaches beyond 2^1000000: its ends would fill the memory.
     """
     if not ball.is_finite():
         raise EnclosureError(f"no finite enclosure: {ball}")
     middle, radius = _dyadic(ball.mid()), _dyadic(ball.rad())
-    return Enclosure(middle - radius, middle + radius)
+    return Enclosure(middle.lower - radius.upper, middle.upper + radius.upper)
 
 
-def _dyadic(number: Any) -> Fraction:
-    """The exact value of a ball of radius zero."""
+def _dyadic(number: Any) -> Enclosure:
+    """The value of a ball of radius zero, exactly unless it is tiny."""
     mantissa, exponent = (int(part) for part in number.man_exp())
-    return Fraction(mantissa) * Fraction(2) ** exponent
+    size = exponent + mantissa.bit_length()
+    if mantissa and size > _MOST_BITS:
+        raise EnclosureError(f"no enclosure is written out of a number of about 2^{size}")
+    if mantissa and size < -_MOST_BITS:
+        tiny = Fraction(1, 2**_MOST_BITS)
+        return Enclosure(Fraction(0), tiny) if mantissa > 0 else Enclosure(-tiny, Fraction(0))
+    exact = Fraction(mantissa) * Fraction(2) ** exponent
+    return Enclosure(exact, exact)
 
 
 class _Evaluator:

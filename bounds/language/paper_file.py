@@ -20,6 +20,7 @@
     compared_where            conditions where the audit compares printed with composed
     symbols                   its own symbols in the place of those of the paper
     probability               { failure }: the symbol for the probability with which the bound may fail along a run
+    unreached                 NAME = why no larger part of this term, or no smaller condition, is known to be necessary
     follows_from              the theorem of a corollary, which is that at its printed schedule; or { theorem, at = formulas }
 [theorems.NAME.printed]       a statement: terms, conditions, derived, schedule, note, assume; likewise `composed` and `corrected`.
                               An entry of schedule may name the condition that it is kept to: { formula, condition, note }.
@@ -84,7 +85,17 @@ _KEYS: Mapping[str, tuple[str, ...]] = {
     "assumptions": ("name", "text", "bounds", "says", "only"),
     "theorems": (
         *(*_TEXTS, "metric", "assumptions", "also_assumes", "assume", "units", "costs", "absent", "method"),
-        *("multiples", "compared_where", "symbols", "follows_from", "probability", "like", "put_in", *LABELS),
+        *(
+            "multiples",
+            "compared_where",
+            "symbols",
+            "unreached",
+            "follows_from",
+            "probability",
+            "like",
+            "put_in",
+            *LABELS,
+        ),
     ),
     "statement": ("terms", "conditions", "derived", "schedule", "note", "assume", "put_in"),
     "code": ("by", "of"),
@@ -404,9 +415,12 @@ class _OneTheorem(_Part):
     def __init__(self, paper: PaperFile, name: str, keys: Mapping[str, Any], of: Notation | None) -> None:
         super().__init__(paper, f"theorems.{name}", keys, of)
         self.ending = name
-        for key in _TEXTS:
-            if not isinstance(keys.get(key, ""), str):
-                self.refuse(key, f"wanted a text, got {str(keys[key])[:40]!r}")
+        texts = {key: keys.get(key, "") for key in _TEXTS} | {
+            f"unreached.{k}": v for k, v in self.table("unreached").items()
+        }
+        for key, text in texts.items():
+            if not isinstance(text, str):
+                self.refuse(key, f"wanted a text, got {str(text)[:40]!r}")
 
     def declared(self) -> Theorem:
         """The theorem, with all its statements read that are data."""
@@ -435,6 +449,7 @@ class _OneTheorem(_Part):
                 method=self._called(),
                 average=self.known("average", "an average", keys.get("average", "before"), AVERAGES),
                 multiples=tuple(self._multiple(name, text) for name, text in self.table("multiples").items()),
+                unreached=self.table("unreached"),
             )
         except DeclarationError as error:
             self.refuse("", str(error))

@@ -192,8 +192,8 @@ def _statement_text(statement: Statement, said: Mapping[str, Any]) -> list[str]:
     from ..audit.necessary import needed
     from ..audit.statement_warning import standing
 
-    shown = {part: f"  [{known}]" for part, known in needed(statement).items() if known.bundle}
-    """What an exact instance shows of a term or condition, behind it."""
+    shown = {part: f"  [{known}]" for part, known in needed(statement).items() if known.bundle or known.why}
+    """What an exact instance shows of a term or condition, behind it, or why none shows anything."""
     return [
         f"{statement.label}:" + (f"  ({said['note']})" if said["note"] else ""),
         f"  status: {standing(statement)}",

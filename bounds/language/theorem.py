@@ -549,6 +549,7 @@ class Theorem:
             and the value given to a constant that the paper hides in O(.).
         method: what is run to validate it; its own costs are the theorem's where `costs` has none.
         average: over which iterates the metric averages.
+        unreached: term or condition -> why no more of it is known to be necessary.
         multiples: conditions made by `multiple_of` and `whole_number`, for every statement that has their symbols.
         proof: the derivation of the default statement as code, for a theorem of one's own: a function of its `Reader`, or where it
             stands. A paper has those of its theorems itself.
@@ -576,6 +577,7 @@ class Theorem:
     method: MethodCall | None = None
     average: str = "before"
     multiples: tuple[Condition, ...] = ()
+    unreached: Mapping[str, str] = field(default_factory=dict)
     proof: Callable[[Any], Any] | CodeName | None = None
     _cache: dict[str, Statement] = field(default_factory=dict, init=False)
     kept: dict[Any, Any] = field(default_factory=dict, init=False)

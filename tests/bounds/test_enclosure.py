@@ -9,10 +9,11 @@ from fractions import Fraction
 import fedco
 import pytest
 import sympy as sp
-from fedco.bounds.evaluation.enclosure import Enclosure, EnclosureError, enclose, enclose_bound
+from fedco.bounds.evaluation.enclosure import Enclosure, EnclosureError, enclose, enclose_bound, ends, fmpq_of
 from fedco.bounds.evaluation.evaluate import bound, complete
 from fedco.bounds.language.recursion import root, step_function
 from fedco.bounds.language.theorem import put_in
+from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 from registry_cases import anywhere, every_statement, few, find
@@ -43,6 +44,18 @@ def test_the_enclosure_contains_the_bound(name, label):
                 assert found[where].contains(Fraction(int(true.p), int(true.q)))
 
     check()
+
+
+@few(20)
+@given(power=st.integers(1_000_010, 2**40), base=st.sampled_from([2, 3, -3, Fraction(7, 2)]))
+def test_ends_that_would_fill_the_memory_are_not_written_out(power, base):
+    """A run that diverges for 2^31 rounds asked for gigabytes."""
+    ball = arb(fmpq_of(Fraction(base))) ** power
+    with pytest.raises(EnclosureError, match="no enclosure is written out of a number of about 2"):
+        ends(ball)
+    tiny = ends(1 / ball)
+    limit = Fraction(1, 2**999_998)
+    assert bool(-limit <= tiny.lower <= 0 <= tiny.upper <= limit)
 
 
 @few(40)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 
 import pytest
 from in_process import run, sets
@@ -50,9 +51,26 @@ def test_outside_the_conditions_the_theorem_says_nothing(command):
     assert found["checked"] is False and found["reason"]
 
 
+def test_the_step_size_is_chosen_under_the_sharpened_bound(command, tmp_path):
+    """2 F_gap/(T eta) is halved and L eta sigma^2/(N b) is too: the best power of 2 is that of their sum over 2 - L eta."""
+    given = {name: value for name, value in VALUES.items() if name != "eta"}
+    status, out, _ = command("sharpen", NAME, *sets(given), "--tune", "--json")
+    found = json.loads(out)
+
+    def proved(eta):
+        return (2 / (100 * eta) + eta / 4) / (2 - eta)
+
+    best = min((2.0**-k for k in range(12)), key=proved)
+    assert status == 0 and Fraction(found["tuned"]["eta"]) == Fraction(best) and 3 <= found["tried"] <= 25
+    assert found["sharpened"] == pytest.approx(proved(best), rel=1e-2) and found["at"]["eta"] == found["tuned"]["eta"]
+    status, out, _ = command("prove", "sharpened.json", "--json")
+    assert status == 0 and json.loads(out)["at"]["eta"] == found["tuned"]["eta"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (("sharpen", NAME, *sets(VALUES), "--tune"), "wanted a hyperparameter without a value"),
         (("sharpen", NAME, *sets(VALUES, T="0")), "T: wanted a positive integer"),
         (("sharpen", NAME, *sets(VALUES, eta="-1")), "eta: wanted a positive real"),
         (("sharpen", NAME, *sets({"eta": "1"})), "missing: L_bar"),

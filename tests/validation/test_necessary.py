@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction as Q
+from pathlib import Path
 
 import fedco
 import pytest
@@ -18,6 +19,7 @@ from fedco.validation.explorer.data import _statement
 from fedco.validation.falsifier import record
 from fedco.validation.falsifier.bundle import with_change
 from fedco.validation.falsifier.confirm import NotConfirmed
+from fedco.validation.falsifier.necessary_table import FAR, as_markdown, statements
 from fedco.validation.runs.bundle import from_dict
 from fedco.validation.runs.refutations import named_bundle, replay
 from typer.testing import CliRunner
@@ -133,3 +135,31 @@ def test_another_change_of_the_same_instance_is_decided_anew():
     bundle = named_bundle(name)
     dropped = with_change(bundle, Change(PARTS[name][1].part, "dropped"))
     assert dropped.bound[1] < bundle.bound[1] and list(dropped.values) == list(bundle.values)
+
+
+def test_the_table_is_made_of_what_is_kept():
+    page = Path(fedco.__file__).parent / "docs" / "necessary.md"
+    assert page.read_text(encoding="utf-8") == as_markdown(list(statements()))
+
+
+def test_the_table_says_each_part_once_and_no_more_than_is_kept():
+    about = list(statements())
+    rows = [line.split(" | ") for line in as_markdown(about).splitlines() if line.startswith("| ")]
+    known = {(f"| {s.name}", part.part) for s in about for part in needed(s).values()}
+    assert known == {(row[0], row[1]) for row in rows if len(row) in (4, 6) and row[1] not in ("term", "condition")}
+    terms = {(row[0], row[1]): row for row in rows if len(row) == 6}
+    for statement in about:
+        for part in needed(statement).values():
+            if part.kind == "term" and part.least:
+                assert float(terms[f"| {statement.name}", part.part][2]) == pytest.approx(part.least, rel=1e-3)
+
+
+def test_a_reason_is_about_a_part_of_its_theorem():
+    said = [theorem for theorem in all_theorems().values() if theorem.unreached]
+    assert said
+    for theorem in said:
+        statement = theorem.statement()
+        assert set(theorem.unreached) <= {part.name for part in (*statement.terms, *statement.conditions)}
+        for name, part in needed(statement).items():
+            assert part.why == theorem.unreached.get(name, "")
+            assert not part.why or part.kind == "condition" or part.ratio > FAR

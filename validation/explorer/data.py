@@ -178,9 +178,11 @@ def _statement(statement: Statement) -> dict[str, Any]:
 
 
 def _needed(statement: Statement, part: str) -> str:
-    """What an exact instance shows of a term or condition, with the command that checks it; empty where none is kept."""
+    """What an exact instance shows of a term or condition, with the command that checks it, or why none does; else empty."""
     known = needed(statement).get(part)
-    return f"{known} (fedco replay {known.bundle})" if known and known.bundle else ""
+    if known is None or not (known.bundle or known.why):
+        return ""
+    return f"{known} (fedco replay {known.bundle})" if known.bundle else str(known)
 
 
 def _checks(statement: Statement, known: Status) -> list[dict[str, Any]]:

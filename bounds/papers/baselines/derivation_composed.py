@@ -20,7 +20,7 @@ from ...proof.author import (
     total,
     value,
 )
-from ...proof.tactics import smooth_composition, smooth_descent, smooth_mean, variance_of_mean
+from ...proof.tactics import smooth_composite, smooth_composition, smooth_descent, smooth_mean, variance_of_mean
 
 X, U, AFTER, NEXT_U = Var("x"), Var("u"), Var("x", 1), Var("u", 1)
 
@@ -67,18 +67,8 @@ class Scgd:
     def smoothness(self) -> None:
         """Step 1: two differences."""
         s, proof, g, dg = self.s, self.proof, self.g, self.dg
-        (p, r), h = proof.points, lambda x: self.df(self.g(x))
-        lipschitz = proof.bound("L_f", h(p), h(r)), proof.bound("C_g", g(p), g(r), per=MEAN)
-        first = s.C_g**2 * s.L_f, (proof.bound("C_g", dg(p), per=MEAN), *lipschitz)
-        proof.bounded("C_f", "df", per=MEAN)
-        second = s.C_f * s.L_g, (proof.bound("L_g", dg(p), dg(r), h(r)),)
-        smooth_mean(
-            proof,
-            self.clients,
-            self.client_gradient,
-            s.L_F,
-            smooth_composition(proof, dg, h, s.L_F, first, second, points=(p, r)),
-        )
+        client = smooth_composite(proof, s, (g, dg, self.df), "C_f L_f C_g L_g L_F", proof.points)
+        smooth_mean(proof, self.clients, self.client_gradient, s.L_F, client)
 
     def at_step(self, kind: str) -> None:
         """Steps 2 to 4 at one kind of step: variance and bias of the direction."""

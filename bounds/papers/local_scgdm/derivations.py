@@ -21,13 +21,13 @@ from ...proof.author import (
     total,
     value,
 )
-from ...proof.kernel import CLIENTS, Alternatives, App, Certificate, Corollary, Vanishing, WithinRound, parameter
+from ...proof.kernel import CLIENTS, Alternatives, Certificate, Corollary, Vanishing, WithinRound, parameter
 from ...proof.tactics import (
     averaged_estimate,
     averaged_rounds,
     averaged_updates,
     bounded_momentum,
-    smooth_composition,
+    smooth_composite,
     smooth_descent,
     smooth_mean,
 )
@@ -108,16 +108,8 @@ class LocalScgdm:
 
     def smoothness(self) -> None:
         """`smooth client` and `smooth`: grad F_k and grad F are L_F-Lipschitz."""
-        s, proof, v, w = self.s, self.proof, Var("v"), Var("w")
-
-        def outer(x: Term) -> App:
-            return self.df(self.g(x))
-
-        proof.bounded("C_f", "df", per=MEAN)
-        lipschitz = proof.bound("L_f", outer(v), outer(w)), proof.bound("C_g", self.g(v), self.g(w), per=MEAN)
-        first = s.C_g**2 * s.L_f, (proof.bound("C_g", self.dg(v), per=MEAN), *lipschitz)
-        second = s.C_f * s.L_g, (proof.bound("L_g", self.dg(v), self.dg(w), outer(w)),)
-        client = smooth_composition(proof, self.dg, outer, s.L_F, first, second, points=(v, w))
+        s, proof, points = self.s, self.proof, (Var("v"), Var("w"))
+        client = smooth_composite(proof, s, (self.g, self.dg, self.df), "C_f L_f C_g L_g L_F", points)
         p, r = proof.points
         smooth_mean(proof, self.clients, self.client_gradient, s.L_F, proof.at(client, v=p, w=r))
 

@@ -1,8 +1,9 @@
 """The table of sharpened bounds: python -m fedco.bounds.proof.sharpen.record [ID ...] [--out docs/sharpened.json]
 
-For each headline theorem at five sets of constants: what is stated, what the premises of the proof give, and in which time. The rows are
-kept as JSON, those of other theorems as they were, and shown beside it as Markdown. The constants are drawn by the name of the theorem,
-so that everybody gets the same, with a bound that is not vacuous if that is found; the step size is the power of 2 at which it is least.
+For each headline theorem, and each other that the table has, at five sets of constants: what is stated, what the premises of the proof
+give, and in which time. The rows are kept as JSON, those of other theorems as they were, and shown beside it as Markdown. The constants
+are drawn by the name of the theorem, so that everybody gets the same, with a bound that is not vacuous if that is found; the step size is
+the power of 2 at which it is least.
 """
 
 from __future__ import annotations
@@ -166,7 +167,9 @@ def as_markdown(rows: Iterable[Mapping[str, Any]]) -> str:
         "of 2 at which the stated bound is least; vacuous is a stated bound that says no more than what holds without running.",
         "",
         "A row that is not sharpened says why. Where the solver failed or a matrix is not positive semidefinite, floating point was not",
-        "enough: it is no statement about the premises. What stays as it is in every row: the constants and weights inside the rules for",
+        "enough: it is no statement about the premises. Where the least of the programs is the stated number, the premises give no",
+        "more, as far as the solver is accurate; a certificate of that would be a solution of the dual program in fractions, and none",
+        "is made. What stays as it is in every row: the constants and weights inside the rules for",
         "rounds, contractions and drift, and the free points at which smoothness is used.",
         "",
         f"{len(factors)} of {len(rows)} rows are sharpened; their median factor is {median(factors):.3g}."
@@ -219,16 +222,18 @@ def main(names: list[str]) -> int:
         place = names.index("--out")
         out = Path(names[place + 1])
         names = names[:place] + names[place + 2 :]
-    theorems = [get_theorem(name) for name in names] or headlines()
+    again = {theorem.id: theorem for theorem in headlines()} | {
+        r["theorem"]: get_theorem(r["theorem"]) for r in rows_in(out)
+    }
+    theorems = [get_theorem(name) for name in names] or list(again.values())
     for theorem in theorems:
-        found = []
         for number in range(SETS):
-            found.append(row(theorem, number))
-            print(theorem.id, number, found[-1]["stated"], found[-1]["sharpened"], found[-1]["reason"], file=sys.stderr)
-        others = [each for each in rows_in(out) if each["theorem"] != theorem.id]
-        rows = sorted([*others, *found], key=lambda each: each["theorem"])
-        write_json(out, sealed({"format": FORMAT, "rows": rows}))
-        write_text(out.with_suffix(".md"), as_markdown(rows))
+            found = row(theorem, number)
+            print(theorem.id, number, found["stated"], found["sharpened"], found["reason"], file=sys.stderr)
+            others = [each for each in rows_in(out) if (each["theorem"], each["at"]) != (found["theorem"], found["at"])]
+            rows = sorted([*others, found], key=lambda each: each["theorem"])
+            write_json(out, sealed({"format": FORMAT, "rows": rows}))
+            write_text(out.with_suffix(".md"), as_markdown(rows))
     return 0
 
 

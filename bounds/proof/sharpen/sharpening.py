@@ -17,7 +17,7 @@ from ...language.reading import InputError
 from ...language.result import rounded_up
 from ...language.theorem import Statement, Theorem
 from ..derivations import derivation
-from ..kernel import Alternatives, AtNumbers, Derivation, ProofError, Reader, Verdict, check
+from ..kernel import Alternatives, AtNumbers, Derivation, ProofError, Reader, Step, Verdict, check
 from ..kernel.derivation import reading
 from ..kernel.facts import Inequality
 from ..kernel.problem import left_side, sum_of_weights
@@ -30,7 +30,7 @@ from .program import RUN, EachStep, FirstAndLater, LocalAndCommunication, Progra
 from .rounding import NotExact, exact
 from .steps import as_steps
 
-SLACKS = (1e-4, 1e-3, 1e-2)
+SLACKS = (1e-4, 1e-3, 1e-2, 5e-2)
 """How much larger than the least one a bound may be, so that there is room for rounding."""
 DIGITS = (6, 9, 12)
 ROOM = 0.1
@@ -128,11 +128,12 @@ def sharpen(
     stated = here.total if here.admissible else None
     cases = plan.cases if isinstance(plan, Alternatives) else (("", plan),)
     found: list[tuple[str, Derivation]] = []
+    optima: list[float] = []
     worst, reason = Fraction(0), ""
     for name, case in cases:
         note(f"{theorem.id}{f', case {name}' if name else ''}: {len(case.steps)} steps, weighed anew")
         try:
-            bound, sharper = least(case, theorem, label, numbers, stated)
+            bound, sharper = least(case, theorem, label, numbers, stated, optima)
         except (
             ValueError
         ) as error:  # of the kernel, the solver or the rounding; or Python's, of a power with thousands of digits
@@ -146,7 +147,7 @@ def sharpen(
     sharper_plan: Sharper = replace(plan, cases=tuple(found)) if isinstance(plan, Alternatives) else found[0][1]
     result = Sharpened(theorem, label, numbers, stated, worst, sharper_plan, "", perf_counter() - started)
     if stated is not None and worst >= Fraction(stated):
-        why = "no smaller bound was found from the premises of its proof"
+        why = f"no smaller bound was found from the premises of its proof; the least of its programs is {min(optima):.9g}, by the solver"
         return replace(result, bound=None, plan=None, reason=why)
     return result
 
@@ -168,7 +169,8 @@ def exact_values(statement: Statement, values: Mapping[str, Any]) -> dict[str, F
 
 
 def proof_of(theorem: Theorem, label: str) -> Sharper:
-    """
+    """The derivation of a statement, for numbers: without certificates by hand, which name conditions; there a coefficient has a sign.
+
     Raises:
         InputError: the statement has no derivation whose combinations can be made anew.
     """
@@ -182,13 +184,31 @@ def proof_of(theorem: Theorem, label: str) -> Sharper:
         raise InputError(
             f"{theorem.id}: its derivation is a {type(plan).__name__.lower()}, of which there is nothing to weigh anew"
         )
-    return plan
+    if isinstance(plan, Alternatives):
+        return replace(plan, cases=tuple((name, _without_certificates(case)) for name, case in plan.cases))
+    return _without_certificates(plan)
+
+
+def _without_certificates(case: Derivation) -> Derivation:
+    def without(step: Step) -> Step:
+        rule: Any = step.rule
+        return replace(step, rule=replace(rule, certificates=())) if getattr(rule, "certificates", ()) else step
+
+    return replace(case, steps=tuple(map(without, case.steps)))
 
 
 def least(
-    case: Derivation, theorem: Theorem, label: str, numbers: Mapping[str, Fraction], stated: float | None
+    case: Derivation,
+    theorem: Theorem,
+    label: str,
+    numbers: Mapping[str, Fraction],
+    stated: float | None,
+    optima: list[float],
 ) -> tuple[Fraction, Derivation]:
     """The first that the kernel accepts of what the programs give, those that say most first; if one is below what is stated, that.
+
+    Args:
+        optima: takes the least bound of each program, as the solver has it.
 
     Raises:
         ValueError: it accepts nothing; the message says why.
@@ -200,7 +220,7 @@ def least(
     for shape in shapes(ground):
         for combined in (False, True):
             try:
-                found = _accepted(ground, program(ground, shape, goal, combined=combined))
+                found = _accepted(ground, program(ground, shape, goal, combined=combined), optima)
             except ValueError as error:
                 failure = error
                 continue
@@ -230,7 +250,7 @@ def _goal(case: Derivation, ground: Ground, statement: Statement) -> Table:
     return {(RUN, atom): c / whole for atom, c in ground.numbers.table(ground.state.form(left)).items()}
 
 
-def _accepted(ground: Ground, whole: Program) -> tuple[Fraction, Derivation]:
+def _accepted(ground: Ground, whole: Program, optima: list[float]) -> tuple[Fraction, Derivation]:
     """A bound and its proof that the kernel accepts.
 
     Raises:
@@ -242,6 +262,7 @@ def _accepted(ground: Ground, whole: Program) -> tuple[Fraction, Derivation]:
         smaller = core(narrow)
         point, floating = _roomy(smaller)
     best = floating.least()
+    optima.append(best.bound)
     failure: Exception = NotExact("what was found could not be rounded")
     for slack, everywhere in product(SLACKS, (False, True)):
         try:

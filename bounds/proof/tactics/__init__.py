@@ -5,7 +5,7 @@ from .momentum import averaged_estimate, averaged_updates, bounded_momentum
 from .noise import variance_of_mean
 from .rounds import averaged_rounds
 from .sgd import PlainLosses, Sgd, apart_models, apart_steps, local_descent, unlike_descent, unlike_rounds
-from .smoothness import smooth_composition, smooth_mean
+from .smoothness import smooth_composite, smooth_composition, smooth_mean
 
 __all__ = [
     "PlainLosses",
@@ -17,6 +17,7 @@ __all__ = [
     "averaged_updates",
     "bounded_momentum",
     "local_descent",
+    "smooth_composite",
     "smooth_composition",
     "smooth_descent",
     "smooth_mean",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..author import Act, Proof, Signomial, Term, Written, sq
+from ..author import MEAN, Act, Proof, Reader, Signomial, Term, Written, functions_in, sq
 
 Part = tuple[Signomial, tuple[str, ...]]
 
@@ -39,6 +39,30 @@ def smooth_composition(
     parts = proof.triangle(f"{name}, parts", gap, (one, by_outer, a), (other, by_jacobian, b), *rest)
     whole = sum((difference for _, difference, _ in rest), by_outer + by_jacobian)
     return proof.claim(name, sq(whole) <= constant**2 * gap, parts)
+
+
+def smooth_composite(
+    proof: Proof, s: Reader, maps: tuple[Written, Written, Written], symbols: str, points: tuple[Term, Term]
+) -> str:
+    """`smooth client`: x -> dg(x) df(g(x)) is Lipschitz with the constant of the last symbol, by bounds of df and dg in the mean.
+
+    Args:
+        maps: g, dg and df. symbols: that bounds df, that bounds its changes, the same two of dg, and what comes out.
+        points: v and w.
+    """
+    g, dg, df = maps
+    size, change, of_jacobian, of_changes, _ = symbols.split()
+    B_f, L_f, B_g, L_g, constant = (getattr(s, name) for name in symbols.split())
+    v, w = points
+
+    def outer(x: Term) -> Term:
+        return df(g(x))
+
+    proof.bounded(size, functions_in([outer(v)]), per=MEAN)
+    lipschitz = proof.bound(change, outer(v), outer(w)), proof.bound(of_jacobian, g(v), g(w), per=MEAN)
+    first = B_g**2 * L_f, (proof.bound(of_jacobian, dg(v), per=MEAN), *lipschitz)
+    second = B_f * L_g, (proof.bound(of_changes, dg(v), dg(w), outer(w)),)
+    return smooth_composition(proof, dg, outer, constant, first, second, points=points)
 
 
 def smooth_mean(proof: Proof, clients: Written, gradient: Written, constant: Signomial, client: str) -> str:

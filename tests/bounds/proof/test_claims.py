@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -10,6 +11,7 @@ from random import Random
 import fedco
 import pytest
 from fedco.bounds import get_theorem
+from fedco.bounds.language.change import Change, changed
 from fedco.bounds.papers.baselines import derivations as baselines
 from fedco.bounds.proof.author import Proof, Var, quantity, sq
 from fedco.bounds.proof.claims import Claim
@@ -224,12 +226,30 @@ def test_what_a_formula_gives_is_divided_by_as_its_name():
 # --- the tutorial -------------------------------------------------------------------------------------------------------
 
 
-def test_the_proof_of_the_tutorial_is_checked():
-    page = Path(fedco.__file__).parent / "docs" / "howto" / "write-a-derivation.md"
+HOWTO = Path(fedco.__file__).parent / "docs" / "howto"
+WRITTEN = [
+    ("write-a-derivation.md", "minibatch_sgd", "baselines.minibatch_sgd", 30),
+    ("three-proofs.md", "gradient_descent", "library.gd", 10),
+    ("three-proofs.md", "local_sgd", "baselines.local_sgd", 40),
+    ("three-proofs.md", "scgd", "baselines.scgd", 60),
+]
+"""Page, function, theorem, and the lines that the page says at most, without comments."""
+
+
+@pytest.mark.parametrize(("page", "name", "about", "lines"), WRITTEN)
+def test_the_proofs_of_the_pages_are_checked(page, name, about, lines):
+    text = "\n\n".join(re.findall(r"```python\n(.*?)```", (HOWTO / page).read_text(), re.DOTALL))
     space: dict = {}
-    exec(page.read_text().partition("```python\n")[2].partition("```")[0], space)
-    theorem = get_theorem("baselines.minibatch_sgd")
-    plan = space["minibatch_sgd"](Reader(theorem, theorem.statement()))
+    exec(text, space)
+    theorem = get_theorem(about)
+    plan = space[name](Reader(theorem, theorem.statement()))
     found = check(solved(plan, theorem, theorem.default), theorem, theorem.default)
     assert found.checked, found.failure
-    assert not [text for text in found.unused if text.startswith("step ")]
+    assert not [said for said in found.unused if said.startswith("step ")]
+    body = re.split(r"^def ", text, flags=re.MULTILINE)
+    (written,) = (part for part in body if part.startswith(f"{name}("))
+    counted = [line for line in written.splitlines()[1:] if line.strip() and not line.strip().startswith("#")]
+    assert lines // 3 <= len(counted) <= lines
+    for term in theorem.statement().terms:
+        less = changed(theorem, theorem.default, Change(term.name, "divided", Fraction(101, 100)))
+        assert refusal(space[name](Reader(less, less.statement())), less)

@@ -22,6 +22,8 @@ from fedco.bounds.proof.kernel.derivation import begin, finish
 from fedco.bounds.proof.locks import prove as both_locks
 from fedco.bounds.proof.sharpen import recheck, record, save, sharpen, to_data
 from fedco.bounds.proof.sharpen.certificate import FORMAT
+from fedco.bounds.proof.sharpen.ground import Ground
+from fedco.bounds.proof.sharpen.sharpening import proof_of
 from fedco.storage import sealed, write_json
 from fedco.user_files import trusting
 from fedco.validation.runs.bundle import BundleError, from_dict, replay
@@ -315,6 +317,15 @@ def test_the_default_statement_stays_the_one_it_was():
     theorem = get_theorem(MINIBATCH)
     assert theorem.default == "printed" and theorem.labels == ("printed", "sharpened")
     assert derivation(theorem) != derivation(theorem, "sharpened") and derivation(theorem, "composed") is None
+
+
+def test_every_step_of_a_proof_with_certificates_by_hand_stands_at_numbers():
+    """Certificates name conditions, and none is assumed there: the steps that had one were left out, and the program had no solution."""
+    theorem = get_theorem("acc_fcsg_m.theorem_4_7")
+    assert any(getattr(step.rule, "certificates", ()) for step in derivation(theorem, "corrected").steps)
+    plan = proof_of(theorem, "corrected")
+    kept = Ground.of(plan, theorem, "corrected", record.values_of(theorem.statement(), 3)).derivation.steps
+    assert [step.name for step in kept] == [step.name for step in plan.steps]
 
 
 ROWS = record.rows_in(Path(fedco.__file__).parent / "docs" / "sharpened.json")
