@@ -18,7 +18,7 @@ def test_the_page_runs(capsys):
     for number, block in enumerate(BLOCKS, start=1):
         exec(compile(block, f"{PAGE.name}, block {number}", "exec"), names)
     printed = capsys.readouterr().out
-    assert len(BLOCKS) == 7
+    assert len(BLOCKS) == 8
     assert "estimated: points tried within about 1.5 of 0" in printed
     assert names["verdict"] != "SUPPORTED"
     assert "INCONCLUSIVE" in str(names["verdict"])
