@@ -45,7 +45,14 @@ _MOST_MARKERS = 20
 _COMMAND = re.compile(r"\\[A-Za-z]+|[{}$^_]")
 _POWER = re.compile(r"\^(-?[0-9/]+)")
 _SHORT_FRACTION = re.compile(r"\\frac(\w)(?:(\w)|(?=\{))")
-_MATHTEXT = {r"\mathbf 1": r"\mathbf{1}", r"\text{": r"\mathrm{", r"\left\{": "{", r"\le ": r"\leq ", r"\ge ": r"\geq "}
+_MATHTEXT = {
+    r"\mathbf 1": r"\mathbf{1}",
+    r"\text{": r"\mathrm{",
+    r"\tfrac": r"\frac",
+    r"\left\{": "{",
+    r"\le ": r"\leq ",
+    r"\ge ": r"\geq ",
+}
 KINDS = ("svg", "png", "pdf")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import log
+from math import log, nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -96,7 +96,8 @@ def elasticities(statement: Statement, values: Mapping[str, Any]) -> Elasticitie
             symbol = bindings[name].symbol
             if symbol not in full:
                 full[symbol] = _scheduled(name, full)
-        return float(sp.N(sp.Add(*(statement.at(term.expr, full) for term in statement.terms)), 30))
+        found = sp.N(sp.Add(*(statement.at(term.expr, full) for term in statement.terms)), 30)
+        return float(found) if found.is_real else nan  # a power of a negative number
 
     def _scheduled(name: str, at: dict[sp.Symbol, sp.Expr]) -> sp.Expr:
         expr = statement.schedule[name]

@@ -175,6 +175,14 @@ def serves(statement: Statement, others: Iterable[str]) -> frozenset[str]:
     return frozenset(name for limit in limits(statement, wanted) for name, _ in limit.powers if name in wanted)
 
 
+def _as_float(value: Fraction) -> float:
+    """The nearest float; infinite where there is none."""
+    try:
+        return float(value)
+    except OverflowError:
+        return inf
+
+
 def is_vacuous(bound: Any, limit: Any) -> bool:
     """Whether a bound says no more than what holds anyway; without a limit only an infinite one does not."""
     return bool(bound == inf or (limit is not None and bound >= limit))
@@ -209,7 +217,7 @@ class Worth:
         compared = None
         if self.limit is not None and self.value is not None:
             compared = {
-                "value": float(self.value),
+                "value": _as_float(self.value),
                 "formula": str(self.limit),
                 "by": self.limit.by,
                 "estimated": list(self.doubtful),
@@ -221,7 +229,7 @@ class Worth:
         """The same as sentences; none of a bound that says something and rests on no estimate."""
         said = []
         if self.vacuous and self.limit is not None and self.value is not None and self.total is not None:
-            what = f"{rounded_down(float(self.value))} = {about_limit(self.limit, self.doubtful)}"
+            what = f"{rounded_down(_as_float(self.value))} = {about_limit(self.limit, self.doubtful)}"
             said.append(f"vacuous: the bound {shown(self.total)} is not below what holds without running, {what}")
         elif self.vacuous:
             said.append("vacuous: the bound is infinite")

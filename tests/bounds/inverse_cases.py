@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from fedco.bounds.language.notation import Binding
-from fedco.bounds.language.quantities import BETWEEN, COUNT, STEPS
+from fedco.bounds.language.quantities import BETWEEN, COUNT, STEPS, UP_TO_ONE
 from fedco.bounds.language.theorem import Theorem
 from registry_cases import STATEMENTS, THEOREMS
 
@@ -47,7 +47,7 @@ def draw(binding: Binding, rng: Random) -> Fraction:
         "difference_step",
     ):
         return Fraction(rng.randint(1, 9), 10 ** rng.randint(1, 4))
-    if quantity.domain == BETWEEN:
+    if quantity.domain in (BETWEEN, UP_TO_ONE):
         return Fraction(rng.randint(1, 9), 10)
     if quantity.domain == COUNT:
         large = quantity.name in ("iterations", "rounds")

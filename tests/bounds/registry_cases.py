@@ -65,11 +65,11 @@ def category(binding: Binding) -> str:
         return "noise"
     if quantity.name.endswith("heterogeneity"):
         return "heterogeneity"
-    if quantity.name in ("objective_gap", "initial_inner_error", "initial_distance"):
+    if quantity.name in ("objective_gap", "initial_inner_error", "initial_distance", "initial_dual_error"):
         return "gap"
-    if quantity.name in ("strong_convexity", "polyak_lojasiewicz"):
+    if quantity.name in ("strong_convexity", "polyak_lojasiewicz", "strong_concavity", "lower_strong_convexity"):
         return "growth"
-    words = ("lipschitz", "smoothness", "mean_square", "gradient_bound")
+    words = ("lipschitz", "smoothness", "mean_square", "gradient_bound", "coupling")
     return "regularity" if any(word in quantity.name for word in words) else f"unknown: {quantity.name}"
 
 

@@ -161,7 +161,10 @@ MISTAKES = {
     "symbols a list": (changed(symbols=["L"]), ["symbols", "wanted a table"]),
     "assume a text": (changed(assume="equal_clients"), ["assume", "wanted a list of names"]),
     "assume no name": (changed(assume=["Not a name!"]), ["assume", "is not a property", "one_outer_function"]),
-    "metric unknown": (changed(metric="mean_gradient"), ["metric", "'mean_gradient'", "nearest is mean_gradient_sq"]),
+    "metric unknown": (
+        changed(metric="mean_gradient_s"),
+        ["metric", "'mean_gradient_s' is not a metric", "gradient_sq"],
+    ),
     "average unknown": (changed(average="afterwards"), ["average", "nearest is after"]),
     "problem no kind": (changed(problem="a b"), ["problem", "not a kind of problem"]),
     "too many": (changed(terms={f"t{i}": "1" for i in range(300)}), ["terms", "at most 200"]),

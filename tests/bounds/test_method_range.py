@@ -25,12 +25,13 @@ def test_every_range_is_of_a_quantity_and_every_method_names_its_own():
     assert all(limit.over in {"", *QUANTITIES} | {"clients"} for limit in AT_MOST.values())
     assert set(AT_MOST) - {"sampled_clients"} <= set(QUANTITIES)
     named = {quantity for method in METHODS.values() for quantity in method.quantities.values()}
-    assert named == set(AT_MOST) - {"participation"} | {"step_scale"}
+    assert named == set(AT_MOST) - {"participation"} | {"step_scale", "series_terms"}
     for name, method in METHODS.items():
         fields = set(method.__dataclass_fields__)
         assert set(method.quantities) <= fields, name
         periods = fields & {"tau", "p", "I"} | ({"q"} & fields if "fcsg" in name else set())
         periods -= {"p"} if name == "marina" else set()  # a probability
+        periods -= {"tau"} if name == "fed_ttsa" else set()  # steps of the lower level, which are no iterations
         assert periods == {n for n, q in method.quantities.items() if q == "communication_period"}, name
 
 

@@ -227,7 +227,7 @@ def test_what_cannot_be_run_is_one_line_that_names_it(tmp_path):
     out = ("--out", str(tmp_path / "never"))
     base = ("local_sgd", "--problem", "federated_noisy", "--T", "10", *out)
     assert "tau" in refusal(*base, "--set", "eta=0.1")
-    assert "wanted one of objective gradient_sq" in refusal(
+    assert "wanted one of objective gradient_norm gradient_sq" in refusal(
         *base, "--set", "eta=0.1", "--set", "tau=2", "--metric", "accuracy"
     )
     assert "eto" in refusal(*base, "--set", "eto=0.1", "--set", "tau=2")

@@ -115,6 +115,7 @@ def rewritten(theorem: Theorem) -> Iterator[Made]:
         symbols = {table[name]: meaning for name, meaning in keys["symbols"].items()}
         probability = {part: spelled(text) for part, text in keys.get("probability", {}).items()}
         more = {"probability": probability} if probability else {}
+        more |= {"weights": spelled(keys["weights"])} if "weights" in keys else {}
         yield Made(f"{theorem.id} {how}", put(spelled, symbols=symbols, method=method, **more), "printed")
     weaker = {**keys["terms"], "more": _symbol(keys, "objective_gap") or f"{_symbol(keys, 'initial_distance')}**2"}
     other_units = define(**{**keys, "terms": weaker, "units": ["step_size"]})
@@ -151,6 +152,10 @@ def _symbol(keys: dict[str, Any], quantity: str) -> str:
     return next((name for name, meaning in keys["symbols"].items() if meaning == quantity), "")
 
 
+NO_FORMULAS = ("library.sampled_sgd",)
+"""A constant of its statement is made by code, of which a stranger's file has none."""
+
+
 def all_made() -> list[Made]:
     """Every statement of a theorem that can be searched, those of different theorems in turn."""
     rows: list[list[Made]] = []
@@ -164,7 +169,7 @@ def all_made() -> list[Made]:
             continue
         if theorem.statement(theorem.default).terms:
             rows.append(list(variants(theorem, theorem.default)))
-        if theorem.method is not None or theorem.id in METHODS:
+        if (theorem.method is not None or theorem.id in METHODS) and theorem.id not in NO_FORMULAS:
             rows.append(list(rewritten(theorem)))
     return [made for turn in itertools.zip_longest(*rows) for made in turn if made is not None and _is_written(made)]
 

@@ -249,5 +249,6 @@ def _lemma(theorem: Theorem, label: str, about: str, chain: LemmaChain, link: Li
         raise InputError(
             f"{theorem.id} ({label}): about every outcome of a batch, which no family of its kind has noise for"
         )
-    recipe = recipes()[about]
-    return Target(theorem, label, theorem.problem, recipe.method, theorem, steps=recipe.steps, chain=chain, link=link)
+    recipe, call = recipes()[about], get_paper(about.partition(".")[0]).theorems[about].method
+    build = recipe.method if call is None else method_of(call)
+    return Target(theorem, label, theorem.problem, build, theorem, steps=recipe.steps, chain=chain, link=link)

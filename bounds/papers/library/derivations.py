@@ -173,7 +173,7 @@ def sgd_strongly_convex_declining(s: Reader) -> Derivation:
 
 
 def sgd_strongly_convex_weighted(s: Reader) -> Derivation:
-    """Section 12: the squared distance with the weight (t + t0 - 1)^2, which leaves the gap with the weight a (t + t0)."""
+    """Section 17: the squared distance with the weight (t + t0 - 1)^2, which leaves the gap with the weight a (t + t0)."""
     sgd = Least(s, declining=s.t0)
     proof = sgd.proof
     clock = proof.clock(s.t0)

@@ -13,7 +13,7 @@ X = Var("x")
 
 
 def local_sgd_convex(s: Reader) -> Derivation:
-    """Section 12: the mean gradient of convex clients leads to the minimiser but for the consensus error."""
+    """Section 14: the mean gradient of convex clients leads to the minimiser but for the consensus error."""
     sgd = unlike_rounds(s)
     proof, here, least = sgd.proof, sgd.clients(X), sgd.proof.minimiser()
     slope, mean = sgd.full(here), sgd.clients(sgd.gradient(X))
@@ -44,7 +44,7 @@ def local_sgd_convex(s: Reader) -> Derivation:
 
 
 def sampled_sgd(s: Reader) -> Derivation:
-    """Section 13: the mean over a uniform set of clients has the mean of all as its mean, and a share of their variance."""
+    """Section 15: the mean over a uniform set of clients has the mean of all as its mean, and a share of their variance."""
     sgd = OneModel(s)
     proof, dF = sgd.proof, sgd.gradient
     proof.source("set", "", "participation")
@@ -74,7 +74,7 @@ def sampled_sgd(s: Reader) -> Derivation:
 
 
 def delayed_sgd(s: Reader) -> Derivation:
-    """Section 14: F plus a multiple of the squared distance of the last two models."""
+    """Section 16: F plus a multiple of the squared distance of the last two models."""
     sgd = PlainLosses(s)
     proof, Z, after = sgd.proof, Var("z"), Var("x", 1)
     sampled = sgd.gradient(Z, 0)

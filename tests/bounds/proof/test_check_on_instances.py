@@ -30,6 +30,7 @@ from fedco.bounds.proof.kernel import (
     Along,
     Assume,
     CentralDifference,
+    ConvexClients,
     Convexity,
     Loop,
     Minimum,
@@ -119,7 +120,9 @@ def test_every_step_holds_on_every_instance(name):
 def is_about_values(progress, rule) -> bool:
     """Whether a step compares values of the objective, whose ratio says nothing: `test_convex.py` tries these."""
     axioms = progress.state.axioms
-    shape = isinstance(rule, Assume) and isinstance(axioms.get(rule.axiom), Convexity | StrongConvexity | Minimum)
+    shape = isinstance(rule, Assume) and isinstance(
+        axioms.get(rule.axiom), Convexity | ConvexClients | StrongConvexity | Minimum
+    )
     shifted = any(function.role == "minimiser" for function in progress.derivation.setting.functions)
     return shape or (isinstance(rule, SmoothDescent) and shifted)
 
