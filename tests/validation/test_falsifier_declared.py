@@ -107,7 +107,8 @@ def test_a_method_that_draws_by_itself_is_not_checked_exactly():
     [
         ({"method": {"name": "local_sgd", "eta": "eta"}}, "local_sgd needs tau: write tau = FORMULA under"),
         ({"method": {"name": "local_sdg", "eta": "eta", "tau": "K"}}, "is not a method; the nearest is local_sgd"),
-        ({"problem": "trilevel"}, "'trilevel' is not a kind of problem; wanted one of conditional federated"),
+        ({"problem": "trilevel"}, "'trilevel' is not a kind of problem; the nearest is bilevel"),
+        ({"problem": "xyz"}, "'xyz' is not a kind of problem; wanted one of bilevel conditional federated"),
     ],
 )
 def test_a_method_or_a_kind_that_is_not_there_is_refused_when_it_is_read(change, said):
