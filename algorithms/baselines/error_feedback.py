@@ -69,4 +69,4 @@ class ErrorFeedback(Method):
 
     def messages(self, problem: Any, T: int) -> Messages:
         k = entries(self.share, problem.dim)
-        return Messages(T, T * Fraction(k.mean().item() if isinstance(k, Tensor) else k))
+        return Messages(T, T * (Fraction(int(k.sum()), k.numel()) if isinstance(k, Tensor) else k))

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Scalar, Start, State, average, broadcast, descend
+from ..engine.method import Messages, Scalar, Start, State, average, broadcast, descend, is_due
 from ..engine.oracles import MINIMAX_ORACLES
 from ..engine.participation import fraction, participants
 from ..engine.schedule import Schedule, at
@@ -31,6 +31,8 @@ class LocalSGDAState(State):
 class LocalSGDA(InRounds):
     """x_i <- x_i - eta grad_x f_i, y_i <- P(y_i + eta_y grad_y f_i), both at the old (x_i, y_i) on one sample; averaged every tau steps.
 
+    The last step in y of a round is projected after the averaging: a mean of projections is not the projection of a mean.
+
     Args:
         eta: step size of the descent in x, in [x]^2 / [f].
         eta_y: step size of the ascent in y, in [y]^2 / [f].
@@ -38,7 +40,7 @@ class LocalSGDA(InRounds):
         b: batch size.
         m: number of clients that take part in a round, drawn uniformly without replacement; all when None.
 
-    ``Start.y`` is y_0, the problem's `initial_dual` without it; P is the projection on Y, which every mean of the y_i is in.
+    ``Start.y`` is y_0, the problem's `initial_dual` without it; P is the projection on Y.
     """
 
     name: ClassVar[str] = "local_sgda"
@@ -70,11 +72,13 @@ class LocalSGDA(InRounds):
         sample = problem.sample(draws, self.b)
         down = problem.descent_gradient(state.x, state.y, sample)
         up = problem.ascent_gradient(state.x, state.y, sample)
-        y = problem.projected(state.y + at(self.eta_y, t) * up)
+        y = state.y + at(self.eta_y, t) * up
+        if not is_due(t, self.tau):  # the server projects the mean
+            y = problem.projected(y)
         return replace(state, x=descend(state.x, at(self.eta, t), down), y=y)
 
     def after_round(self, problem: Any, state: LocalSGDAState, t: int) -> LocalSGDAState:
-        return replace(state, x=average(state.x, state.active), y=average(state.y, state.active))
+        return replace(state, x=average(state.x, state.active), y=problem.projected(average(state.y, state.active)))
 
     def messages(self, problem: Any, T: int) -> Messages:
         rounds = T // self.tau * fraction(problem, self.m)

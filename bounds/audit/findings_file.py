@@ -29,6 +29,9 @@ def read_findings(module: Mapping[str, Any]) -> tuple[tuple[Finding, ...], tuple
     tables = read_toml(file)
     if unknown := tables.keys() - TABLES.keys():
         raise InputError(f"{file}: wanted the tables {', '.join(TABLES)}, got {sorted(unknown)[0][:40]!r}")
+    for table, rows in tables.items():
+        if not (isinstance(rows, list) and all(isinstance(row, Mapping) for row in rows)):
+            raise InputError(f"{file}: wanted [[{table}]], one table for each row")
     made = {table: tuple(_row(file, table, row, module) for row in tables.get(table, ())) for table in TABLES}
     return made["findings"], (*made["again"], *made["withdrawn"])
 

@@ -166,7 +166,15 @@ def compare(
     cost: str = "samples",
 ) -> Comparison: ...
 @overload
-def compare(*given: Any, **named: Any) -> Comparison | OrderTable: ...
+def compare(
+    *given: Theorem | str | Path | Number | Mapping[str, Number],
+    eps: Number | None = None,
+    quantities: Mapping[str, Number] | None = None,
+    theorems: Sequence[Theorem | str] = (),
+    kind: str | None = None,
+    statement: str | None = None,
+    cost: str = "samples",
+) -> Comparison | OrderTable: ...
 def compare(
     *given: Any,
     eps: Number | None = None,

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations, product
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
@@ -293,10 +294,14 @@ def _with_largest_parts(made: Model) -> list[Model]:
     """The model with one of its parts in the place of every sum in a denominator of a term or a cost: the inverse of a sum of positive
     parts is of the order of the least inverse, so that the best of these models has the exact orders."""
     formulas = (*made.terms.values(), *made.costs.values())
+    if any(_is_subtracted(add) for f in formulas for add in sp.sympify(f).atoms(sp.Add)):
+        raise InputError(
+            f"{made.statement.name}: no exponents, a sum in a denominator is subtracted; as one fraction there may be"
+        )
     powers = {p for f in formulas for p in sp.sympify(f).atoms(sp.Pow) if p.exp.is_negative and p.base.is_Add}
     sums = sorted({p.base for p in powers}, key=sp.default_sort_key)
     sums = [each for each in sums if not any(part.could_extract_minus_sign() for part in each.args)]
-    if len(list(product(*(each.args for each in sums)))) > _MOST_PARTS:
+    if prod(len(each.args) for each in sums) > _MOST_PARTS:
         return [made]
 
     def model_with(parts: tuple[sp.Expr, ...]) -> Model:
@@ -305,6 +310,14 @@ def _with_largest_parts(made: Model) -> list[Model]:
         return replace(made, terms=terms, costs=costs)
 
     return [model_with(parts) for parts in product(*(each.args for each in sums))]
+
+
+def _is_subtracted(add: sp.Add) -> bool:
+    """Whether the inverse of a sum stands under a minus sign: what is more than it makes the difference smaller."""
+    return any(
+        part.could_extract_minus_sign() and any(p.exp.is_negative and p.base.is_Add for p in part.atoms(sp.Pow))
+        for part in add.args
+    )
 
 
 def _has_no_form(term: Any) -> bool:

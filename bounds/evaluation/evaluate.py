@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from ..language.power import undefined
-from ..language.reading import InputError, missing_values, read_values
+from ..language.reading import InputError, missing_values, read_values, refuse_lists
 from ..language.rendering import condition_math, letter, lines_about, notes_about, status_of, symbol_table, titled
 from ..language.result import CONSTANTS, AbstractResult, Math, Sheet, Table, rounded_up, tex_number
 from ..language.theorem import Condition, Statement
@@ -326,6 +326,7 @@ def compiled(statement: Statement) -> tuple[tuple[str, ...], Any]:
 
 def _compile(statement: Statement) -> tuple[tuple[str, ...], Any]:
     names = tuple(statement.symbols)
+    refuse_lists(statement.symbols, statement.name)
     arguments = [binding.symbol for binding in statement.symbols.values()]
     outputs = [statement.expand(term.expr) for term in statement.terms]
     outputs.append(sp.Add(*outputs))

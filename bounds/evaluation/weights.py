@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from ..language.power import Power
 from ..language.reading import InputError
 from ..language.theorem import Metric
 
+_SMALL = 4
+"""Primes above this many of them are tried as values of the symbols, whole ones or their inverses: no two are alike."""
 _DIGITS = 30
 """Of weights that are too large or too small for doubles, before their shares are taken."""
 
@@ -92,7 +95,9 @@ def step_weights(metric: Metric, numbers: Mapping[str, Any]) -> StepWeights:
 def has_rational_weights(metric: Metric) -> bool:
     """Whether the weights are rational numbers wherever the symbols of the statement are."""
     formula = sp.sympify(1 if metric.weights is None else metric.weights)
-    return _rational(formula.xreplace(dict.fromkeys(_named(formula), STEP)), 1) is not None and not any(
+    primes = (sp.prime(place + _SMALL) for place in count())
+    some = {s: p if s.is_integer else 1 / p for s, p in zip(sorted(_named(formula), key=str), primes, strict=False)}
+    return _rational(formula.xreplace(some), 2) is not None and not any(
         part.args[1].is_Rational and not part.args[1].is_Integer for part in formula.atoms(sp.Pow, Power)
     )
 

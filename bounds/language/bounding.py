@@ -96,6 +96,7 @@ _SPACES: Mapping[str, tuple[Dimension, Dimension]] = {
 _OF_CLIENTS = (
     *("outer_gradient", "inner_value", "inner_jacobian", "extra_gradient", "local_gradient", "local_hessian"),
     *("meta_gradient", "dual_loss", "ascent_gradient", "gradient_along_dual"),
+    *("lower_loss", "lower_gradient", "lower_gradient_along_upper"),
 )
 """Functions of which each client has its own."""
 MORE_IS_STRONGER = (STRONG_CONVEXITY, STRONG_CONCAVITY, POLYAK_LOJASIEWICZ, RELATIVE_ERROR, GAP_TO_ONE)

@@ -15,6 +15,7 @@ import sympy as sp
 from .clients import SUFFIX, alike, at_clients, bare
 from .notation import Binding, Notation, latex_of
 from .quantities import QUANTITIES
+from .quantity import Quantity
 from .reading import InputError, is_array, read_number, read_value
 from .theorem import Statement, Theorem
 
@@ -210,16 +211,28 @@ def _renamed(bound: str | tuple[str, str], names: Mapping[str, str]) -> str | tu
     return names.get(bound, bound) if isinstance(bound, str) else (names.get(bound[0], bound[0]), bound[1])
 
 
-def why_not_of_one_client(quantity: str) -> str:
-    """Why a quantity is no number of one client; empty where it may be one."""
-    known = QUANTITIES.get(quantity)
-    if known is None or known.numbers.total:
+def why_not_of_one_client(quantity: Quantity) -> str:
+    """Why a quantity is no number of one client; empty where it may be one, as a word of one's own that bounds nothing formal."""
+    shared = quantity.name in QUANTITIES
+    if quantity.numbers.total:
         return ""
-    if known.role == "constant":
-        of_one = known.bounds and all(form.is_of_one_client for form in known.bounds)
+    if quantity.role == "constant":
+        of_one = bool(quantity.bounds) or not shared
+        of_one = of_one and all(form.is_of_one_client for form in quantity.bounds)
     else:
-        of_one = quantity not in _OF_THE_RUN
-    return "" if of_one else f"{quantity} is one number for all clients: declare a word of your own under [quantities]"
+        of_one = quantity.name not in _OF_THE_RUN
+    if of_one:
+        return ""
+    wanted = (
+        "a word of your own under [quantities]" if shared else "one whose `bounds` are of a function of each client"
+    )
+    return f"{quantity.name} is one number for all clients: declare {wanted}"
+
+
+def as_certified(theorem: Theorem) -> str:
+    """That a run takes what is certified of all clients for the number of each; empty where no symbol has one for each client."""
+    own = [b.name for b in theorem.notation if b.per_client and b.quantity.role == "constant"]
+    return f"every client has the constant that is certified for all of them: {', '.join(own)}" if own else ""
 
 
 def refuse_bare(expr: sp.Expr) -> str:

@@ -21,7 +21,7 @@ from ...user_files import CodeName, installed, is_python_file, is_trusting
 from .bounding import OF_PROPERTIES, SAYINGS, Form, read_form
 from .change import with_statement
 from .client_lists import refuse_bare, why_not_of_one_client
-from .clients import SUFFIX, bare
+from .clients import SUFFIX, bare, client_symbols
 from .dimension import Dimension, read_dimension
 from .formula import FUNCTIONS, FormulaError, read_formula, read_relation
 from .meaning import meant_by
@@ -443,8 +443,9 @@ class Definition:
                 f"{_shown(quantity)} is no known quantity: declare it under [quantities], or {meant}",
             )
         found = self.quantities.get(quantity)
-        numbers = (found or QUANTITIES[quantity]).numbers
-        if name.endswith(SUFFIX) and (reason := "" if found else why_not_of_one_client(quantity)):
+        known = found or QUANTITIES[quantity]
+        numbers = known.numbers
+        if name.endswith(SUFFIX) and (reason := why_not_of_one_client(known)):
             self.refuse(
                 f"symbols, {name}", f"a name that ends in {SUFFIX} has one number for each client, and {reason}"
             )
@@ -704,6 +705,8 @@ class Definition:
             self.refuse("weights", f"{word_of(metric) or metric.name} takes none; wanted one of the metrics {able}")
         names = {binding.name: binding.symbol for binding in self.notation}
         found = self._in_steps("weights", text, names)
+        if own := sorted(map(str, client_symbols(found))):
+            self.refuse("weights", f"{own[0]} is one number for each client, and an iterate has one weight for all")
         if (-found).is_nonnegative:
             self.refuse("weights", f"wanted weights that are positive, got {_shown(text)}")
         letters = Letters({binding.symbol: binding.latex for binding in self.notation}, {})

@@ -16,7 +16,7 @@ TYPO = 0.8
 SAME = (
     ("variance", "noise", "deviation"),
     ("heterogeneity", "dissimilarity", "diversity"),
-    ("distance", "radius", "diameter"),
+    ("distance", "radius", "diameter", "far", "away"),
     ("minimiser", "minimizer", "optimum", "solution", "minimum", "infimum"),
     ("start", "initial", "first"),
     ("learning", "step"),
@@ -30,7 +30,6 @@ SAME = (
     ("epochs", "steps", "iterations", "horizon"),
     ("period", "interval"),
     ("declines", "decay", "decaying", "decreasing", "diminishing", "schedule"),
-    ("distance", "far", "away"),
     ("minibatch", "batch"),
     ("condition", "curvature", "convexity", "smoothness"),
     ("smooth", "smoothness"),

@@ -96,15 +96,20 @@ def read_value(binding: Binding, value: Any) -> Fraction:
     return number
 
 
+def refuse_lists(bindings: Mapping[str, Binding], where: str) -> None:
+    """Raises where a symbol has one number for each client."""
+    if lists := [name for name, binding in bindings.items() if binding.per_client]:
+        raise InputError(
+            f"{lists[0]}: has one number for each client in {where}; wanted the statement with their lists, see for_clients"
+        )
+
+
 def read_values(bindings: Mapping[str, Binding], values: Mapping[str, Any], where: str) -> dict[str, Fraction]:
     """Numbers for symbols; a symbol that is not among `bindings`, or has one number for each client, is an error."""
     for name in values:
         if name not in bindings:
             raise InputError(f"{shown_name(name)}: not a symbol of {where}; {instead(str(name), tuple(bindings))}")
-    if lists := [name for name, binding in bindings.items() if binding.per_client]:
-        raise InputError(
-            f"{lists[0]}: has one number for each client in {where}; wanted the statement with their lists, see for_clients"
-        )
+    refuse_lists(bindings, where)
     return {name: read_value(bindings[name], value) for name, value in values.items()}
 
 

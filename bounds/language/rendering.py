@@ -67,11 +67,12 @@ def titled(statement: Statement) -> str:
 
 
 def status_of(statement: Statement) -> dict[str, Any]:
-    """The same as data: `status` and `refuted_by`."""
+    """The same as data: `status` and `refuted_by`; and `clients`, where it is what a theorem says of equal clients."""
     from ..audit.statement_warning import statement_warning
 
     known = statement_warning(statement)
-    return {"status": known.status, "refuted_by": list(known.bundles)}
+    alike = about_alike(statement.theorem)
+    return {"status": known.status, "refuted_by": list(known.bundles), **({"clients": alike} if alike else {})}
 
 
 def describe(theorem: Theorem, labels: Sequence[str] = ()) -> dict[str, Any]:

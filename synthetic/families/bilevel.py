@@ -21,9 +21,8 @@ from torch import Tensor
 
 from ..certificate import Certificate, as_point, by_quantity, exact, upper
 from ..kinds import AbstractBilevel, Draws, Sample
-from ..parts.noise import AbstractNoisy, NoiseSample
+from ..parts.noise import AbstractTriples, NoiseSample
 from ..parts.parameters import require_nonnegative, require_positive
-from ..parts.patterns import triple_signs, walsh_directions
 from .minimax import STEEPEST
 
 _NEARLY_ALL = 0.9999
@@ -38,7 +37,7 @@ class BilevelSample(NoiseSample):
 
 
 @dataclass(frozen=True)
-class QuadraticLower(AbstractNoisy, AbstractBilevel):
+class QuadraticLower(AbstractTriples, AbstractBilevel):
     """f_i and g_i as the head of this file says.
 
     Args:
@@ -91,15 +90,6 @@ class QuadraticLower(AbstractNoisy, AbstractBilevel):
         return self.dim
 
     @cached_property
-    def _directions(self) -> Tensor:
-        """v_i, `(clients, dim)`."""
-        return walsh_directions(torch.arange(self.clients) // 3, self.dim, self.device)
-
-    @cached_property
-    def _signs(self) -> Tensor:
-        return triple_signs(self.clients).to(self.device)
-
-    @cached_property
     def _mean_curvatures(self) -> Tensor:
         """h_j, `(dim,)`."""
         return torch.linspace(self.mu, self.l, self.dim, dtype=torch.float64, device=self.device)
@@ -107,29 +97,24 @@ class QuadraticLower(AbstractNoisy, AbstractBilevel):
     @cached_property
     def _curvatures(self) -> Tensor:
         """(1 + chi s_i) h_j, `(clients, dim)`."""
-        return (1 + self.chi * self._signs).unsqueeze(-1) * self._mean_curvatures
+        return (1 + self.chi * self.signs).unsqueeze(-1) * self._mean_curvatures
 
     @cached_property
     def initial_lower(self) -> Tensor:
         return torch.zeros(self.dim, dtype=torch.float64, device=self.device)
 
-    @property
-    def minimiser(self) -> Tensor:
-        """Where F is least, `(dim,)`."""
-        return torch.zeros(self.dim, dtype=torch.float64, device=self.device)
-
     def local_value(self, x: Tensor, y: Tensor) -> Tensor:
         of_x, of_y = x * x, y * y
         shared = self.a / 2 * of_x / (1 + of_x) + self.r * of_y / (1 + (1 + of_y).sqrt())
-        along = self.Delta * (x * self._directions).sum(-1) + self.Delta_y * (y * self._directions).sum(-1)
-        return shared.sum(-1) + self._signs * along
+        along = self.Delta * (x * self.directions).sum(-1) + self.Delta_y * (y * self.directions).sum(-1)
+        return shared.sum(-1) + self.signs * along
 
     def _pull(self, difference: float, noise: float, sample: Sample | None, which: str = "noise") -> Tensor:
         """What a client's gradient has besides that of the mean function, `(runs, clients, dim)`."""
-        pull = difference * self._signs
+        pull = difference * self.signs
         if isinstance(sample, BilevelSample):
             pull = pull + noise * getattr(sample, which).mean(-1)
-        return pull.unsqueeze(-1) * self._directions
+        return pull.unsqueeze(-1) * self.directions
 
     def upper_gradient(self, x: Tensor, y: Tensor, sample: Sample | None = None) -> Tensor:
         growing = 1 + x * x
@@ -140,7 +125,7 @@ class QuadraticLower(AbstractNoisy, AbstractBilevel):
 
     def lower_value(self, x: Tensor, y: Tensor) -> Tensor:
         shared = self._curvatures / 2 * y * y - self.c * x * y
-        return shared.sum(-1) + self._signs * self.Delta_g * (y * self._directions).sum(-1)
+        return shared.sum(-1) + self.signs * self.Delta_g * (y * self.directions).sum(-1)
 
     def lower_gradient(self, x: Tensor, y: Tensor, sample: Sample | None = None) -> Tensor:
         return self._curvatures * y - self.c * x + self._pull(self.Delta_g, self.sigma_g, sample, "lower_noise")
@@ -180,19 +165,14 @@ class QuadraticLower(AbstractNoisy, AbstractBilevel):
     def _origin(self) -> tuple[tuple[float, ...], ...]:
         return ((0.0,) * (2 * self.dim),)
 
-    @property
-    def _share(self) -> float:
-        """The root mean square of the s_i."""
-        return math.sqrt(float((triple_signs(self.clients) ** 2).mean()))
-
     def _of_the_upper_level(self) -> Iterator[Certificate]:
         around = (-_NEAR, _NEAR)
         curved = "b'' is 1 at 0 and nowhere larger in absolute value; the rest does not turn along x."
         yield exact("local_smoothness", self.a, curved, self._pair(0, around, (0.0, 0.0)), attains=_NEARLY_ALL)
         differ = "A client's gradient in x differs from the mean by s_i Delta v_i at every point."
-        yield exact("local_gradient_heterogeneity", self._share * self.Delta, differ, self._origin, attains=1 - 1e-12)
-        steep = math.sqrt(self.dim) * self.r + float(self._signs.max()) * self.Delta_y
-        away = torch.cat([torch.zeros(self.dim, dtype=torch.float64), _FAR * self._directions[0].sign().cpu()])
+        yield exact("local_gradient_heterogeneity", self.share * self.Delta, differ, self._origin, attains=1 - 1e-12)
+        steep = math.sqrt(self.dim) * self.r + float(self.signs.max()) * self.Delta_y
+        away = torch.cat([torch.zeros(self.dim, dtype=torch.float64), _FAR * self.directions[0].sign().cpu()])
         tends = "p' tends to 1, and v_0 has entries of one size, so that with s_0 the two add up far from 0."
         yield exact("upper_lipschitz", steep, tends, (as_point(away),), attains=_NEARLY_ALL)
         response = "It is c / h_j r p'(y_j) plus what does not depend on y, and p'' is 1 at 0 and nowhere larger."
@@ -211,7 +191,7 @@ class QuadraticLower(AbstractNoisy, AbstractBilevel):
         yield exact("lower_coupling", self.c, linear, self._pair(0, *reversed(far)), attains=_NEARLY_ALL)
         if self.chi == 0:
             differ = "A client's gradient in y differs from the mean by s_i Delta_g v_i at every point."
-            yield exact("lower_heterogeneity", self._share * self.Delta_g, differ, self._origin, attains=1 - 1e-12)
+            yield exact("lower_heterogeneity", self.share * self.Delta_g, differ, self._origin, attains=1 - 1e-12)
 
     def _of_the_noise(self) -> Iterator[Certificate]:
         error = "The error is the noise times z v_i, or z' v_i, with |v_i| = 1 and E z^2 = 1, at every point."
@@ -224,7 +204,8 @@ class QuadraticLower(AbstractNoisy, AbstractBilevel):
             yield exact(name, size, error, self._origin, attains=1 - 1e-12)
 
     def _of_the_objective(self) -> Iterator[Certificate]:
-        pair = tuple(as_point(torch.tensor([sign * _NEAR] + [0.0] * (self.dim - 1))) for sign in (-1.0, 1.0))
+        reach = _NEAR / max(1.0, self.c / self.mu)  # y*(x) is near 0 too
+        pair = tuple(as_point(torch.tensor([sign * reach] + [0.0] * (self.dim - 1))) for sign in (-1.0, 1.0))
         curved = "b'' and p'' are largest at 0, and c / h_j for the least curvature."
         smooth = self.a + self.r * (self.c / self.mu) ** 2
         yield exact("objective_smoothness", smooth, curved, pair, attains=_NEARLY_ALL)

@@ -21,16 +21,16 @@ from torch import Tensor
 from ..certificate import Certificate, as_point, by_quantity, exact
 from ..kinds import AbstractFederated, Sample
 from ..parts.blocks import LARGEST_WAVENUMBER, Cosine
-from ..parts.noise import AbstractNoisy, mean_noise
+from ..parts.noise import AbstractTriples, mean_noise
 from ..parts.parameters import require_exceeds, require_nonnegative, require_positive
-from ..parts.patterns import one_hot, triple_signs, walsh_directions
+from ..parts.patterns import one_hot
 
 _NEARLY_ALL = 0.9999
 _HALF_ANGLE = 0.01
 
 
 @dataclass(frozen=True)
-class AbstractSeparable(AbstractNoisy, AbstractFederated):
+class AbstractSeparable(AbstractTriples, AbstractFederated):
     """What the three families share.
 
     Args:
@@ -92,18 +92,8 @@ class AbstractSeparable(AbstractNoisy, AbstractFederated):
         return 1.0
 
     @cached_property
-    def directions(self) -> Tensor:
-        """v_i, `(clients, dim)`."""
-        return walsh_directions(torch.arange(self.clients) // 3, self.dim, self.device)
-
-    @cached_property
     def _tilts(self) -> Tensor:
-        return self.Delta * triple_signs(self.clients).to(self.device)
-
-    @property
-    def minimiser(self) -> Tensor:
-        """Where F is least, `(dim,)`."""
-        return torch.zeros(self.dim, dtype=torch.float64, device=self.device)
+        return self.Delta * self.signs
 
     def local_value(self, x: Tensor) -> Tensor:
         return self._value(x).sum(-1) + self._tilts * (x * self.directions).sum(-1)
@@ -174,10 +164,9 @@ class AbstractSeparable(AbstractNoisy, AbstractFederated):
             curved = "The smallest curvature, that of the last coordinate far away."
             yield exact("strong_convexity", self._growth, curved, flat, attains=_NEARLY_ALL)
             yield exact("polyak_lojasiewicz", self._growth, curved, flat[:1], attains=_NEARLY_ALL)
-        share = math.sqrt(float((triple_signs(self.clients) ** 2).mean()))
         yield exact(
             "local_gradient_heterogeneity",
-            share * self.Delta,
+            self.share * self.Delta,
             "grad F_i - grad F = s_i Delta v_i at every point.",
             (self._at(0.0),),
             attains=1 - 1e-12,

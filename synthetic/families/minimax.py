@@ -17,9 +17,8 @@ from torch import Tensor
 
 from ..certificate import Certificate, as_point, by_quantity, exact, upper
 from ..kinds import AbstractMinimax, Draws, Sample
-from ..parts.noise import AbstractNoisy, NoiseSample
+from ..parts.noise import AbstractTriples, NoiseSample
 from ..parts.parameters import require_nonnegative, require_positive
-from ..parts.patterns import triple_signs, walsh_directions
 
 STEEPEST = 9 / (16 * math.sqrt(3))
 """The largest h'(t) = t / (1 + t^2)^2, at t = 1/sqrt(3)."""
@@ -35,7 +34,7 @@ class SaddleSample(NoiseSample):
 
 
 @dataclass(frozen=True)
-class Saddle(AbstractNoisy, AbstractMinimax):
+class Saddle(AbstractTriples, AbstractMinimax):
     """F_i as the head of this file says.
 
     Args:
@@ -78,41 +77,27 @@ class Saddle(AbstractNoisy, AbstractMinimax):
         return self.dim
 
     @cached_property
-    def _directions(self) -> Tensor:
-        """v_i, `(clients, dim)`."""
-        return walsh_directions(torch.arange(self.clients) // 3, self.dim, self.device)
-
-    @cached_property
-    def _signs(self) -> Tensor:
-        return triple_signs(self.clients).to(self.device)
-
-    @cached_property
     def initial_dual(self) -> Tensor:
-        return torch.zeros(self.dim, dtype=torch.float64, device=self.device)
-
-    @property
-    def minimiser(self) -> Tensor:
-        """Where F is least, `(dim,)`."""
         return torch.zeros(self.dim, dtype=torch.float64, device=self.device)
 
     def local_value(self, x: Tensor, y: Tensor) -> Tensor:
         squares = x * x
         shared = self.a / 2 * squares / (1 + squares) + self.b * x * y - self.mu / 2 * y * y
-        along = self.Delta * (x * self._directions).sum(-1) + self.Delta_y * (y * self._directions).sum(-1)
-        return shared.sum(-1) + self._signs * along
+        along = self.Delta * (x * self.directions).sum(-1) + self.Delta_y * (y * self.directions).sum(-1)
+        return shared.sum(-1) + self.signs * along
 
     def descent_gradient(self, x: Tensor, y: Tensor, sample: Sample | None = None) -> Tensor:
         growing = 1 + x * x
-        pull = self.Delta * self._signs
+        pull = self.Delta * self.signs
         if isinstance(sample, SaddleSample):
             pull = pull + self.sigma * sample.noise.mean(-1)
-        return self.a * x / (growing * growing) + self.b * y + pull.unsqueeze(-1) * self._directions
+        return self.a * x / (growing * growing) + self.b * y + pull.unsqueeze(-1) * self.directions
 
     def ascent_gradient(self, x: Tensor, y: Tensor, sample: Sample | None = None) -> Tensor:
-        pull = self.Delta_y * self._signs
+        pull = self.Delta_y * self.signs
         if isinstance(sample, SaddleSample):
             pull = pull + self.sigma_y * sample.dual_noise.mean(-1)
-        return self.b * x - self.mu * y + pull.unsqueeze(-1) * self._directions
+        return self.b * x - self.mu * y + pull.unsqueeze(-1) * self.directions
 
     def projected(self, y: Tensor) -> Tensor:
         return y.clamp(-self.R, self.R)
@@ -148,12 +133,11 @@ class Saddle(AbstractNoisy, AbstractMinimax):
             yield exact(
                 name, self.mu, quadratic, self._pair(0.0, -mid, 0.0, mid), attains=_NEARLY_ALL, domain="R^d x Y"
             )
-        share = math.sqrt(float((triple_signs(self.clients) ** 2).mean()))
         differ = (
             "A client's gradient differs from the mean by s_i Delta v_i in x, and s_i Delta_y v_i in y, at every point."
         )
         for name, size in (("local_gradient_heterogeneity", self.Delta), ("dual_heterogeneity", self.Delta_y)):
-            yield exact(name, share * size, differ, self._pair(0.0, 0.0), attains=1 - 1e-12)
+            yield exact(name, self.share * size, differ, self._pair(0.0, 0.0), attains=1 - 1e-12)
 
     def _of_the_noise(self) -> Iterator[Certificate]:
         error = "The error is sigma z v_i in x and sigma_y z' v_i in y with |v_i| = 1 and E z^2 = 1, at every point."

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..kinds import AbstractSampled, Draws, Sample
 from .bowl import RippledBowl
-from .patterns import uneven_direction
+from .patterns import triple_signs, uneven_direction, walsh_directions
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,30 @@ class AbstractNoisy(AbstractSampled):
     def atoms(self) -> tuple[Sample, Tensor]:
         values, weights = self.law.support()
         return NoiseSample(values.expand(1, self.clients, -1)), weights
+
+
+class AbstractTriples(AbstractNoisy):
+    """One whose clients differ from their mean by s_i along v_i, s = 1, -1/2, -1/2 in each three; its objective is least at 0."""
+
+    @cached_property
+    def directions(self) -> Tensor:
+        """v_i, `(clients, dim)`."""
+        return walsh_directions(torch.arange(self.clients) // 3, self.dim, self.device)
+
+    @cached_property
+    def signs(self) -> Tensor:
+        """s_i, `(clients,)`."""
+        return triple_signs(self.clients).to(self.device)
+
+    @property
+    def share(self) -> float:
+        """The root mean square of the s_i."""
+        return math.sqrt(float((triple_signs(self.clients) ** 2).mean()))
+
+    @property
+    def minimiser(self) -> Tensor:
+        """Where F is least, `(dim,)`."""
+        return torch.zeros(self.dim, dtype=torch.float64, device=self.device)
 
 
 class AbstractBowls(AbstractNoisy):

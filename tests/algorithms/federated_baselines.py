@@ -272,7 +272,7 @@ def fedglomo(data, noise: Draw, x0: Vector, y0, T: int, eta, beta, tau, a=1.0, b
 
 
 def local_sgda(data, noise: Draw, x0: Vector, y0, T: int, eta, eta_y, tau, b=1, m=None):
-    """Simultaneous steps at every client, each coordinate of y kept above -1/2."""
+    """Simultaneous steps at every client, each coordinate of y kept above -1/2: at a client within a round, of the mean at its end."""
     N, size, sent = len(data.A), x0.size + P, Counter()
     x, y, path = [x0] * N, [np.full(P, 0.25) if y0 is None else y0] * N, [[x0] * N]
     for t in range(T):
@@ -284,10 +284,12 @@ def local_sgda(data, noise: Draw, x0: Vector, y0, T: int, eta, eta_y, tau, b=1, 
             down = data.A[i].T @ (np.cos(u) * y[i]) + data.a[i] + NOISE * z[: x0.size]
             up = np.sin(u) + data.c[i] - data.w[i] * y[i] + NOISE * z[x0.size :]
             new_x.append(x[i] - rate(eta, t) * down)
-            new_y.append(np.maximum(y[i] + rate(eta_y, t) * up, -0.5))
+            new_y.append(y[i] + rate(eta_y, t) * up)
         x, y = new_x, new_y
         if (t + 1) % tau == 0:
             x, y = [mean([x[i] for i in S])] * N, [mean([y[i] for i in S])] * N
+        y = [np.maximum(each, -0.5) for each in y]
+        if (t + 1) % tau == 0:
             sent.update(rounds=1)
             sent["model"] += x0.size * Fraction(len(S), N)
             sent["embedding"] += P * Fraction(len(S), N)

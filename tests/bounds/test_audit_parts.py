@@ -108,6 +108,8 @@ def test_a_finding_is_checked_by_the_function_of_its_name_or_by_the_one_that_it_
         (ROW.replace("slip", "grave"), "grave"),
         ("[[finding]]\n", "wanted the tables findings, again, withdrawn, got 'finding'"),
         ("[[findings]\n", "readable TOML"),
+        ("findings = 3\n", r"wanted \[\[findings\]\], one table for each row"),
+        (ROW.replace("[[findings]]", "[findings]"), r"wanted \[\[findings\]\], one table for each row"),
     ],
 )
 def test_a_findings_file_that_cannot_be_read_as_meant_is_refused(tmp_path, text, said):

@@ -14,6 +14,7 @@ from fedco.bounds.cost.comparison import compare
 from fedco.bounds.cost.orders import rates
 from fedco.bounds.cost.resources import resources
 from fedco.bounds.evaluation.enclosure import enclose_bound
+from fedco.bounds.evaluation.evaluate import evaluate
 from fedco.bounds.language.client_lists import for_clients, with_clients_alike
 from fedco.bounds.language.clients import OVER_CLIENTS, ClientSymbol, SumOverClients, alike, at_clients
 from fedco.bounds.language.definition import define, keys_of
@@ -30,6 +31,7 @@ from fedco.validation.falsifier.attack import falsify
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.runs.instance import Instance
 from fedco.validation.runs.method_of import build_of, steps_of
+from fedco.validation.runs.validate import validate
 from fedco.validation.runs.values import evaluate_at, numbers_of
 from fedco.validation.testing import assert_bound_holds
 from hypothesis import given, settings
@@ -277,6 +279,18 @@ def test_a_search_has_equal_clients_and_says_so(theorem):
     assert found.refuted and "where all clients have the same numbers" in found.why[-1]
 
 
+def test_answers_as_data_say_that_all_clients_are_alike(theorem):
+    assert "L is every L_i" in rates(theorem.statement()).to_dict()["clients"]
+    found = validate(theorem, problems=["federated_noisy"], seeds=16, jobs=1)
+    said = "every client has the constant that is certified for all of them: L_i, sigma_i"
+    assert found.to_dict()["clients"] == said and said in str(found) and said in found.sheet().notes
+
+
+def test_arrays_are_refused_in_one_line(theorem):
+    with pytest.raises(InputError, match="p_i: has one number for each client"):
+        evaluate(theorem.statement(), eta=[0.1, 0.2])
+
+
 def test_no_proof_has_lists(theorem):
     with pytest.raises(
         InputError, match="p_i, L_i, sigma_i, tau_i have one number for each client, which no rule of the kernel reads"
@@ -359,3 +373,19 @@ def test_a_word_of_ones_own_has_weights_too():
         made.bound(**{**POINT, "p_i": [1, 1, 1]})
     assert made.bound(**POINT).total == define(**KEYS).bound(**POINT).total
     assert issubclass(SumOverClients, sp.Function)
+
+
+def test_the_weights_of_the_iterates_have_no_numbers_of_single_clients():
+    with pytest.raises(
+        InputError, match="weights: L_i is one number for each client, and an iterate has one weight for all"
+    ):
+        define(**keys(), metric="weighted_gradient_sq", weights="max_i(L_i)*eta*t + 1")
+
+
+def test_a_word_of_ones_own_for_what_is_about_all_clients_is_no_number_of_one():
+    meaning = {"meaning": "how far the clients differ", "dimension": "[f] [x]^-1", "domain": "nonnegative real"}
+    bounds = "distance from the mean over the clients of local_gradient, mean over the clients"
+    with pytest.raises(
+        InputError, match="z_i: a name that ends in _i has one number for each client, and .* is one number for all"
+    ):
+        define(**keys(quantities={"apart": {**meaning, "bounds": bounds}}, symbols={"z_i": "apart"}))

@@ -104,6 +104,23 @@ def test_the_dearer_part_is_not_taken():
     assert rates(free.statement(), ("iterations",)).costs["iterations"] == Order(0, 0)
 
 
+@pytest.mark.parametrize("part", ["T - T**2/(T + 1)", "1 - sqrt(T)/(sqrt(T) + 1)", "max(0, 1 - sqrt(T)/(sqrt(T) + 1))"])
+def test_the_inverse_of_a_sum_under_a_minus_sign_has_no_orders(part):
+    """With a part of the sum in its place the difference is smaller than it is: it was announced as eps^-1, which is false."""
+    made = theorem(terms={"initialisation": "F_gap/(eta*T)", "other": f"L*F_gap*({part})"})
+    with pytest.raises(InputError, match="no exponents, a sum in a denominator is subtracted"):
+        rates(made.statement())
+
+
+def test_many_sums_in_a_denominator_take_no_memory():
+    factors = "*".join(f"(T + {k}*t0)" for k in range(1, 31))
+    made = theorem(
+        symbols={"t0": "step_offset"}, terms={"initialisation": f"F_gap*L/({factors})", "other": "L*eta*sigma**2"}
+    )
+    with pytest.raises(InputError, match="no exponents"):
+        rates(made.statement())
+
+
 def test_what_has_no_orders_says_how_to_have_them():
     made = theorem(
         symbols={"beta": "heavy_ball_momentum"},

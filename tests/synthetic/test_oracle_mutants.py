@@ -4,18 +4,10 @@ import copy
 
 import pytest
 import torch
+from broken import GLANCE, is_caught, mutant_of
 from fedco.synthetic import problem
-from fedco.synthetic.conformance.suite import Budget, ConformanceError, check_problem
+from fedco.synthetic.conformance.suite import ConformanceError, check_problem
 from fedco.synthetic.families.shared_composite import SharedSample
-
-GLANCE = Budget(lanes=2, steps=2)
-
-
-def mutant_of(original, **methods):
-    """A copy whose named methods are replaced (an instance attribute hides a method)."""
-    mutant = copy.copy(original)
-    mutant.__dict__.update(methods)
-    return mutant
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +58,7 @@ def mutants(p):
 
 @pytest.mark.parametrize("complaint", sorted(mutants(None)))
 def test_a_broken_oracle_is_caught(healthy, complaint):
-    with pytest.raises(ConformanceError, match=complaint):
-        check_problem(mutant_of(healthy, **mutants(healthy)[complaint]), GLANCE)
+    is_caught(complaint, healthy, **mutants(healthy)[complaint])
 
 
 def test_a_missing_certificate_is_caught(healthy):

@@ -4,6 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 
+import fedco
 import numpy as np
 import pytest
 from fedco import theorem
@@ -12,8 +13,9 @@ from fedco.algorithms.engine import metrics
 from fedco.bounds.language.reading import InputError
 from fedco.synthetic import problem
 from fedco.synthetic.conformance.suite import ConformanceError, check_problem, with_scaled_certificate
-from fedco.validation.runs.campaign import ExperimentResult, chunks_of, plan, run_task
+from fedco.validation.runs.campaign import Experiment, ExperimentResult, chunks_of, plan, run_task
 from fedco.validation.runs.experiments import measure
+from fedco.validation.runs.instance import Instance
 from fedco.validation.runs.registry import recipe_for, recipes, runs_of
 from fedco.validation.runs.validate import _control, validate
 from fedco.validation.runs.values import constants
@@ -121,3 +123,22 @@ def test_a_constant_one_percent_too_small_is_caught() -> None:
     mutant = with_scaled_certificate(problem("feddro_heterogeneous"), "inner_jacobian_heterogeneity", 0.99)
     with pytest.raises(ConformanceError, match="inner_jacobian_heterogeneity"):
         check_problem(mutant)
+
+
+def own(**method):
+    return fedco.define(
+        id="mine.own",
+        symbols={"F_gap": "objective_gap", "eta": "step_size", "T": "iterations", "p": "communication_period"},
+        terms={"initialisation": "8*F_gap*p/(eta*T)"},
+        method={"name": "local_sgd", "eta": "eta", "tau": "p", **method},
+        units=["objective_gap", "step_size"],
+    )
+
+
+@pytest.mark.parametrize("method", [{"eta": "eta/1000"}, {"tau": 1}, {"m": 2}])
+def test_another_method_under_the_same_id_is_measured_anew(method) -> None:
+    """The same bound was judged by what the other method had measured, which said SUPPORTED."""
+    instance = Instance("federated_noisy", {"eta": Fraction(1, 4), "p": 2}, "why")
+    first, second = (Experiment(each, "printed", instance, 8, 4, 0) for each in (own(), own(**method)))
+    ((one,), (other,)) = (chunks_of(each) for each in (first, second))
+    assert one.key != other.key

@@ -478,3 +478,11 @@ def test_the_hyperparameters_of_a_method_are_sums_products_and_whole_powers():
     ):
         with pytest.raises(InputError, match=said):
             method_call.value_of(bad, numbers)
+
+
+def test_a_condition_that_is_not_refuted_is_relaxed_by_nothing():
+    name = SGD.theorem.statement("printed").conditions[0].name
+    found = SimpleNamespace(refuted=False, ratio=0.5, evaluations=1, seconds=1.0, path=None, found=None)
+    part = each_term.relaxed_part(Change(name, "relaxed", Q(4)), found)
+    assert (part.verdict, part.relaxed, part.bundle) == ("not shown", None, None)
+    assert part.between == "relaxing it by 4 is not refuted"

@@ -449,3 +449,39 @@ def test_a_stretched_bowl_has_the_same_slope_inside_and_kinks_a_hundred_times_as
     x = torch.linspace(-0.5, 0.5, 8, dtype=torch.float64).view(8, 1, 1).expand(-1, 2, 1)
     np.testing.assert_allclose(before.local_gradient(x), after.local_gradient(x), rtol=1e-9, atol=1e-6)
     np.testing.assert_allclose(wide["knots"], 100 * meta["knots"])
+
+
+def test_the_start_moves_from_the_first_knot_to_the_last():
+    made = {"knots": np.array([[[-4.0, 0.0, 1.0]]] * 3), "start": np.zeros(3)}
+    assert spaces.start_anywhere(made, np.array([-1.0, 0.0, 1.0]))["start"].tolist() == [-4.0, -1.5, 1.0]
+
+
+def test_a_level_around_the_start_is_the_mean_slope_at_both_inner_knots():
+    """Differences of 2 stay; the mean is -|l|, l, l, |l| with l = 2 shift, so that it rises to the level, or from it."""
+    slopes = np.array([[[3.0, 3.0, 3.0, 3.0], [-1.0, -1.0, -1.0, -1.0]]] * 2)
+    found = spaces.levelled({"slopes": slopes}, np.array([0.5, -1.0]))["slopes"]
+    assert found.mean(1).tolist() == [[-1, 1, 1, 1], [-2, -2, -2, 2]]
+    assert (found[:, 0] - found[:, 1] == 4).all()
+
+
+def test_the_start_of_a_fine_tuned_loss_moves_by_half_of_the_difference_at_most():
+    made = {"alpha": np.array([0.5]), "tilt": np.array([[1.0, -3.0]])}
+    assert spaces.start_apart(made, np.array([1.0]))["start"].tolist() == [1.0]
+
+
+def test_a_shared_curvature_is_between_a_thousandth_and_a_hundred_times_the_steepest_slope():
+    space = CURVED["federated"].silent[0]
+    made = decoded(space, 2, random_points(space, 2, 400))
+    steepest = np.abs(made["slopes"].mean(1)).max(-1) / np.ptp(made["knots"][:, 0], axis=-1)
+    ratio = np.log10(made["curvature"] / steepest)
+    assert -3 - 1e-9 <= ratio.min() < -2.9 and 1.9 < ratio.max() <= 2 + 1e-9
+
+
+def test_an_initial_estimate_is_free_around_the_mean_inner_value_at_the_start():
+    """Where the free part is nothing, the estimate is what the inner maps give at 0."""
+    space = SPACES["shared_composite"].silent[0]
+    points = random_points(space, 2, 200)
+    points[:, -2] = 0.5  # the sign and size of the free part: 0 of [-1, 1]
+    made = decoded(space, 2, points)
+    np.testing.assert_allclose(made["estimate"], made["inner_offset"].mean(1), rtol=1e-12)
+    assert np.abs(made["inner_offset"].mean(1)).min() > 0

@@ -68,6 +68,7 @@ def test_every_metric_is_measured_as_it_is_declared(of: str):
 WEIGHTS = {
     "(t + 1)**2": lambda t: (t + 1.0) ** 2,
     "(1 - L_bar*eta/2)**(-t)": lambda t: 0.8125**-t,
+    "(1 - L_bar*eta)**(-t)": lambda t: 0.625**-t,
     "sqrt(t + T)": lambda t: np.sqrt(t + STEPS),
     "floor(t/2)": lambda t: t // 2,
 }

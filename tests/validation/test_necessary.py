@@ -19,7 +19,7 @@ from fedco.validation.explorer.data import _statement
 from fedco.validation.falsifier import record
 from fedco.validation.falsifier.bundle import with_change
 from fedco.validation.falsifier.confirm import NotConfirmed
-from fedco.validation.falsifier.necessary_table import FAR, as_markdown, statements
+from fedco.validation.falsifier.necessary_table import FAR, as_markdown, statements, unsearched
 from fedco.validation.runs.bundle import from_dict
 from fedco.validation.runs.refutations import named_bundle, replay
 from typer.testing import CliRunner
@@ -163,3 +163,9 @@ def test_a_reason_is_about_a_part_of_its_theorem():
         for name, part in needed(statement).items():
             assert part.why == theorem.unreached.get(name, "")
             assert not part.why or part.kind == "condition" or part.ratio > FAR
+
+
+def test_a_search_of_a_whole_statement_is_no_missing_search():
+    whole, none = get_theorem("library.error_feedback"), get_theorem("baselines.scgd")
+    assert unsearched(whole.statement("printed")) == "only as a whole, not part by part"
+    assert unsearched(none.statement("sharpened")) == "no search is kept"

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from fedco.bounds.audit import necessary
@@ -78,3 +79,15 @@ def test_kept_runs_lie_below_the_bound_that_they_support() -> None:
     rows = [row for entry in kept for row in entry["runs"] if row["outcome"] == "SUPPORTED"]
     assert rows and all(row["tightness"] > 1 and row["bound"] > row["mean"] > 0 for row in rows)
     assert not [row for entry in kept for row in entry["runs"] if row["outcome"] == "REFUTED"]
+
+
+def test_the_table_says_the_least_ratio_and_counts_what_is_necessary(file: Path, monkeypatch) -> None:
+    loose = {**RUN, "horizons": [{**HORIZON, "tightness": 7.0, "shares": {}}]}
+    tightness.keep({"cards": [{"id": SGD.id, "judged": "printed", "runs": [loose, RUN]}]}, file)
+    parts = {"a": SimpleNamespace(bundle="x"), "b": SimpleNamespace(bundle="")}
+    monkeypatch.setattr(tightness, "needed", lambda statement: parts)
+    for little, said in ((False, "0.25"), (True, "0.25: hardly anything was tested")):
+        kept = SimpleNamespace(ratio=0.25, tested_little=little)
+        monkeypatch.setattr(tightness, "searched", lambda theorem, label, kept=kept: kept)
+        text = "\n".join(tightness.lines_of(SGD, file))
+        assert f"| printed | 3, on 2 instances | {said} | 1 of 2 shown to be necessary |" in text

@@ -106,7 +106,7 @@ def _match(theorem: Theorem, method: Method, problem: Any, steps: int) -> Match:
     if kind == "estimated":
         raise InputError(f"{theorem.id}: a constant of {problem.name} is estimated, and an estimate supports no bound")
     numbers = numbers_of(Instance(problem, hyper, ""), bound, recipe.defaults)
-    if not has_horizon or not _same(recipe.method(numbers), method, problem):
+    if not has_horizon or not is_same(recipe.method(numbers), method, problem):
         raise InputError(f"{theorem.id}: is about a run with other hyperparameters or another method than this one")
     every = recipe.every(numbers) if recipe.every else 1
     return Match(theorem, label, problem, recipe, hyper, every, statement_warning(theorem.statement(label)).status)
@@ -166,7 +166,7 @@ def _evaluated(
         return None
 
 
-def _same(one: Method, other: Method, problem: Any) -> bool:
+def is_same(one: Method, other: Method, problem: Any) -> bool:
     """Whether two methods do the same: one class, and equal hyperparameters up to rounding."""
     if type(one) is not type(other):
         return False

@@ -96,10 +96,10 @@ def each_term(
             yield _term(change, found[change], of_it, (time.perf_counter() - began) / len(dropped))
     for change in listed:
         if change.way == "relaxed":
-            yield _condition(change, falsify(declared, statement, seconds=seconds, change=change, **more))
+            yield relaxed_part(change, falsify(declared, statement, seconds=seconds, change=change, **more))
 
 
-def _condition(change: Change, found: Falsified) -> Part:
+def relaxed_part(change: Change, found: Falsified) -> Part:
     relaxed = float(change.factor) if found.refuted else None
     return Part(
         change.part,

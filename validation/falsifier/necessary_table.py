@@ -21,6 +21,7 @@ from ...bounds.language.theorem import Statement
 from ...bounds.registry import all_theorems
 from ...storage import write_text
 from .declared import target_of
+from .record import searched
 from .search_spaces import spaces_of
 
 OUT = Path("docs/necessary.md")
@@ -52,7 +53,7 @@ def unsearched(statement: Statement) -> str:
         spaces_of(target_of(statement.theorem, statement.label))
     except InputError as error:
         return f"it cannot be searched: {error}"
-    return "no search is kept"
+    return "only as a whole, not part by part" if searched(statement.theorem, statement.label) else "no search is kept"
 
 
 def terms_of(statement: Statement) -> list[Needed]:
@@ -80,7 +81,7 @@ def as_markdown(about: Sequence[Statement]) -> str:
     if left:
         lines += [
             "",
-            "## Not searched",
+            "## Not searched part by part",
             "",
             *table(("statement", "why"), [(s.name, unsearched(s)) for s in left], align=False),
         ]
@@ -97,7 +98,7 @@ def _summary(
     unexplained = sum(not part.why for _, part in far)
     typical = _factor(median(part.ratio for _, part in terms))
     return [
-        f"{searched} of {count} statements are searched. Of their {len(terms)} terms {dropped} cannot be left out. The stated",
+        f"{searched} of {count} statements are searched part by part. Of their {len(terms)} terms {dropped} cannot be left out. The stated",
         f"coefficient is at the median {typical} times the largest one known to be necessary. For {len(far)} terms it is more than",
         f"{FAR} times that, for {unexplained} of these without a known reason.",
     ]

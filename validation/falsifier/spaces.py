@@ -251,13 +251,13 @@ def _bent(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Paramete
     }
 
 
-def _anywhere(parameters: Parameters, shift: Array) -> Parameters:
+def start_anywhere(parameters: Parameters, shift: Array) -> Parameters:
     """The start moves from the first knot to the last one."""
     low, high = (of(parameters["knots"], axis=(1, 2)) for of in (np.min, np.max))
     return {**parameters, "start": (low + high) / 2 + shift * (high - low) / 2}
 
 
-def _levelled(parameters: Parameters, shift: Array) -> Parameters:
+def levelled(parameters: Parameters, shift: Array) -> Parameters:
     """The mean slope is one level around the start, and rises to it, or from it, far away; differences stay."""
     slopes = parameters["slopes"]
     difference = slopes - slopes.mean(axis=1, keepdims=True)
@@ -266,7 +266,7 @@ def _levelled(parameters: Parameters, shift: Array) -> Parameters:
     return {**parameters, "slopes": difference + mean[:, None, :]}
 
 
-def _started(parameters: Parameters, shift: Array) -> Parameters:
+def start_apart(parameters: Parameters, shift: Array) -> Parameters:
     """The start moves within the clients' difference after one fine-tuning step."""
     reach = parameters["alpha"] * np.ptp(parameters["tilt"], axis=-1) / 2
     return {**parameters, "start": shift * reach}
@@ -328,20 +328,20 @@ _FEDERATED, _COMPOSITE, _SHARED = map(
     _bowls, (noisy_quadratics.federated, noisy_quadratics.local_composite, noisy_quadratics.shared_composite)
 )
 _DIFFER = "clients with piecewise linear slopes that differ"
-_ONE_INNER = Space("one inner map, outer functions that differ", _together, shifted=_levelled)
+_ONE_INNER = Space("one inner map, outer functions that differ", _together, shifted=levelled)
 _TWO_INNER = Space("inner maps and outer functions that differ", _apart)
 
 
 def _kinked(decode: Callable[..., Parameters], kink: str) -> Space:
     """Fine-tuned losses."""
-    return Space(f"one spline, tilted by client, with a {kink} leads", decode, clients=(2,), shifted=_started)
+    return Space(f"one spline, tilted by client, with a {kink} leads", decode, clients=(2,), shifted=start_apart)
 
 
 SPACES: Mapping[str, KindSpaces] = {
     "federated": KindSpaces(
-        silent=(Space(_DIFFER, _federated, shifted=_levelled), _FEDERATED[0]),
+        silent=(Space(_DIFFER, _federated, shifted=levelled), _FEDERATED[0]),
         affine=(_FEDERATED[1],),
-        crowded=(Space(_DIFFER, _federated, shifted=_anywhere),),
+        crowded=(Space(_DIFFER, _federated, shifted=start_anywhere),),
     ),
     "local_composite": KindSpaces(
         silent=(
@@ -371,7 +371,7 @@ SPACES: Mapping[str, KindSpaces] = {
                 "quadratic losses, tilted by client, short fine-tuning steps", noisy_quadratics.meta_short, clients=(2,)
             ),
         ),
-        crowded=(Space("convex losses with a bent Hessian", _bent, shifted=_anywhere),),
+        crowded=(Space("convex losses with a bent Hessian", _bent, shifted=start_anywhere),),
     ),
 }
 """What is searched, by kind of problem."""
@@ -379,7 +379,7 @@ _CURVED_BOWLS = _bowls(noisy_quadratics.curved)
 CURVED: Mapping[str, KindSpaces] = {
     "federated": KindSpaces(
         silent=(
-            Space("clients with piecewise linear slopes that differ, and a curvature", _curved, shifted=_levelled),
+            Space("clients with piecewise linear slopes that differ, and a curvature", _curved, shifted=levelled),
             _CURVED_BOWLS[0],
         ),
         affine=(_CURVED_BOWLS[1],),

@@ -6,7 +6,7 @@ arithmetic, the method's own code in floats on oracles that evaluate the same fu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from random import Random
@@ -18,6 +18,8 @@ import torch
 from flint import fmpq
 
 from ...algorithms import Start
+from ...algorithms.declared import declared
+from ...bounds.language.clients import OverClients
 from ...bounds.language.reading import InputError
 from ...bounds.language.schedule import read_schedule
 from ...bounds.language.theorem import Theorem
@@ -53,8 +55,12 @@ WEIGHTS = {
     "gradient_momentum": Fraction(5, 16),
     "inner_momentum": Fraction(11, 16),
     "step_scale": Fraction(9, 16),
+    "compression_accuracy": Fraction(9, 25),
+    "spectral_gap": Fraction(1, 5),
+    "failure_probability": Fraction(1, 4),
 }
-"""Hyperparameters by quantity: the equations are compared, not the bounds, so that no condition has to hold."""
+"""Hyperparameters by quantity, with other numbers at each point. The equations are compared, not the bounds: no condition has to hold."""
+_CORNERS = (sp.Max, sp.Min, sp.Abs, sp.Piecewise, sp.floor, sp.ceiling, OverClients)
 _MORE = 2
 """So many more clients where the method mixes: of up to three, neighbours are all."""
 LATEST = 12
@@ -173,10 +179,40 @@ class Beside:
             if wanted and not hasattr(method, attribute):
                 raise InputError(f"the method {method.name} has no {attribute}")
         rows = method.mixing(values.clients) if self.mixes else None
+        if rows is not None:
+            self._check_mixing(method.name, rows, paths)
         return functions.built_on(
-            (lambda v: values.exact(method.sent(values.floats(v)))) if sends else None,
+            (lambda v: values.exact(self._checked_sent(method, values.floats(v), paths))) if sends else None,
             rows and tuple(tuple(map(rational, row)) for row in rows),
         )
+
+    def _value_of(self, quantity: str, paths: Paths) -> float | None:
+        """The number of the statement's symbol for a quantity; None where it has none."""
+        name = next((b.name for b in self.progress.theorem.notation if b.quantity.name == quantity), None)
+        return next((float(value) for param, value in paths.point.items() if param.name == name), None)
+
+    def _check_mixing(self, name: str, rows: Sequence[Sequence[Fraction]], paths: Paths) -> None:
+        """Raises where the method's own matrix does not keep the mean, or shrinks the distance from it by less than the symbol says."""
+        if any(sum(column) != 1 for column in zip(*rows, strict=True)):
+            raise InputError(f"the matrix of {name} does not keep the mean over the clients")
+        W = torch.tensor([[float(weight) for weight in row] for row in rows], dtype=torch.float64)
+        found = float(torch.linalg.matrix_norm(W - 1 / len(W), 2))
+        gap, contraction = (self._value_of(quantity, paths) for quantity in ("spectral_gap", "mixing_contraction"))
+        said = contraction if gap is None else 1 - gap
+        if said is not None and found > said + NEAR:
+            raise InputError(
+                f"the matrix of {name} leaves {found:.6g} of a distance from the mean, the symbol says {said:.6g}"
+            )
+
+    def _checked_sent(self, method: Any, v: torch.Tensor, paths: Paths) -> torch.Tensor:
+        """What the method sends of a vector; raises where it leaves out more than the symbol of its accuracy says."""
+        sent: torch.Tensor = method.sent(v)
+        accuracy = self._value_of("compression_accuracy", paths)
+        if accuracy is not None:
+            left_out, whole = ((part * part).sum(-1) for part in (sent - v, v))
+            if bool((left_out > (1 - accuracy) * whole + NEAR).any()):
+                raise InputError(f"{method.name} leaves out more of a vector than an accuracy of {accuracy:.6g} allows")
+        return sent
 
     def steps(self, period: int) -> tuple[Any, ...]:
         """The steps of the code; of the derivation's equations only the drawn labels are used."""
@@ -237,8 +273,33 @@ def _elsewhere(theorem: Theorem) -> tuple[Style, Fraction]:
     told = sorted((name, str(formula)) for name, formula in theorem.method.values.items()) if theorem.method else []
     draw = Random(repr(told))
     b, m, B = draw.sample(range(3, 12), 3)
-    style = replace(STYLE, b=b, m=m, B=B, clients=draw.choice((2, 4, 5)))
-    return style, Fraction(1, 2) + Fraction(draw.randrange(2**10), 2**11)
+    style = replace(STYLE, b=b, m=m, B=B, clients=draw.choice((2, 4, 5)), horizon=draw.randrange(2, 9))
+    return style, Fraction(1, 2) + Fraction(draw.randrange(2**40), 2**41)
+
+
+def undecided(theorem: Theorem) -> Iterator[str]:
+    """What of a theorem's method two points do not decide: formulas that could agree there by their coefficients.
+
+    A symbol by itself has another value than every other one at one of the points. A formula of several things is decided where it is
+    made of hyperparameters whose numbers are drawn, without corners; one of whole numbers, which have few values, or of constants is
+    not, unless the kernel compares it in symbols.
+    """
+    call = theorem.method
+    if call is None:
+        return
+    known = declared().get(call.name) or (call.code and call.code.load())
+    in_symbols = {name for name, quantity in getattr(known, "quantities", {}).items() if quantity == "sampled_clients"}
+    for formula in getattr(known, "constants", {}).values():
+        in_symbols |= {str(symbol) for symbol in sp.sympify(formula).free_symbols}
+    drawn = {binding.symbol for binding in theorem.notation if binding.quantity.name in WEIGHTS}
+    for name, formula in call.values.items():
+        if name in in_symbols:
+            continue
+        schedule = read_schedule(sp.sympify(formula)) if name in call.schedules else None
+        parts = [formula] if schedule is None else [schedule.a, schedule.t0, schedule.every]
+        for part in map(sp.sympify, parts):
+            if not (part.is_Symbol or part.is_Number) and (part.has(*_CORNERS) or part.free_symbols - drawn):
+                yield f"{name} = {formula}: comparing the method at two points does not decide such a formula"
 
 
 def _length(theorem: Theorem, point: Mapping[Param, Fraction]) -> int:

@@ -21,7 +21,7 @@ from ...bounds.proof.kernel.loop import loops
 from ...bounds.proof.kernel.terms import variables
 from ...bounds.proof.locks import Instances
 from ...bounds.proof.runs import unmeasured
-from .code import Code, codes_beside
+from .code import Code, codes_beside, undecided
 from .corollaries import Point, points
 
 BEYOND = (TypeError, KeyError, IndexError, AttributeError, AssertionError, RecursionError)
@@ -177,6 +177,9 @@ def _codes(progresses: Sequence[Progress], case: str, codes: Sequence[Any] | Non
     if not declared:
         found.without(f"{case} the code of the method: none is declared beside the update equations".strip())
     read: set[str] = set()
+    if any(isinstance(code, Code) and code.named for code in declared):
+        for sentence in undecided(last.theorem):
+            found.without(f"{case} the code of the method: {sentence}".strip())
     for code in declared:
         try:
             beside = code.beside(last) if isinstance(code, Code) else code.beside(progresses)

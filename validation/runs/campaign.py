@@ -68,9 +68,14 @@ def _experiment(theorem: str | Theorem, *parts: Any) -> Experiment:
 
 
 def _statement(theorem: Theorem, label: str) -> str:
-    """A statement and what of a run it speaks of as text: that of a file may change while its id does not."""
-    bounded = [theorem.metric.name, theorem.average]
-    return digest([bounded, *([where, str(expr)] for where, expr in theorem.statement(label).expressions())])
+    """A statement, what of a run it speaks of, what its symbols mean and its method as text: those of a file may change while its id does
+    not."""
+    call, bounded = theorem.method, [theorem.metric.name, theorem.average]
+    symbols = {binding.name: binding.quantity.name for binding in theorem.notation}
+    given = ("", {}, {}) if call is None else (call.name, call.values, call.options)
+    method = [given[0], *({name: str(value) for name, value in table.items()} for table in given[1:])]
+    formulas = [[where, str(expr)] for where, expr in theorem.statement(label).expressions()]
+    return digest([bounded, symbols, method, *formulas])
 
 
 def _answers(problem: Any) -> str:

@@ -67,7 +67,8 @@ def _check_constants(theorem: Theorem, method: Method, values: Mapping[str, floa
     for quantity in sorted(bound.keys() & {*method.constants, *method.measured}):
         name, value = bound[quantity].name, _constant(method, quantity, bound, values)
         if values[name] > value if bound[quantity].quantity.more_is_stronger else values[name] < value:
-            raise InputError(f"{name}: {method.name} has a {quantity} of {value:g}, got {values[name]:g}")
+            digits = "g" if f"{value:g}" != f"{values[name]:g}" else ".15g"
+            raise InputError(f"{name}: {method.name} has a {quantity} of {value:{digits}}, got {values[name]:{digits}}")
 
 
 def _constant(method: Method, quantity: str, bound: Mapping[str, Binding], values: Mapping[str, float]) -> float:
@@ -82,7 +83,10 @@ def _constant(method: Method, quantity: str, bound: Mapping[str, Binding], value
         return float(read_formula(method.constants[quantity], own))
     if "clients" not in bound:
         raise InputError(f"{bound[quantity].name}: the {quantity} of {method.name} depends on the number of clients")
-    return method.measure(int(values[bound["clients"].name]))[quantity]
+    found = method.measure(int(values[bound["clients"].name]))
+    if quantity not in found:
+        raise InputError(f"{method.name}: lists {quantity} under `measured`, and measure() does not give it")
+    return found[quantity]
 
 
 def _hyperparameters(

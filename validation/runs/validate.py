@@ -18,6 +18,7 @@ import torch
 from ... import __version__
 from ...algorithms.engine.fingerprint import source_fingerprint
 from ...algorithms.engine.limits import check_jobs, usual_jobs
+from ...bounds.language.client_lists import as_certified
 from ...bounds.language.reading import InputError
 from ...bounds.language.rendering import lines_about, notes_about, status_of, titled
 from ...bounds.language.result import AbstractResult, Sheet
@@ -72,7 +73,13 @@ class Validation(AbstractResult):
             "ledger": self.ledger.to_dict(),
             "versions": versions(),
             **(status_of(self.about) if self.about else {}),
+            **({"clients": self.clients} if self.clients else {}),
         }
+
+    @property
+    def clients(self) -> str:
+        """What the constants of single clients were taken to be; empty where the theorem has none."""
+        return as_certified(self.about.theorem) if self.about else ""
 
     def sheet(self) -> Sheet:
         """One row for each verdict, then the negative controls; see `AbstractResult`."""
@@ -81,7 +88,8 @@ class Validation(AbstractResult):
             verdict_table("negative controls", self.controls),
         )
         known = notes_about(self.about) if self.about else ()
-        notes = (*known, "A verdict is about one instance, not about the theorem.", *self.missing)
+        own = (self.clients,) if self.clients else ()
+        notes = (*known, *own, "A verdict is about one instance, not about the theorem.", *self.missing)
         return Sheet(f"{self.theorem} ({self.label}): verdicts", None, tables, notes)
 
     def plot(self) -> Plot:
@@ -95,7 +103,8 @@ class Validation(AbstractResult):
         return next(iter(self.figures.values()))
 
     def __str__(self) -> str:
-        return "\n".join([*map(str, (*self.verdicts, *self.controls)), *lines_about(self.about)])
+        own = [self.clients] if self.clients else []
+        return "\n".join([*map(str, (*self.verdicts, *self.controls)), *own, *lines_about(self.about)])
 
 
 def validate(

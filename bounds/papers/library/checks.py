@@ -87,7 +87,7 @@ def sgda() -> Evidence:
 
 def fed_ttsa() -> Evidence:
     """The descent lemma and the recursion of the distance of y from the lower level's minimiser, weighted, sum to the bound (section
-    18 of docs/theory/library.md); the kernel has no such minimiser: the two inequalities are read, and their sum is checked."""
+    19 of docs/theory/library.md); the kernel has no such minimiser: the two inequalities are read, and their sum is checked."""
     return _sums("fed_ttsa", lower_level)
 
 

@@ -794,7 +794,7 @@ class Mixing(Axiom):
         self._declared(state)
         uses = frozenset({self.assumption})
         means = [term.term for term in terms if isinstance(term, Mean) and term.index == self.index]
-        (app,) = _apps(state, self.function, tuple(means) or terms, 1)
+        (app,) = _apps(state, self.function, tuple(means) if len(means) == len(terms) else terms, 1)
         mean = Mean(self.index, app.argument)
         if means:
             text = f"{terms[0]!r} = {mean!r}"

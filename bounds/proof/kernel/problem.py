@@ -348,9 +348,8 @@ def _convex(reading: Reading) -> set[str]:
         return set()
     if metric.of != GAP:
         raise ProofError(f"{metric.name}: no convex function of the iterate, so that the mean is not above it")
-    strongly = (
-        b.name for b in reading.theorem.notation if bounding.STRONG_CONVEXITY in {f.kind for f in b.quantity.bounds}
-    )
+    of_the_objective = bounding.Form(bounding.STRONG_CONVEXITY, "objective")
+    strongly = (b.name for b in reading.theorem.notation if of_the_objective in b.quantity.bounds)
     for name in strongly:
         if any({name, (name, "objective")} & set(item.bounds) for item in reading.theorem.assumptions):
             return {reading.entry(name, "objective")}

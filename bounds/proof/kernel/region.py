@@ -22,7 +22,7 @@ class Region:
     `powers` says which constants are roots: the power of such a constant, not itself, is its formula. `quotients`: parameters
     that are (above, below), above over below, and 0 where above is 0. `exponentials`: parameters that are (base, exponent).
     A count n adds the slacks `n>=1` (n - 1) and `n whole` ((n - 1)(n - 2), nonnegative for whole n), a quotient s the slacks
-    `s defined` (above - s below) and `s defined reversed`, both of which are 0.
+    `s defined` (above - s below) and `s defined reversed`, both of which are 0 wherever the quotient has a value.
     """
 
     conditions: Mapping[str, Signomial]

@@ -116,6 +116,8 @@ def sharpen(
         InputError: a value is missing or no value, or the statement has no derivation of which the parts can be weighed anew.
     """
     started, label, theorem = perf_counter(), statement.label, statement.theorem
+    if statement.clients:
+        raise InputError(f"{statement.name}: has one number for each client, which no rule of the kernel reads")
     if statement is not theorem.statement(label):
         raise InputError(f"{statement.name}: wanted the parts of its derived constants, got a constant itself")
     if theorem.metric.of == GRADIENT:

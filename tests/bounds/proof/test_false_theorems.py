@@ -14,12 +14,14 @@ import pytest
 from fedco.bounds import get_theorem
 from fedco.bounds.language.bounding import noise
 from fedco.bounds.language.definition import define
+from fedco.bounds.language.formula import read_formula
+from fedco.bounds.language.metrics import METRICS
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Theorem
 from fedco.bounds.papers.baselines.derivations import local_sgd
 from fedco.bounds.papers.library.derivations import AFTER, Least, X, sgd_convex
 from fedco.bounds.proof.author import Derivation, Proof, Var, quantity, sq, value
-from fedco.bounds.proof.derivations import verdict
+from fedco.bounds.proof.derivations import derivation, verdict
 from fedco.bounds.proof.kernel import Corollary, Lemma, ProofError, Reader, Verdict, check
 from fedco.bounds.proof.solve import solved
 from fedco.bounds.proof.tactics.noise import variance_of_mean
@@ -357,6 +359,40 @@ def test_a_formula_for_a_step_size_is_compared_at_more_than_one_point(eta: str):
     attack = theorem(CONVEX, method={"name": "minibatch_sgd", "eta": eta, "b": "b"})
     found = instances_of(solved(sgd_convex(Reader(attack, attack.statement())), attack, "printed"), attack)
     assert any("x after step 0" in line for line in found.failed)
+
+
+@pytest.mark.parametrize(
+    ("name", "eta", "why"),
+    [
+        ("sgd_convex", "eta*T", "x after step 0"),
+        ("gossip_sgd", "eta/rho/5", "x after step 0"),
+        ("error_feedback", "eta*theta*25/9", "x after step 0"),
+        ("sgd_probable", "4*eta*delta", "x after step 0"),
+        ("compressed_sgd", "eta*omega", "does not decide"),
+        ("sgd_convex", "eta*max(1, b/11)", "does not decide"),
+        ("sgd_convex", "eta*(1 + (N - 2)*(N - 3)*(N - 4)*(N - 5))", "does not decide"),
+    ],
+)
+def test_a_formula_that_could_be_eta_at_both_points_is_not_taken_for_eta(name: str, eta: str, why: str):
+    """False but at the numbers of the comparison, where T, rho, theta, omega and delta were the same at both points: accepted by both
+    locks once."""
+    told = get_theorem(f"library.{name}")
+    names = {binding.name: binding.symbol for binding in told.notation}
+    method = replace(told.method, values={**told.method.values, "eta": read_formula(eta, names)})
+    found = instances_of(derivation(told), replace(told, method=method))
+    assert not found.hold and any(why in line for line in (*found.failed, *found.not_covered))
+
+
+def test_another_function_that_is_strongly_convex_does_not_make_the_objective_convex():
+    """False: under the Polyak-Lojasiewicz inequality alone F at an average may be above the mean."""
+    told = get_theorem("library.local_sgd_pl")
+    lower = [item for item in get_theorem("library.fed_ttsa").assumptions if "mu_g" in item.bounds]
+    assert lower
+    plan, steps = derivation(told), Reader(told, told.statement()).T
+    plan = replace(plan, conclusion=tuple((weight * steps, name) for weight, name in plan.conclusion))
+    attack = replace(told, metric=METRICS["averaged_gap"], assumptions=(*told.assumptions, *lower))
+    verdict = check(plan, attack, "printed")
+    assert not verdict.accepted and "convex" in verdict.failure
 
 
 # --- names ------------------------------------------------------------------------------------------------------------

@@ -39,7 +39,9 @@ from fedco.bounds.proof.kernel import (
 from fedco.bounds.proof.kernel.facts import Equation, State
 from fedco.bounds.proof.kernel.region import Region
 from fedco.bounds.proof.mutation import with_statement
+from fedco.user_files import CodeName
 from fedco.validation.proofs.code import codes_beside
+from fedco.validation.proofs.lock import instances_of
 from fedco.validation.runs.method_of import build_of
 from flint import fmpq
 from hypothesis import given
@@ -96,14 +98,15 @@ REFUSED = {
         {"clients": replace(CLIENTS, of="batch")},
     ],
     "no value of W": [{"term": App("C", X)}, {"term": X}],
+    "got 2": [{"terms": (X, Mean("i", mixed(X)))}],
 }
 
 
 @pytest.mark.parametrize(("reason", "changes"), [(reason, each) for reason, rows in REFUSED.items() for each in rows])
 def test_what_is_no_mixing_matrix_is_refused(reason, changes):
-    given = {key: value for key, value in changes.items() if key != "term"}
+    given = {key: value for key, value in changes.items() if not key.startswith("term")}
     with pytest.raises(ProofError, match=reason):
-        Assume("W", (changes.get("term", mixed(X)),)).apply(state(**given))
+        Assume("W", changes.get("terms", (changes.get("term", mixed(X)),))).apply(state(**given))
 
 
 PAST = Known.before(["z"])
@@ -288,3 +291,69 @@ def test_equations_that_mix_or_send_something_else_are_not_those_of_the_code(the
             each = replace(each, equations=((phases, term + sent),))
         changed.append(each)
     assert list(beside.differences(replace(beside.progress.derivation.setting, variables=tuple(changed))))
+
+
+LIARS = """
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from fedco.algorithms import ErrorFeedback, GossipSGD
+
+
+@dataclass(frozen=True, eq=False)
+class Copies(GossipSGD):
+    name = "copies"
+
+    def mixing(self, clients):
+        return tuple(tuple(Fraction(int(j == 0)) for j in range(clients)) for _ in range(clients))
+
+    def measure(self, clients):
+        return {"mixing_contraction": 0.0, "spectral_gap": 1.0}
+
+    def after_round(self, problem, state, t):
+        return replace(state, x=state.x[:, :1].expand_as(state.x).contiguous())
+
+
+@dataclass(frozen=True, eq=False)
+class Keeps(Copies):
+    name = "keeps"
+
+    def mixing(self, clients):
+        return tuple(tuple(Fraction(int(i == j)) for j in range(clients)) for i in range(clients))
+
+    def after_round(self, problem, state, t):
+        return state
+
+
+@dataclass(frozen=True, eq=False)
+class Silent(GossipSGD):
+    name = "silent"
+
+    def measure(self, clients):
+        return {}
+
+
+@dataclass(frozen=True, eq=False)
+class Mute(ErrorFeedback):
+    name = "mute"
+
+    def sent(self, v):
+        return 0 * v
+"""
+
+
+@pytest.mark.parametrize(
+    ("theorem", "name", "why"),
+    [
+        (GOSSIP, "Copies", "does not keep the mean"),
+        (GOSSIP, "Keeps", "leaves 1 of a distance from the mean, the symbol says 0.8"),
+        (GOSSIP, "Silent", "lists spectral_gap under `measured`, and measure() does not give it"),
+        (MEMORY, "Mute", "leaves out more of a vector than an accuracy of 0.36 allows"),
+    ],
+)
+def test_what_a_method_says_of_its_matrix_or_compressor_is_compared_with_it(tmp_path, theorem, name, why):
+    """The equations take both from the method, so that they agree with its code whatever it says."""
+    (tmp_path / "liars.py").write_text(LIARS)
+    code = CodeName(tmp_path / "liars.py", name)
+    told = replace(theorem, method=replace(theorem.method, name=str(code), code=code))
+    found = instances_of(derivation(theorem), told)
+    assert not found.hold and any(why in line for line in found.not_covered), found.not_covered
