@@ -231,7 +231,11 @@ def why_not_of_one_client(quantity: Quantity) -> str:
 
 def as_certified(theorem: Theorem) -> str:
     """That a run takes what is certified of all clients for the number of each; empty where no symbol has one for each client."""
-    own = [b.name for b in theorem.notation if b.per_client and b.quantity.role == "constant"]
+    own = [
+        b.name
+        for b in theorem.notation
+        if b.per_client and b.quantity.role == "constant" and not b.quantity.numbers.total
+    ]
     return f"every client has the constant that is certified for all of them: {', '.join(own)}" if own else ""
 
 

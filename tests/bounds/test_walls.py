@@ -107,7 +107,7 @@ def test_the_dearer_part_is_not_taken():
 @pytest.mark.parametrize("part", ["T - T**2/(T + 1)", "1 - sqrt(T)/(sqrt(T) + 1)", "max(0, 1 - sqrt(T)/(sqrt(T) + 1))"])
 def test_the_inverse_of_a_sum_under_a_minus_sign_has_no_orders(part):
     """With a part of the sum in its place the difference is smaller than it is: it was announced as eps^-1, which is false."""
-    made = theorem(terms={"initialisation": "F_gap/(eta*T)", "other": f"L*F_gap*({part})"})
+    made = theorem(terms={"initialisation": "F_gap/(eta*T)", "other": f"L*eta*sigma**2*({part})"})
     with pytest.raises(InputError, match="no exponents, a sum in a denominator is subtracted"):
         rates(made.statement())
 

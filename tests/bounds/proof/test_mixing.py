@@ -39,7 +39,6 @@ from fedco.bounds.proof.kernel import (
 from fedco.bounds.proof.kernel.facts import Equation, State
 from fedco.bounds.proof.kernel.region import Region
 from fedco.bounds.proof.mutation import with_statement
-from fedco.user_files import CodeName
 from fedco.validation.proofs.code import codes_beside
 from fedco.validation.proofs.lock import instances_of
 from fedco.validation.runs.method_of import build_of
@@ -353,7 +352,6 @@ class Mute(ErrorFeedback):
 def test_what_a_method_says_of_its_matrix_or_compressor_is_compared_with_it(tmp_path, theorem, name, why):
     """The equations take both from the method, so that they agree with its code whatever it says."""
     (tmp_path / "liars.py").write_text(LIARS)
-    code = CodeName(tmp_path / "liars.py", name)
-    told = replace(theorem, method=replace(theorem.method, name=str(code), code=code))
+    told = replace(theorem, method=replace(theorem.method, name=f"liars.py:{name}", folder=tmp_path))
     found = instances_of(derivation(theorem), told)
     assert not found.hold and any(why in line for line in found.not_covered), found.not_covered
