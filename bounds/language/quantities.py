@@ -495,7 +495,7 @@ _hyper(
     bounds=Form(GAP_TO_ONE, "mixing_matrix"),
     domain=UP_TO_ONE,
 )
-_noise("delay", "largest delay (staleness) of a gradient, in steps", ONE, bounds=Form(DELAY, "schedule"))
+_hyper("delay", "largest delay (staleness) of a gradient, in steps", bounds=Form(DELAY, "schedule"), domain=COUNT)
 # --- hyperparameters
 _hyper("step_size", "step size", _X**2 / _F)
 _hyper("step_numerator", "numerator a of a step size that declines in the step t, such as a/(t + t0)", _X**2 / _F)

@@ -10,7 +10,7 @@ from typing import Any
 from ...user_files import CodeName, one_line
 from ..language.reading import InputError
 from ..language.theorem import Theorem
-from ..registry import all_papers, get_paper, is_paper
+from ..registry import all_papers, get_paper, is_paper, paper_of
 from .kernel import (
     Alternatives,
     AtNumbers,
@@ -86,6 +86,7 @@ def prove(theorem: Theorem, label: str = "") -> Verdict:
         instead = (
             theorem.notation.words_only("no rule of the kernel can use it")
             or (unknown if theorem.problem not in GRADIENTS else "")
+            or ("" if paper_of(theorem) else 'wanted proof = "FILE.py:NAME", a function that gives one')
             or f"wanted one of {', '.join(derived_ids())}"
         )
         raise InputError(f"{theorem.id}: no derivation of the {label or theorem.default} statement; {instead}")

@@ -279,17 +279,21 @@ def _over(above: Tensor, below: Tensor) -> Tensor:
     return found.unsqueeze(-1)
 
 
-def _initial_distance(problem: Problem, x: Tensor) -> Tensor:
-    """The same wherever x is; infinite where the objective is larger at the minimiser than at x."""
+def at_minimiser(of: Callable[[Problem, Tensor], Tensor], problem: Problem, x: Tensor) -> Tensor:
+    """What a function of the minimiser is, `(1, clients)` or `(1, 1)`, for every x; infinite where F is larger there than at x."""
     least = problem.minimiser.unsqueeze(0)
     is_least = problem.objective(least) <= problem.objective(x)
-    return torch.where(is_least, norm(problem.initial_point - problem.minimiser), torch.inf).unsqueeze(-1)
+    return torch.where(is_least.unsqueeze(-1), of(problem, least), torch.inf)
+
+
+def _initial_distance(problem: Problem, least: Tensor) -> Tensor:
+    return norm(problem.initial_point - least).unsqueeze(-1)
 
 
 WHOLE: dict[str, Inequality] = {
     "strong_convexity": Inequality("x", True, _strong_convexity, inverse=True),
     "polyak_lojasiewicz": Inequality("x", False, _polyak_lojasiewicz, inverse=True),
-    "initial_distance": Inequality("x", False, _initial_distance),
+    "initial_distance": Inequality("x", False, partial(at_minimiser, _initial_distance)),
     "objective_gap": Inequality("x", False, _objective_gap),
     "gradient_cap": Inequality("x", False, _gradient_cap),
     "objective_smoothness": Inequality("x", True, _objective_smoothness),

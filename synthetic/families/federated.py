@@ -171,6 +171,11 @@ class AbstractSeparable(AbstractTriples, AbstractFederated):
             (self._at(0.0),),
             attains=1 - 1e-12,
         )
+        tilt, least = "grad F_i = s_i Delta v_i where F is least, at 0", (self._at(0.0),)
+        yield exact("minimiser_heterogeneity", self.share * self.Delta, f"{tilt}.", least, attains=1 - 1e-12)
+        steepest = self.Delta * float(self.signs.abs().max())
+        both = f"{tilt}; the error sigma z v_i has mean 0."
+        yield exact("minimiser_second_moment", math.hypot(steepest, self.sigma), both, least, attains=1 - 1e-12)
 
     def _smoothness(self, reach: float, argument: str) -> Iterator[Certificate]:
         """All smoothness constants are L, attained along the first axis within `reach` of 0; tilts and noise are linear."""

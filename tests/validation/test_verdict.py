@@ -264,7 +264,7 @@ def test_evidence_at_the_threshold_is_enough(monkeypatch):
         log_e = log_e_refute(values, 1) if outcome is Outcome.REFUTED else log_e_support(values, 1, 4)
         for threshold, wanted in ((float(log_e), outcome), (np.nextafter(log_e, 99), Outcome.INCONCLUSIVE)):
             monkeypatch.setattr(module, "log_threshold", lambda alpha, threshold=threshold: threshold)
-            assert judged(values).outcome is wanted
+            assert judged(values, resolution=0.0).outcome is wanted
 
 
 @pytest.mark.parametrize("resolution", [0.0, 0.25])
@@ -313,3 +313,10 @@ def test_what_is_printed_of_a_verdict():
 def test_an_enclosure_of_a_double_alone_is_the_double():
     assert enclosure(0.1) == (F(0.1), F(0.1))
     assert enclosure(-2.0, absolute=0.5) == (F(-5, 2), F(-3, 2)) and enclosure(-2.0, relative=0.5) == (F(-3), F(-1))
+
+
+def test_what_rounding_leaves_refutes_nothing():
+    """At a stationary point of clients that differ a run in doubles measures about 1e-34 where the statistic is 0."""
+    assert judged(np.full(99, 1.5e-34), bound=0).outcome is Outcome.INCONCLUSIVE
+    assert judged(np.full(99, 4 * module.RESOLUTION), bound=0).outcome is Outcome.INCONCLUSIVE
+    assert judged(np.full(99, 8 * module.RESOLUTION), bound=0).outcome is Outcome.REFUTED

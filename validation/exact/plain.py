@@ -81,6 +81,7 @@ class ExactFederated(ExactProblem):
             for t in self.derivative.positions
         )
         noise = self.noise_sizes("gradient_noise")
+        least = [curve(self.minimiser) ** 2 for curve in self.client_slopes]
         return {
             **({} if self.derivative.beyond else self._bounds(noise)),
             "local_smoothness": max(curve.lipschitz() for curve in self.client_slopes),
@@ -93,6 +94,8 @@ class ExactFederated(ExactProblem):
             "strong_convexity": max(Q(0), self.derivative.flattest()),
             "polyak_lojasiewicz": polyak_lojasiewicz(self.derivative),
             "initial_distance": abs(self.start - self.minimiser),
+            "minimiser_heterogeneity": root_above(sum(least, Q(0)) / self.clients),
+            "minimiser_second_moment": root_above(max(a + b**2 for a, b in zip(least, noise, strict=True))),
         }
 
     def _bounds(self, noise: list[Fraction]) -> dict[str, Fraction]:

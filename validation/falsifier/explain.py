@@ -9,6 +9,7 @@ from typing import Any
 
 from ...bounds.evaluation.evaluate import bound as evaluated
 from ...bounds.language.reading import InputError
+from ..runs.fit import about_noise
 from .confirm import Confirmed, NotConfirmed, sides
 from .declared import Target
 from .formula import Formula
@@ -35,9 +36,11 @@ def why(target: Target, formula: Formula, made: Draft, found: Confirmed) -> list
         lines.append(
             f"{_needs(ratio)} {ingredient}: without, the bound {kept} (ratio {ratio:.3g} instead of {found.ratio:.3g})."
         )
-    if _is_silent(made) and not _some_sit_out(target, found):
+    is_silent = _is_silent(made)
+    if is_silent and not _some_sit_out(target, found):
         lines.insert(0, "There is no noise: the run is deterministic.")
-    return [*lines, *_shares(target, found), *_tight_conditions(target, found)]
+    noise = "" if is_silent else about_noise(target.theorem, target.label)
+    return [*lines, *_shares(target, found), *_tight_conditions(target, found), *filter(None, [noise])]
 
 
 def _needs(ratio: float) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from ...bounds.language.bounding import MEAN_SQUARE, NOISE, SAMPLE
 from ...bounds.language.metrics import gradient_power
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import all_theorems, get_theorem
-from .problem_list import listed
+from .parameters import WITHOUT_NOISE
+from .problem_list import Listed, listed
 
 CHOSEN_BY_THE_RUN = ("initial_inner_error",)
 """Constants that the start of a run sets, and no problem certifies."""
@@ -25,8 +28,7 @@ def misfit(theorem: Theorem, problem: Any, label: str = "") -> str:
     if missing := [name for name in _constants(theorem, label) if name not in problem.certificates]:
         return f"the problem certifies no {', '.join(missing)}"
     declared = getattr(problem, "properties", ())
-    assumed = (*theorem.assume, *theorem.statement(label or theorem.first).assume)
-    if missing := [name for name in assumed if name not in declared]:
+    if missing := [name for name in assumed(theorem, label) if name not in declared]:
         return f"the problem is not known to have {', '.join(missing)}"
     return ""
 
@@ -38,25 +40,51 @@ def fits(theorem: Theorem, problem: Any, label: str = "") -> bool:
 
 def fitting_problems(theorem: Theorem, label: str = "") -> tuple[str, ...]:
     """The registered problems whose constants are proved and that fit."""
-    return tuple(each.name for each in listed() if each.certified and fits(theorem, each, label))
+    return tuple(each.name for each in _certified(theorem, label) if fits(theorem, each, label))
+
+
+def _certified(theorem: Theorem, label: str) -> tuple[Listed, ...]:
+    """The registered problems whose constants are proved; where gradients are exact those that can be are as `WITHOUT_NOISE` makes them."""
+    known = [each for each in listed() if each.certified]
+    if "deterministic" in assumed(theorem, label):
+        silent = {each.name for each in known if each.parameters.keys() >= WITHOUT_NOISE.keys()}
+        known = [replace(e, properties=(*e.properties, "deterministic")) if e.name in silent else e for e in known]
+    return tuple(known)
 
 
 def why_none_fits(theorem: Theorem, label: str) -> str:
     """What no registered problem has of what a statement assumes, in a few words."""
     words = theorem.notation.words_only("no problem can certify it")
-    candidates = [each for each in listed() if each.certified and each.kind == theorem.problem]
+    candidates = [each for each in _certified(theorem, label) if each.kind == theorem.problem]
     missing = [name for name in _constants(theorem, label) if all(name not in each.certificates for each in candidates)]
     none_has = f"none of the kind {theorem.problem} certifies {', '.join(missing)}" if candidates and missing else ""
     lacking = (binding.quantity for binding in theorem.notation if binding.quantity.name in missing)
     if none_has and any(form.is_of_a_method for quantity in lacking for form in quantity.bounds):
         none_has += '; what the method sets is a word of your own with role = "hyperparameter", and given to the method'
-    return words or none_has or "none fits"
+    known = [name for name in assumed(theorem, label) if all(name not in each.properties for each in candidates)]
+    return words or none_has or (f"none is known to have {', '.join(known)}" if known else "none fits")
 
 
 def fitting_theorems(problem: Any) -> tuple[str, ...]:
     """Ids of the theorems and corollaries whose first statement fits a problem."""
     known = (get_theorem(name) for name in all_theorems())
     return tuple(each.id for each in known if each.kind in ("theorem", "corollary") and fits(each, problem))
+
+
+def about_noise(theorem: Theorem, label: str) -> str:
+    """That a statement bounds nothing of the noise that it admits: whoever wrote it may have meant exact gradients. Empty where it does."""
+    constants = [b.quantity for b in theorem.symbols(label).values() if b.quantity.role == "constant"]
+    forms = [form for quantity in constants for form in quantity.bounds]
+    of_samples = any(form.kind == NOISE or form.per in (SAMPLE, MEAN_SQUARE) for form in forms)
+    words = any(not quantity.bounds for quantity in constants)  # they may be of the noise
+    if words or of_samples or "deterministic" in assumed(theorem, label):
+        return ""
+    return 'No constant of the statement bounds the noise, so any noise counts; assume = ["deterministic"] is for exact gradients.'
+
+
+def assumed(theorem: Theorem, label: str) -> tuple[str, ...]:
+    """The named properties that a statement assumes."""
+    return (*theorem.assume, *theorem.statement(label or theorem.first).assume)
 
 
 def _constants(theorem: Theorem, label: str) -> list[str]:

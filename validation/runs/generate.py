@@ -29,9 +29,10 @@ from ...synthetic.catalogue import problem as find_problem
 from ...synthetic.models import AbstractModelProblem
 from ...user_files import is_python_file
 from ..experiments.estimates import with_constants
-from .fit import fitting_problems, misfit, why_none_fits
+from .fit import assumed, fitting_problems, misfit, why_none_fits
 from .instance import Instance
-from .parameters import AT_REST, NEAR
+from .method_of import measured_by
+from .parameters import AT_REST, NEAR, WITHOUT_NOISE
 from .values import GIVEN_BY_THE_PROBLEM, HORIZONS, constants, evaluate_at, horizon_of
 
 MOST_STEPS = 20_000
@@ -67,7 +68,7 @@ class Generated:
     @property
     def why(self) -> str:
         """Why cases are missing, in one line."""
-        return "; ".join(dict.fromkeys(self.missing))
+        return _together(self.missing)
 
 
 def generate(theorem: Theorem, label: str, problem: Any, fixed: Mapping[str, Fraction] | None = None) -> Generated:
@@ -132,13 +133,22 @@ def instances_of(
         name = problem if isinstance(problem, str) else problem.name
         missing += [f"{name}: {why}" for why in made.missing]
         if not made.instances:
-            reasons.append(f"--problem {name[:40]}: not an instance of {theorem.id}: {made.why}")
+            reasons.append(f"{name[:40]}: not an instance of {theorem.id}: {made.why}")
     if problems is not None and reasons:
-        raise InputError(reasons[0])
+        raise InputError(f"--problem {reasons[0]}")
     if not found:
-        why = " | ".join(reasons) or why_none_fits(theorem, label)
+        why = _together(reasons) or why_none_fits(theorem, label)
         raise InputError(f"{theorem.id} ({label}): no problem to validate it on; {why}")
     return Generated(tuple(found), tuple(missing))
+
+
+def _together(lines: Sequence[str]) -> str:
+    """Lines `NAME: reason` in one, a reason once behind the names that have it."""
+    reasons: dict[str, list[str]] = {}
+    for line in lines:
+        name, _, reason = line.partition(": ")
+        reasons.setdefault(reason or name, []).extend([name] if reason else [])
+    return "; ".join(f"{', '.join(names)}: {reason}" if names else reason for reason, names in reasons.items())
 
 
 def ready(problem: Any, theorem: Theorem, label: str, say: Callable[[str], None] | None = None) -> Any:
@@ -163,7 +173,8 @@ class Setting:
     def instance(
         self, hyper: Hyper, why: str, case: str, horizons: tuple[int, ...] = (), rest: bool = False
     ) -> Instance:
-        parameters = self._known(AT_REST if rest else NEAR)
+        silent = WITHOUT_NOISE if "deterministic" in assumed(self.theorem, self.label) else {}
+        parameters = self._known({**(AT_REST if rest else NEAR), **silent})
         return Instance(self.problem, hyper, why, parameters, horizons, case)
 
     def _known(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
@@ -217,15 +228,22 @@ class Setting:
         found = names.get("step_size", names.get("step_scale"))
         return None if found in self.fixed or found in self.scheduled else found
 
+    @cached_property
+    def measured(self) -> Mapping[str, float]:
+        """What the theorem's method finds for so many clients, such as the contraction of its mixing matrix."""
+        return measured_by(self.theorem, self.far.clients)
+
     def whole(self, period: int = PERIOD) -> Hyper:
-        """What is not left to the tuner: periods, batches, participation, hidden constants."""
+        """What is not left to the tuner: periods, delays, batches, participation, hidden constants, what the method measures."""
         chosen: Hyper = dict(self.fixed)
         for name, binding in self.theorem.symbols(self.label).items():
             quantity = binding.quantity
             is_set = quantity.name in (*HORIZONS, *GIVEN_BY_THE_PROBLEM) or name in (self.scheduled | chosen.keys())
             if quantity.role != "hyperparameter" or is_set:
                 continue
-            if quantity.name == "communication_period":
+            if quantity.name in self.measured:
+                chosen[name] = _weakened(Fraction(self.measured[quantity.name]), quantity.more_is_stronger)
+            elif quantity.name in ("communication_period", "delay"):
                 chosen[name] = period
             elif quantity.name == "client_steps" and binding.per_client:
                 chosen[name] = tuple(1 + client % period for client in range(self.far.clients))
@@ -286,7 +304,7 @@ def _tuned(setting: Setting) -> Instance:
     hyper = setting.whole()
     symbols, free = setting.theorem.symbols(setting.label), horizon_of(setting.theorem, setting.label)
     costs = resources(setting.theorem.statement(setting.label))
-    cost = next((name for name in ("iterations", "rounds") if name in costs), None)
+    cost = next((name for name in HORIZONS if name in costs), free)
     values: dict[str, Any] = dict(setting.values(hyper))
     best = setting.theorem.tune(setting.label, eps=setting.cap / 2, cost=cost, **values)
     chosen = {name: _rounded(Fraction(text)) for name, text in best.values.items() if name != free and name in symbols}
@@ -349,6 +367,11 @@ def _horizons(setting: Setting, instance: Instance) -> Iterator[int]:
     candidates = [T for T in candidates if FIRST <= T <= MOST_STEPS]
     first = bisect_left(candidates, True, key=lambda T: setting.is_small(setting.bound(instance, T)))
     return iter(candidates[first:])
+
+
+def _weakened(share: Fraction, more_is_stronger: bool) -> Fraction:
+    """A number in [0, 1] with few digits that says no more: a smaller gap, or a contraction that is nearer to 1."""
+    return _rounded(share) if more_is_stronger else 1 - _rounded(1 - share)
 
 
 def _rounded(value: Fraction) -> Fraction:

@@ -25,6 +25,7 @@ from ...bounds.language.metrics import (
 )
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Metric, Theorem
+from ..statistics.verdict import RESOLUTION
 
 RECORDED: Mapping[str, Callable[[Any, Any, int], Any]] = {
     GRADIENT_SQ: metrics.gradient_norm_squared,
@@ -151,4 +152,4 @@ def judged(metric: Metric, numbers: Mapping[str, float], statistic: np.ndarray, 
     """
     if not metric.failure or bound >= cap:
         return Judged(statistic, bound, cap)
-    return Judged((statistic > bound).astype(float), numbers[metric.failure], 1.0)
+    return Judged((statistic > bound + RESOLUTION * cap).astype(float), numbers[metric.failure], 1.0)

@@ -147,6 +147,19 @@ def _whole(theorem: Theorem, name: str, value: float) -> int:
     return round(value)
 
 
+def measured_by(theorem: Theorem, clients: int) -> Mapping[str, float]:
+    """What the theorem's method measures for so many clients, by quantity; nothing where it names none, or one that measures nothing.
+
+    The other hyperparameters have no say in it, so that they are those that a theorem need not give, or 1.
+    """
+    call = theorem.method
+    owner = get_method(call.name, call.code) if call else Method
+    if call is None or not owner.measured:
+        return {}
+    required = [f.name for f in fields(owner) if f.default is MISSING and f.default_factory is MISSING]
+    return owner(**{name: DEFAULTS.get(name, 1) for name in required}, **call.options).measure(clients)
+
+
 def fixed_by(theorem: Theorem, given: Given | None) -> dict[str, Fraction]:
     """Hyperparameters of the theorem that a method with hyperparameters of its own fixes, by symbol."""
     if not isinstance(given, Method):

@@ -67,9 +67,10 @@ def recipe_for(theorem: str | Theorem, method: Given | None = None) -> Recipe:
         return known if method is None else replace(known, method=build_of(get_theorem(theorem), method), instances=())
     item = theorem if isinstance(theorem, Theorem) else _found(theorem)
     if item is None or (method is None and item.method is None):
+        declared = "" if item is not None and paper_of(item) is None else f", or one of {' '.join(recipes())}"
         raise InputError(
             f"{name}: no recipe to validate it, and no method is given; wanted a table [method] with its name, a method of "
-            f"your own, or one of {' '.join(recipes())}"
+            f"your own{declared}"
         )
     label = "corrected" if "corrected" in item.labels else "printed"
     instances = own.instances.get(name, ()) if method is None else ()

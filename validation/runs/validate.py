@@ -33,6 +33,7 @@ from ..statistics.slopes import SlopeEstimate, slope_interval
 from ..statistics.verdict import Outcome, Verdict, judge, verdict_table
 from .campaign import Experiment, ExperimentResult, Task, conclude, plan, run_tasks, tasks_of
 from .fingerprint import MEASUREMENT
+from .fit import about_noise
 from .generate import instances_of
 from .instance import Instance
 from .limits import HOURS, check_experiments
@@ -73,13 +74,19 @@ class Validation(AbstractResult):
             "ledger": self.ledger.to_dict(),
             "versions": versions(),
             **(status_of(self.about) if self.about else {}),
-            **({"clients": self.clients} if self.clients else {}),
+            **{key: said for key, said in (("clients", self.clients), ("noise", self.noise)) if said},
         }
 
     @property
     def clients(self) -> str:
         """What the constants of single clients were taken to be; empty where the theorem has none."""
         return as_certified(self.about.theorem) if self.about else ""
+
+    @property
+    def noise(self) -> str:
+        """What a statement that is refuted leaves open about noise; empty where it is not, or leaves nothing open."""
+        refuted = any(verdict.outcome is Outcome.REFUTED for verdict in self.verdicts)
+        return about_noise(self.about.theorem, self.label) if refuted and self.about else ""
 
     def sheet(self) -> Sheet:
         """One row for each verdict, then the negative controls; see `AbstractResult`."""
@@ -88,7 +95,7 @@ class Validation(AbstractResult):
             verdict_table("negative controls", self.controls),
         )
         known = notes_about(self.about) if self.about else ()
-        own = (self.clients,) if self.clients else ()
+        own = tuple(filter(None, (self.clients, self.noise)))
         notes = (*known, *own, "A verdict is about one instance, not about the theorem.", *self.missing)
         return Sheet(f"{self.theorem} ({self.label}): verdicts", None, tables, notes)
 
@@ -103,7 +110,7 @@ class Validation(AbstractResult):
         return next(iter(self.figures.values()))
 
     def __str__(self) -> str:
-        own = [self.clients] if self.clients else []
+        own = filter(None, (self.clients, self.noise))
         return "\n".join([*map(str, (*self.verdicts, *self.controls)), *own, *lines_about(self.about)])
 
 

@@ -179,11 +179,11 @@ ROUNDING = 256 * 2.0**-52
 """By how much, relatively, the sum of some hundred rounded squares may exceed a cap that its exact value attains."""
 
 
-def check_cap(x: Array, cap: Number) -> None:
-    """Raise CapExceeded unless every value is at most the cap, but for the rounding of a sum."""
+def check_cap(x: Array, cap: Number, spare: float = 0.0) -> None:
+    """Raise CapExceeded unless every value is at most the cap, but for the rounding of a sum and `spare` beside it."""
     top = round_up(_finite("cap", cap)) * (1 + ROUNDING)
-    if (x > top).any():
-        raise CapExceeded(f"cap: wanted every value <= {top!r} almost surely, got {_first(x, x > top)}")
+    if (over := x - spare > top).any():
+        raise CapExceeded(f"cap: wanted every value <= {top!r} almost surely, got {_first(x, over)}")
 
 
 def lower_end(x: Array, wanted: float) -> float:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 import torch
+from torch import Tensor
 
+from ....bounds.language import bounding
+from ....bounds.language.bounding import Form
 from ...kinds import client_mean
 from .. import oracle_checks as common
-from ..inequalities import Inequalities, Problem
+from ..inequalities import Inequalities, Inequality, Problem, at_minimiser, norm
 from ..kind import Kind
 from ..local_losses import GRADIENTS, with_fourth_moments
 from ..oracle_checks import AUTOGRAD, RUNS, disagree, random_points
@@ -37,6 +41,22 @@ def _check_parts(problem: Problem, seed: int) -> Iterator[str]:
         yield "gradient differs from mean_i grad F_i(x)"
 
 
+def _second_moment(problem: Problem, least: Tensor) -> Tensor:
+    """Root of E||gradient of one sample||^2, `(1, clients)`."""
+    form = Form(bounding.SIZE, "local_gradient", bounding.MEAN_SQUARE)
+    return GRADIENTS["local_gradient"].attained(form, problem, problem.to_clients(least))
+
+
+def _heterogeneity(problem: Problem, least: Tensor) -> Tensor:
+    """Root of the mean over the clients of ||grad f_i||^2, `(1, 1)`."""
+    return client_mean(norm(problem.local_gradient(problem.to_clients(least))) ** 2).sqrt().unsqueeze(-1)
+
+
+AT_MINIMISER = {
+    "minimiser_second_moment": Inequality("x", False, partial(at_minimiser, _second_moment)),
+    "minimiser_heterogeneity": Inequality("x", False, partial(at_minimiser, _heterogeneity)),
+}
+
 KIND = Kind(
     (
         "local_smoothness",
@@ -45,6 +65,6 @@ KIND = Kind(
         "objective_smoothness",
         "objective_gap",
     ),
-    Inequalities(GRADIENTS, with_fourth_moments(GRADIENTS)),
+    Inequalities(GRADIENTS, {**with_fourth_moments(GRADIENTS), **AT_MINIMISER}),
     checks,
 )

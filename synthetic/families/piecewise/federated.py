@@ -79,6 +79,8 @@ class FederatedFamily(Family, AbstractFederated):
         apart = (slopes - slopes.mean(1, keepdim=True)).square().mean(1).amax(-1).sqrt()
         noise = self.parameters["gradient_noise"].abs().amax(-1)
         start = self.start.expand(self.runs, 1)
+        least = self.slope.at(self.landscape.minimiser.view(-1, 1, 1).expand(-1, self.clients, 1))[..., 0].square()
+        sampled = least + self.parameters["gradient_noise"].square()
         return {
             "gradient_cap": self.landscape.steepest,
             "local_gradient_bound": self.slope.bound.amax(-1),
@@ -93,4 +95,6 @@ class FederatedFamily(Family, AbstractFederated):
             "strong_convexity": self.landscape.flattest.clamp_min(0.0),
             "polyak_lojasiewicz": self.landscape.polyak_lojasiewicz,
             "initial_distance": (start - self.landscape.minimiser)[:, 0].abs(),
+            "minimiser_heterogeneity": least.mean(1).sqrt(),
+            "minimiser_second_moment": sampled.amax(1).sqrt(),
         }
