@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import torch
@@ -14,19 +15,20 @@ from torch import Tensor
 Scalar = float | Tensor  # one number, or a 1-d float64 tensor with one number per grid point
 
 _NUMBER = r"(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)"
-_FORMULA = re.compile(rf"{_NUMBER}/(sqrt)?\((?:t|floor\(t/(\d+)\))\+{_NUMBER}\)")
+_FORMULA = re.compile(rf"{_NUMBER}/(sqrt)?\((?:t|floor\(t/(\d+)\))\+{_NUMBER}\)(?:\*\*\((\d+)/(\d+)\))?")
+_HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """a / (t + t0), or a / sqrt(t + t0), at the local step t = 0, 1, ...; with `every` = K, floor(t / K) in the place of t.
+    """a / (t + t0)^power at the local step t = 0, 1, ...; with `every` = K, floor(t / K) in the place of t.
 
     A method takes one where a hyperparameter is annotated `Scalar | Schedule`, and evaluates it at the step that it makes.
 
     Args:
         a: a finite number >= 0, or a 1-d float64 tensor of such, one per grid point; in the units of the step size.
         t0: a finite number > 0, or such a tensor.
-        root: whether the square root of t + t0 is taken.
+        power: of t + t0, in (0, 1]: 1/2 for the square root.
         every: the value changes each so many steps: the period of a method gives a schedule in rounds.
 
     Raises:
@@ -41,7 +43,7 @@ class Schedule:
 
     a: Scalar
     t0: Scalar = 1.0
-    root: bool = False
+    power: Fraction = Fraction(1)
     every: int = 1
 
     def __post_init__(self) -> None:
@@ -53,6 +55,8 @@ class Schedule:
             raise ValueError(
                 f"schedule: t0 must be a finite number > 0, or a 1-d float64 tensor of such; got {self.t0!r}"
             )
+        if not (isinstance(self.power, Fraction) and 0 < self.power <= 1):
+            raise ValueError(f"schedule: power must be a Fraction in (0, 1]; got {self.power!r}")
         if type(self.every) is not int or self.every < 1:
             raise ValueError(f"schedule: every must be an integer >= 1; got {self.every!r}")
 
@@ -64,20 +68,24 @@ class Schedule:
             ValueError: another formula.
         """
         found = _FORMULA.fullmatch(text.replace(" ", ""))
-        if found is None:
+        if found is None or (found[2] and found[5]) or found[6] == "0":
             raise ValueError(
-                f"schedule: wanted A/(t + T0) or A/sqrt(t + T0) with numbers A and T0, floor(t/K) for t if it changes each "
-                f"K steps; got {text[:60]!r}"
+                f"schedule: wanted A/(t + T0), A/sqrt(t + T0) or A/(t + T0)**(1/3) with numbers A and T0, floor(t/K) for t if it "
+                f"changes each K steps; got {text[:60]!r}"
             )
-        a, root, every, t0 = found.groups()
-        return Schedule(float(a), float(t0), root is not None, int(every or 1))
+        a, root, every, t0, above, below = found.groups()
+        power = _HALF if root else Fraction(int(above or 1), int(below or 1))
+        return Schedule(float(a), float(t0), power, int(every or 1))
 
     def at(self, t: int) -> Scalar:
         """The value at step t >= 0."""
         shifted = t // self.every + self.t0
-        if not self.root:
+        if self.power == 1:
             return self.a / shifted
-        return self.a / (shifted.sqrt() if isinstance(shifted, Tensor) else math.sqrt(shifted))
+        if self.power == _HALF:
+            return self.a / (shifted.sqrt() if isinstance(shifted, Tensor) else math.sqrt(shifted))
+        exponent = float(self.power)
+        return self.a / (shifted.pow(exponent) if isinstance(shifted, Tensor) else shifted**exponent)
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -93,8 +101,9 @@ class Schedule:
         """The formula, or one for each grid point: what JSON can hold."""
         size = next((v.numel() for v in self.tensors), None)
         columns = (v.flatten().tolist() if isinstance(v, Tensor) else [v] * (size or 1) for v in (self.a, self.t0))
-        time, root = ("t" if self.every == 1 else f"floor(t/{self.every})"), "sqrt" if self.root else ""
-        formulas = [f"{a!r}/{root}({time} + {t0!r})" for a, t0 in zip(*columns, strict=True)]
+        time = "t" if self.every == 1 else f"floor(t/{self.every})"
+        root, power = ("sqrt", "") if self.power == _HALF else ("", "" if self.power == 1 else f"**({self.power})")
+        formulas = [f"{a!r}/{root}({time} + {t0!r}){power}" for a, t0 in zip(*columns, strict=True)]
         return formulas[0] if size is None else formulas
 
     def __str__(self) -> str:

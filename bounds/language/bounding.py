@@ -142,11 +142,6 @@ class Form:
             raise ValueError(f"{self.per!r}: a {NOISE} is in {MEAN_SQUARE}")
 
     @property
-    def is_of_a_method(self) -> bool:
-        """Whether it bounds a part of a method, which no problem has."""
-        return self.kind in _OF_A_METHOD
-
-    @property
     def is_of_one_client(self) -> bool:
         """Whether it bounds a function of each client by itself, so that every client may have a number of its own."""
         return self.kind in (LIPSCHITZ, SIZE, NOISE, UNLIKE) and self.over == EACH and self.function in _OF_CLIENTS

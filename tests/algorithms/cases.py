@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import baselines
@@ -14,7 +15,13 @@ from hypothesis import strategies as st
 
 forms = st.sampled_from(["general", "special"])
 number = st.floats(1e-3, 0.3)
-schedule = st.builds(Schedule, a=number, t0=st.floats(1.0, 9.0), root=st.booleans(), every=st.integers(1, 4))
+schedule = st.builds(
+    Schedule,
+    a=number,
+    t0=st.floats(1.0, 9.0),
+    power=st.fractions(0, 1, max_denominator=4).filter(bool),
+    every=st.integers(1, 4),
+)
 step = number | schedule
 weight = st.floats(0.01, 1.0)
 period = st.integers(1, 5)
@@ -145,7 +152,7 @@ CASES = {
         "local_sgd",
         baselines.local_sgd_meta,
         dict(eta=schedule, tau=period),
-        dict(eta=Schedule(0.4, 2.5, root=True, every=2), tau=3),
+        dict(eta=Schedule(0.4, 2.5, power=Fraction(1, 2), every=2), tau=3),
         kind="federated",
     ),
     "minibatch_sgd, declining": Case(
@@ -159,7 +166,7 @@ CASES = {
         "scgd",
         baselines.scgd,
         dict(eta=schedule, gamma=schedule),
-        dict(eta=Schedule(0.2, 2.0), gamma=Schedule(0.9, 1.5, root=True)),
+        dict(eta=Schedule(0.2, 2.0), gamma=Schedule(0.9, 1.5, power=Fraction(1, 2))),
     ),
     "local_sgd shared": Case(
         "local_sgd",

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny import TinyData, TinyFederated
 
+POWERS = st.fractions(0, 1, max_denominator=9).filter(bool)
 EXACT = st.floats(0, 1e6), st.floats(1e-6, 1e6), st.integers(1, 9)
 
 
@@ -19,21 +20,25 @@ def test_it_is_its_formula(a, t0, every, t):
     """Two roundings at most: of the sum under the fraction, and of the quotient."""
     value, wanted = Schedule(a, t0, every=every).at(t), Fraction(a) / (Fraction(t // every) + Fraction(t0))
     assert abs(Fraction(value) - wanted) <= wanted * Fraction(1, 2**51) + Fraction(1, 2**1000)
-    assert Schedule(a, t0, root=True, every=every).at(t) == pytest.approx(a * (t // every + t0) ** -0.5, rel=1e-14)
+    for power in (Fraction(1, 2), Fraction(1, 3), Fraction(5, 7)):
+        found = Schedule(a, t0, power, every).at(t)
+        assert found == pytest.approx(a * (t // every + t0) ** -float(power), rel=1e-14)
 
 
-@given(*EXACT, st.booleans())
-def test_text_and_pickle_keep_it(a, t0, every, root):
-    made = Schedule(a, t0, root=root, every=every)
+@given(*EXACT, POWERS)
+def test_text_and_pickle_keep_it(a, t0, every, power):
+    made = Schedule(a, t0, power, every)
     for other in (Schedule.of(str(made)), pickle.loads(pickle.dumps(made))):
-        assert (other.a, other.t0, other.root, other.every) == (a, t0, root, every)
+        assert (other.a, other.t0, other.power, other.every) == (a, t0, power, every)
 
 
 def test_texts_that_a_reader_may_write():
     for text, wanted in (("1/(t+1)", "1.0/(t + 1.0)"), (" .5e1 / ( t + 2. )", None), ("2e-3/sqrt( t+3 )", "0.002/sqrt(t + 3.0)"),
-                         ("1/sqrt(floor(t/4) + 2)", "1.0/sqrt(floor(t/4) + 2.0)")):  # fmt: skip
+                         ("1/sqrt(floor(t/4) + 2)", "1.0/sqrt(floor(t/4) + 2.0)"), ("3/(t+1)**(2/3)", "3.0/(t + 1.0)**(2/3)")):  # fmt: skip
         if wanted is None:
-            with pytest.raises(ValueError, match=r"schedule: wanted A/\(t \+ T0\) or A/sqrt\(t \+ T0\)"):
+            with pytest.raises(
+                ValueError, match=r"schedule: wanted A/\(t \+ T0\), A/sqrt\(t \+ T0\) or A/\(t \+ T0\)\*\*\(1/3\)"
+            ):
                 Schedule.of(text)
         else:
             assert str(Schedule.of(text)) == wanted
@@ -41,7 +46,20 @@ def test_texts_that_a_reader_may_write():
 
 @pytest.mark.parametrize(
     "text",
-    ["0.1", "1/t", "1/(t + 0)", "1/(t - 1)", "-1/(t + 1)", "a/(t + 1)", "1/(t + 1)**2", "1/(floor(t/0) + 1)", ""],
+    [
+        "0.1",
+        "1/t",
+        "1/(t + 0)",
+        "1/(t - 1)",
+        "-1/(t + 1)",
+        "a/(t + 1)",
+        "1/(t + 1)**2",
+        "1/(t + 1)**(3/2)",
+        "1/(t + 1)**(1/0)",
+        "1/sqrt(t + 1)**(1/3)",
+        "1/(floor(t/0) + 1)",
+        "",
+    ],
 )
 def test_other_texts_are_refused(text):
     with pytest.raises(ValueError, match="schedule: "):
@@ -53,6 +71,7 @@ def test_other_texts_are_refused(text):
     [
         ("a", "finite number >= 0", [-1.0, float("nan"), float("inf"), "1", True, torch.tensor([1.0])]),
         ("t0", "finite number > 0", [0.0, -1.0, float("nan"), None, torch.tensor([1.0, 0.0], dtype=torch.float64)]),
+        ("power", r"Fraction in \(0, 1\]", [0.5, Fraction(0), Fraction(3, 2)]),
         ("every", "integer >= 1", [0, 1.0, True]),
     ],
 )
@@ -78,7 +97,7 @@ def test_a_grid_of_schedules_is_laid_out_and_said_plainly():
     method = LocalSGD(eta=Schedule(a, t0), tau=2)
     assert method.grid == 2 and method.over(3).eta.a.shape == (6, 1, 1)
     assert method.hyperparameters()["eta"] == ["0.1/(t + 3.0)", "0.2/(t + 4.0)"]
-    assert LocalSGD(eta=Schedule(0.1, t0, root=True), tau=2).hyperparameters()["eta"][1] == "0.1/sqrt(t + 4.0)"
+    assert LocalSGD(eta=Schedule(0.1, t0, Fraction(1, 2)), tau=2).hyperparameters()["eta"][1] == "0.1/sqrt(t + 4.0)"
     with pytest.raises(ValueError, match="differ in length"):
         LocalSGD(eta=Schedule(a, torch.ones(3, dtype=torch.float64)), tau=2)
 

@@ -220,12 +220,11 @@ def test_rounds_or_iterations_but_not_both():
 
 def test_what_no_problem_certifies_says_where_it_belongs():
     made = theorem(
-        "delayed",
-        symbols={"D": "delay"},
-        terms={**TERMS, "stale": "4*eta**2*L**2*D*sigma**2"},
-        method={"name": "delayed_sgd", "eta": "eta", "D": "D"},
+        "curved",
+        symbols={"rho": "weak_convexity"},
+        terms={**TERMS, "curved": "4*eta**2*L*rho*sigma**2"},
     )
-    with pytest.raises(InputError, match="certifies delay; what the method sets is a word of your own with role"):
+    with pytest.raises(InputError, match=r"none of the kind federated certifies weak_convexity$"):
         instances_of(made, "printed", ())
     own = {
         "staleness": {"meaning": "largest delay of a gradient", "domain": "positive integer", "role": "hyperparameter"}

@@ -155,6 +155,11 @@ def _roots(a: Any) -> np.ndarray:
     return found
 
 
+def _power(a: Any, exponent: float) -> np.ndarray:
+    """Raises: InexactError, for a power that is not whole."""
+    raise InexactError(f"the power {exponent:g}: irrational")
+
+
 def _filled(number: Fraction) -> Callable[..., np.ndarray]:
     def fill(a: Any, *shape: Any, **_: Any) -> np.ndarray:
         size = tuple(a.shape) if not shape else shape[0] if not isinstance(shape[0], int) else shape
@@ -182,6 +187,7 @@ _OPERATIONS: Mapping[str, Callable[..., Any]] = {
     "reciprocal": lambda a: _array(Fraction(1) / raw(a)),
     "neg": lambda a: _array(-raw(a)),
     "sqrt": _roots,
+    "pow": _power,
     "square": lambda a: _array(raw(a) * raw(a)),
     "lerp": _lerp,
     "addcmul": _addcmul,

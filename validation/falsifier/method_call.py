@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from fractions import Fraction
 from functools import reduce
 from operator import add, mul
 from typing import Any
 
 import sympy as sp
+import torch
 from torch import Tensor
 
 from ...algorithms import Method
@@ -20,6 +21,7 @@ from ...bounds.language.notation import STEP
 from ...bounds.language.reading import InputError
 from ...bounds.language.schedule import StepSchedule, read_schedule
 from ...bounds.language.theorem import MethodCall
+from ...ranges import AT_MOST
 from ..exact.tensor import ExactTensor
 
 
@@ -35,6 +37,11 @@ def method_of(call: MethodCall) -> Callable[[Mapping[str, Any]], Method]:
     """
     made = get_method(call.name, call.code)
     whole = {f.name for f in fields(made) if annotation_of(f).startswith(WHOLE)}
+    shares = {
+        name
+        for name, quantity in made.quantities.items()
+        if (most := AT_MOST.get(quantity)) and not (most.over or most.per)
+    }
     schedules = {name: _schedule(expr) for name, expr in call.values.items() if STEP in sp.sympify(expr).free_symbols}
 
     def build(values: Mapping[str, Any]) -> Method:
@@ -47,6 +54,8 @@ def method_of(call: MethodCall) -> Callable[[Mapping[str, Any]], Method]:
                 f"{call.name}: wants a whole number for {real[0]}; a search makes {call.values[real[0]]} any number"
             )
         is_exact = any(isinstance(value, ExactTensor) for value in values.values())
+        if not is_exact:
+            given |= {name: _at_most_one(given[name]) for name in shares & given.keys()}
         fixed = {
             name: ExactTensor.of([v]) if is_exact else float(v) for name, v in given.items() if isinstance(v, Fraction)
         }
@@ -74,7 +83,20 @@ def _at(schedule: StepSchedule, values: Mapping[str, Any]) -> Schedule:
     """A schedule at values of its symbols."""
     parts = (value_of(part, values) for part in (schedule.a, schedule.t0))
     a, t0 = (float(part) if isinstance(part, (int, Fraction)) else part for part in parts)
-    return Schedule(a, t0, schedule.root, int(schedule.every))
+    return Schedule(a, t0, schedule.power, int(schedule.every))
+
+
+def _at_most_one(value: Any) -> Any:
+    """A share where the conditions hold, in doubles: where they do not, the instance counts for nothing."""
+    if isinstance(value, Schedule):
+        return replace(value, a=_at_most(value.a, value.t0 ** float(value.power)))
+    return _at_most(value, 1.0)
+
+
+def _at_most(value: Any, limit: Any) -> Any:
+    if not any(isinstance(each, Tensor) for each in (value, limit)):
+        return min(value, limit)
+    return torch.minimum(*(torch.as_tensor(each, dtype=torch.float64) for each in (value, limit)))
 
 
 def _one_number(value: Any) -> Any:

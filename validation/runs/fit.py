@@ -58,9 +58,6 @@ def why_none_fits(theorem: Theorem, label: str) -> str:
     candidates = [each for each in _certified(theorem, label) if each.kind == theorem.problem]
     missing = [name for name in _constants(theorem, label) if all(name not in each.certificates for each in candidates)]
     none_has = f"none of the kind {theorem.problem} certifies {', '.join(missing)}" if candidates and missing else ""
-    lacking = (binding.quantity for binding in theorem.notation if binding.quantity.name in missing)
-    if none_has and any(form.is_of_a_method for quantity in lacking for form in quantity.bounds):
-        none_has += '; what the method sets is a word of your own with role = "hyperparameter", and given to the method'
     known = [name for name in assumed(theorem, label) if all(name not in each.properties for each in candidates)]
     return words or none_has or (f"none is known to have {', '.join(known)}" if known else "none fits")
 

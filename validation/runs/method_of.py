@@ -133,7 +133,7 @@ def _declining(formula: sp.Expr) -> Schedule:
         raise InputError(
             f"{formula}: wanted a step size such as a/(t + t0) with t0 > 0, and a whole number of steps K in floor(t/K)"
         )
-    return Schedule(float(found.a), float(found.t0), found.root, int(found.every))
+    return Schedule(float(found.a), float(found.t0), found.power, int(found.every))
 
 
 def _without_value(theorem: Theorem, name: str, symbol: str) -> str:
