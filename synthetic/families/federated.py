@@ -164,13 +164,14 @@ class AbstractSeparable(AbstractTriples, AbstractFederated):
             curved = "The smallest curvature, that of the last coordinate far away."
             yield exact("strong_convexity", self._growth, curved, flat, attains=_NEARLY_ALL)
             yield exact("polyak_lojasiewicz", self._growth, curved, flat[:1], attains=_NEARLY_ALL)
-        yield exact(
-            "local_gradient_heterogeneity",
-            self.share * self.Delta,
-            "grad F_i - grad F = s_i Delta v_i at every point.",
-            (self._at(0.0),),
-            attains=1 - 1e-12,
-        )
+        for name in ("local_gradient_heterogeneity", "initial_gradient_heterogeneity"):
+            yield exact(
+                name,
+                self.share * self.Delta,
+                "grad F_i - grad F = s_i Delta v_i at every point.",
+                (self._at(0.0),),
+                attains=1 - 1e-12,
+            )
 
     def _smoothness(self, reach: float, argument: str) -> Iterator[Certificate]:
         """All smoothness constants are L, attained along the first axis within `reach` of 0; tilts and noise are linear."""
