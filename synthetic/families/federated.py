@@ -24,6 +24,7 @@ from ..parts.blocks import LARGEST_WAVENUMBER, Cosine
 from ..parts.noise import AbstractTriples, mean_noise
 from ..parts.parameters import require_exceeds, require_nonnegative, require_positive
 from ..parts.patterns import one_hot
+from ..parts.whole_certificates import first_gradients
 
 _NEARLY_ALL = 0.9999
 _HALF_ANGLE = 0.01
@@ -164,14 +165,14 @@ class AbstractSeparable(AbstractTriples, AbstractFederated):
             curved = "The smallest curvature, that of the last coordinate far away."
             yield exact("strong_convexity", self._growth, curved, flat, attains=_NEARLY_ALL)
             yield exact("polyak_lojasiewicz", self._growth, curved, flat[:1], attains=_NEARLY_ALL)
-        for name in ("local_gradient_heterogeneity", "initial_gradient_heterogeneity"):
-            yield exact(
-                name,
-                self.share * self.Delta,
-                "grad F_i - grad F = s_i Delta v_i at every point.",
-                (self._at(0.0),),
-                attains=1 - 1e-12,
-            )
+        yield exact(
+            "local_gradient_heterogeneity",
+            self.share * self.Delta,
+            "grad F_i - grad F = s_i Delta v_i at every point.",
+            (self._at(0.0),),
+            attains=1 - 1e-12,
+        )
+        yield first_gradients(self)
 
     def _smoothness(self, reach: float, argument: str) -> Iterator[Certificate]:
         """All smoothness constants are L, attained along the first axis within `reach` of 0; tilts and noise are linear."""
