@@ -26,6 +26,7 @@ STRONG_CONCAVITY = "strong concavity constant"
 POLYAK_LOJASIEWICZ = "Polyak-Lojasiewicz constant"
 DISTANCE = "distance of the start from a minimiser"
 AT_START = "bound of the norm at the start"
+UNLIKE_AT_START = "distance from the mean over the clients at the start"
 AT_MINIMISER = "root mean square at a minimiser"
 GROWTH = "factor of the gradient in a bound of the clients' mean square"
 REMAINDER = "remainder in a bound of the clients' mean square"
@@ -190,6 +191,8 @@ class Form:
                 return f"||x_0 - x_*|| <= {number}, x_* a minimiser of {what}"
             case "bound of the norm at the start":
                 return f"||{what}(x_0)|| <= {number}"
+            case "distance from the mean over the clients at the start":
+                return f"(1/N) sum_i ||{what}(x_0) - its mean over the clients||^2 <= {number}^2"
             case "root mean square at a minimiser":
                 return f"{_SQUARED_AT_MINIMISER[self.per]} <= {number}^2, x_* a minimiser of F"
             case "factor of the gradient in a bound of the clients' mean square":
@@ -217,6 +220,7 @@ _OF_A_CLASS = (
     POLYAK_LOJASIEWICZ,
     DISTANCE,
     AT_START,
+    UNLIKE_AT_START,
     AT_MINIMISER,
     GROWTH,
     REMAINDER,

@@ -33,6 +33,7 @@ from .bounding import (
     START,
     STRONG_CONCAVITY,
     STRONG_CONVEXITY,
+    UNLIKE_AT_START,
     WEAK_CONVEXITY,
     Form,
     lipschitz,
@@ -319,6 +320,12 @@ _noise(
     "root of a bound of (1/N) sum_i ||hess f_i - hess f||^2",
     _CURVATURE,
     bounds=unlike("local_hessian", over=AVERAGE),
+)
+_noise(
+    "initial_gradient_heterogeneity",
+    "how unlike the clients' gradients are at the start: root of (1/N) sum_i ||grad f_i(x_0) - grad f(x_0)||^2",
+    _GRADIENT,
+    bounds=Form(UNLIKE_AT_START, "local_gradient"),
 )
 # --- the whole objective F
 _constant(

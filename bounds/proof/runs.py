@@ -654,6 +654,8 @@ def _with_start(progress: Progress, reader: Reader, point, run: Run) -> dict[Par
             found[param] = as_fraction(value)
         if name == "initial_distance" and (away := _away(progress)) is not None:
             found[param] = as_fraction(root(run.atom(Inner(away, away), 0)))
+        if name == "initial_gradient_heterogeneity" and (apart := _unlike(progress)) is not None:
+            found[param] = as_fraction(root(run.atom(Inner(apart, apart), 0)))
         if name == "initial_inner_error" and (error := _inner_error(progress)) is not None:
             found[param] = as_fraction(root(run.atom(Inner(error, error), 0)))
         if found[param] == 0 and param.positive:
@@ -707,6 +709,16 @@ def _away(progress: Progress) -> Term | None:
     """The mean model minus the minimiser, where the problem has one."""
     found = _reading(progress)
     return found.mean_model - found.minimiser if found.with_role("minimiser") else None
+
+
+def _unlike(progress: Progress) -> Term | None:
+    """A client's gradient at the mean model minus the mean of these over the clients; None for other problems."""
+    found = _reading(progress)
+    gradients = found.with_role("local_gradient")
+    if len(gradients) != 1:
+        return None
+    exact = App(gradients[0].name, found.mean_model, (None,) * len(gradients[0].sources))
+    return exact - Mean(found.client, exact)
 
 
 def _inner_error(progress: Progress) -> Term | None:
@@ -832,16 +844,19 @@ def unmeasured(progress: Progress, run: Run) -> dict[str, str]:
     statement = progress.theorem.statement(progress.label)
     fixed = {str(condition.left) for condition in statement.conditions if condition.relation == "=="}
     known = {*maker.style.sizes, *WEIGHTS, *DECLINING, "step_size"}
-    plan = progress.derivation
-    if not isinstance(plan, Loop) and objective_at_start(progress, run) is not None:
-        known |= {"objective_gap"}
-    known |= {"initial_distance"} if not isinstance(plan, Loop) and _away(progress) is not None else set()
-    known |= {"initial_inner_error"} if not isinstance(plan, Loop) and _inner_error(progress) is not None else set()
+    if not isinstance(progress.derivation, Loop):
+        of_the_start: Mapping[str, Any] = {
+            "objective_gap": objective_at_start(progress, run),
+            "initial_distance": _away(progress),
+            "initial_gradient_heterogeneity": _unlike(progress),
+            "initial_inner_error": _inner_error(progress),
+        }
+        known |= {name for name, value in of_the_start.items() if value is not None}
     found = {name: binding.quantity.name for name, binding in statement.symbols.items() if name not in fixed}
     return {n: q for n, q in found.items() if q not in known and constant(q, maker.shapes) is None}
 
 
-WEIGHTS = ("momentum", "gradient_momentum", "inner_momentum", "step_scale")
+WEIGHTS = ("momentum", "gradient_momentum", "inner_momentum", "step_scale", "proximal_weight")
 
 
 def _derived(point: Mapping[Param, Fraction], progress: Progress) -> dict[Param, Fraction]:

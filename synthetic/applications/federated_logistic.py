@@ -18,7 +18,7 @@ from ..parts.linear_losses import combination, index_of
 from ..parts.margin_problem import AbstractOfMargins
 from ..parts.parameters import require_nonnegative
 from ..parts.scalar import sigmoid, softplus
-from ..parts.whole_certificates import cap_certificate
+from ..parts.whole_certificates import cap_certificate, first_gradients
 
 _NEWTON_STEPS = 60
 _REACH = 1e-3
@@ -69,7 +69,7 @@ class FederatedLogistic(AbstractOfMargins, AbstractFederated):
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
         bounds = () if self.ridge > 0 else (*self._bounds(),)
-        return by_quantity((*self._smoothness(), *self._differences(), *bounds, self._gap()))
+        return by_quantity((*self._smoothness(), *self._differences(), *bounds, self._gap(), first_gradients(self)))
 
     def _smoothness(self) -> Iterator[Certificate]:
         """The weights s (1 - s) of the Hessians mean_j s_j (1 - s_j) m_j m_j^T are all largest at 0, at once."""

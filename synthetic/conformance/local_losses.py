@@ -28,9 +28,15 @@ def _fourth_moment(role: Role, problem: Problem, x: Tensor) -> Tensor:
     return mean_square(*squares) ** 2
 
 
+def _unlike_at_start(problem: Problem, x: Tensor) -> Tensor:
+    """The same wherever x is."""
+    gradients = problem.local_gradient(problem.to_clients(problem.initial_point.expand_as(x)), None)
+    return (gradients - gradients.mean(1, keepdim=True)).square().sum(-1).mean(1, keepdim=True).sqrt()
+
+
 def with_fourth_moments(roles: dict[str, Role]) -> dict[str, Inequality]:
     """What no row says formally: the fourth moments of the errors of these functions, and what every kind has."""
     moments = {
         f"{name}_fourth_moment": Inequality("x", False, partial(_fourth_moment, of)) for name, of in roles.items()
     }
-    return {**WHOLE, **moments}
+    return {**WHOLE, "initial_gradient_heterogeneity": Inequality("x", False, _unlike_at_start), **moments}

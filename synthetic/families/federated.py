@@ -24,6 +24,7 @@ from ..parts.blocks import LARGEST_WAVENUMBER, Cosine
 from ..parts.noise import AbstractTriples, mean_noise
 from ..parts.parameters import require_exceeds, require_nonnegative, require_positive
 from ..parts.patterns import one_hot
+from ..parts.whole_certificates import first_gradients
 
 _NEARLY_ALL = 0.9999
 _HALF_ANGLE = 0.01
@@ -176,6 +177,7 @@ class AbstractSeparable(AbstractTriples, AbstractFederated):
         steepest = self.Delta * float(self.signs.abs().max())
         both = f"{tilt}; the error sigma z v_i has mean 0."
         yield exact("minimiser_second_moment", math.hypot(steepest, self.sigma), both, least, attains=1 - 1e-12)
+        yield first_gradients(self)
 
     def _smoothness(self, reach: float, argument: str) -> Iterator[Certificate]:
         """All smoothness constants are L, attained along the first axis within `reach` of 0; tilts and noise are linear."""

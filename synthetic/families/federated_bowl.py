@@ -19,7 +19,7 @@ from ..parts.loss import loss_certificates
 from ..parts.noise import AbstractBowls
 from ..parts.parameters import require_exceeds, require_nonnegative
 from ..parts.patterns import uneven_direction
-from ..parts.whole_certificates import cap_certificate
+from ..parts.whole_certificates import cap_certificate, first_gradients
 
 
 @dataclass(frozen=True)
@@ -85,3 +85,4 @@ class FederatedBowl(AbstractBowls, AbstractFederated):
         yield exact(
             "objective_gap", gap, "F is a sum of nonnegative functions that vanish at 0.", (origin,), attains=1 - 1e-12
         )
+        yield first_gradients(self)

@@ -1,11 +1,11 @@
-"""Certificates of the whole objective that rest on its value or gradient at the start."""
+"""Certificates that rest on the value of the objective at the start, or on gradients there."""
 
 from __future__ import annotations
 
 import torch
 
-from ..certificate import Certificate, as_point, upper
-from ..kinds import AbstractProblem
+from ..certificate import Certificate, as_point, exact, rounded_up, upper
+from ..kinds import AbstractFederated, AbstractProblem
 
 _ROUNDING = 1e-12
 
@@ -28,3 +28,13 @@ def gap_above(problem: AbstractProblem, infimum: float, argument: str) -> Certif
     """F(start) - `infimum`, where the argument says why F is never below `infimum`."""
     start = problem.objective(problem.initial_point.unsqueeze(0)).item()
     return upper("objective_gap", start - infimum, argument)
+
+
+def first_gradients(problem: AbstractFederated) -> Certificate:
+    """How unlike the clients' gradients are at the start, which is evaluated."""
+    start = problem.initial_point.unsqueeze(0)
+    gradients = problem.local_gradient(problem.to_clients(start), None)
+    apart = float((gradients - gradients.mean(1, keepdim=True)).square().sum(-1).mean().sqrt())
+    where = (as_point(start[0]),)
+    name, said = "initial_gradient_heterogeneity", "The gradients at the start, evaluated."
+    return exact(name, rounded_up(apart), said, where, attains=1 - 1e-9) if apart else exact(name, 0.0, said)

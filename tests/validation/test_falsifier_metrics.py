@@ -277,6 +277,12 @@ PLANTED = {
     },
     "sgd_strongly_convex_averaged": {"initialisation": ("t0**2*D**2/(20*a*T*S)",)},
     "sgd_probable": {"initialisation": ("F_gap/(2*eta*T*delta)",), "variance": ("L_bar*eta*sigma**2/(4*N*b)",)},
+    "scaffold": {
+        "initialisation": ("F_gap/(2*eta*T)",),
+        "variance": ("L*eta*sigma**2/(4*N*b)",),
+        "first_round": ("0*zeta_0",),
+    },
+    "fedprox": {"initialisation": ("F_gap/(2*eta*T)",), "variance": ("L*eta*sigma**2/(4*N*b)",)},
     "delayed_sgd": {"initialisation": ("F_gap/(2*eta*T)",), "variance": ("L_bar*eta*sigma**2/(4*N*b)",)},
     "local_sgd_convex": {
         "initialisation": ("D**2/(4*eta*T)",),

@@ -76,10 +76,7 @@ class ExactFederated(ExactProblem):
         return per_lane(lambda r, i, t: at(self.client_slopes[i], t) + self._jolt(noises[i].slope(t), i, signs, r), x)
 
     def constants(self) -> dict[str, Fraction]:
-        spread = max(
-            sum(((curve(t) - self.derivative(t)) ** 2 for curve in self.client_slopes), Q(0)) / self.clients
-            for t in self.derivative.positions
-        )
+        spread = max(self._spread(t) for t in self.derivative.positions)
         noise = self.noise_sizes("gradient_noise")
         least = [curve(self.minimiser) ** 2 for curve in self.client_slopes]
         return {
@@ -89,6 +86,7 @@ class ExactFederated(ExactProblem):
             "local_gradient_noise": max(noise),
             "local_gradient_fourth_moment": max(noise) ** 4,
             "local_gradient_heterogeneity": root_above(spread),
+            "initial_gradient_heterogeneity": root_above(self._spread(self.start)),
             "objective_smoothness": self.derivative.lipschitz(),
             "objective_gap": infimum_gap(self.derivative, self.start),
             "strong_convexity": max(Q(0), self.derivative.flattest()),
@@ -97,6 +95,10 @@ class ExactFederated(ExactProblem):
             "minimiser_heterogeneity": root_above(sum(least, Q(0)) / self.clients),
             "minimiser_second_moment": root_above(max(a + b**2 for a, b in zip(least, noise, strict=True))),
         }
+
+    def _spread(self, t: Fraction) -> Fraction:
+        """(1/N) sum_i |f_i'(t) - F'(t)|^2."""
+        return sum(((curve(t) - self.derivative(t)) ** 2 for curve in self.client_slopes), Q(0)) / self.clients
 
     def _bounds(self, noise: list[Fraction]) -> dict[str, Fraction]:
         """Those of the gradients, which have none where the objective has a curvature."""

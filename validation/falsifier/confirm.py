@@ -171,7 +171,7 @@ def check_constants(target: Target, claimed: Claimed, problem: ExactProblem) -> 
     return ["every declared constant is one that the instance has, recomputed from its knots"]
 
 
-OF_THE_START = ("objective_gap", "initial_distance")
+OF_THE_START = ("objective_gap", "initial_distance", "initial_gradient_heterogeneity")
 """Quantities of the start, of which a statement may speak as of equalities."""
 
 

@@ -55,6 +55,7 @@ WEIGHTS = {
     "gradient_momentum": Fraction(5, 16),
     "inner_momentum": Fraction(11, 16),
     "step_scale": Fraction(9, 16),
+    "proximal_weight": Fraction(13, 16),
     "compression_accuracy": Fraction(9, 25),
     "spectral_gap": Fraction(1, 5),
     "failure_probability": Fraction(1, 4),

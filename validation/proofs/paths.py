@@ -22,8 +22,8 @@ NOISY = ("outer_gradient", "inner_value", "inner_jacobian", "extra_gradient", "l
 """Roles of functions of which a problem has samples, unless it is `deterministic`."""
 PATHS = 3
 STEPS = 5
-PERIODS = (2, 1)
-"""Rounds of this many steps; with 1 the first step is a communication."""
+PERIODS = (3, 2, 1)
+"""Rounds of this many steps: in rounds of 3 what adds up at local steps does so twice; with 1 the first step is a communication."""
 NEAR = 1e-11
 """Relative and absolute: floats against exact values."""
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 
-from ...proof.author import Act, Derivation, Reader, Term, Var, quantity, sq, value
-from ...proof.kernel import Sum
-from ...proof.tactics import PlainLosses, smooth_descent, unlike_rounds, variance_of_mean
+from ...proof.author import Act, Derivation, NoisyDrift, Reader, Signomial, Term, Var, quantity, sq, total, value
+from ...proof.kernel import Gronwall, Substitute, Sum
+from ...proof.tactics import PlainLosses, averaged_rounds, smooth_descent, smooth_mean, unlike_rounds, variance_of_mean
 from .derivations_methods import OneModel
 
-X = Var("x")
+X, AFTER, Z, C = Var("x"), Var("x", 1), Var("z"), Var("c")
 
 
 def local_sgd_convex(s: Reader) -> Derivation:
@@ -76,7 +77,7 @@ def sampled_sgd(s: Reader) -> Derivation:
 def delayed_sgd(s: Reader) -> Derivation:
     """Section 16: F plus a multiple of the squared distance of the last two models."""
     sgd = PlainLosses(s)
-    proof, Z, after = sgd.proof, Var("z"), Var("x", 1)
+    proof = sgd.proof
     sampled = sgd.gradient(Z, 0)
     direction = sgd.clients(sgd.batch(sampled))
     proof.variable("x", "x", every=X - s.eta * direction)
@@ -92,7 +93,7 @@ def delayed_sgd(s: Reader) -> Derivation:
     proof.at("smooth", p=X, r=Z, name="stale")
     proof.update("x", name="step")
     proof.update("z", name="kept")
-    lemma = proof.smooth("F", "smooth", s.L_bar, X, after)
+    lemma = proof.smooth("F", "smooth", s.L_bar, X, AFTER)
     later = quantity("F", 1) + weight * quantity("A", 1)
     moved = (s.L_bar / 2 + weight) * s.eta**2
     proof.claim(
@@ -107,4 +108,241 @@ def delayed_sgd(s: Reader) -> Derivation:
     return proof.qed(*reasons, metric="gradient", model="x", inside={"eta": Fraction(1, 2)})
 
 
-DERIVATIONS = (("local_sgd_convex", local_sgd_convex), ("sampled_sgd", sampled_sgd), ("delayed_sgd", delayed_sgd))
+class Anchored(PlainLosses):
+    """Rounds with the server's model z, where a round began, beside the clients' models: X is how far these are apart in mean square,
+    Y how far their mean is from z, M the squared mean of their directions without noise."""
+
+    def __init__(self, s: Reader):
+        super().__init__(s)
+        self.s, self.here, self.own = s, self.clients(X), self.batch(self.sampled)
+        self.slope, self.errors = self.full(self.here), self.away(self.batch(self.noise))
+        self.pooled, self.size = s.sigma**2 / (s.N * s.b), (1 - 1 / s.N) * s.sigma**2 / s.b
+
+    def goes(self, direction: Term, mean: Term, **carried: Mapping[str, Term]) -> None:
+        """x_i <- x_i - eta direction, of which `mean` is the mean without noise; a client carries variables with other equations."""
+        proof, moved = self.proof, X - self.s.eta * direction
+        proof.variable("z", "x", local=Z, communication=self.clients(moved))
+        for name, equations in carried.items():
+            proof.variable(name, "x", "n", **equations)
+        proof.variable("x", "x", "n", local=moved, communication=self.clients(moved))
+        self.minimised()
+        self.direction, self.mean, self.ahead = direction, mean, self.clients(moved) - Z
+        meanings = {"gradient": self.slope, "X": self.away(X), "Y": self.here - Z, "M": mean}
+        for name, vector in meanings.items():
+            proof.quantity(name, sq(vector))
+        proof.quantity("F", value("F", self.here))
+
+    def follows(self) -> None:
+        """What smoothness and noise say of a step, and `moved`: how far the mean model is from z."""
+        s, proof, clients, dF, server = self.s, self.proof, self.clients, self.gradient, Var("z", 1)
+        averaged_rounds(proof, clients, s.eta, self.direction, "start")
+        smooth_mean(proof, clients, dF, s.L, proof.bound("L", *map(dF, proof.points)))
+        gap = sq(self.slope - clients(dF(X)))
+        proof.claim("bias", gap <= s.L**2 * quantity("X"), proof.bound("L", dF(self.here), dF(X), name="drifted"))
+        variance_of_mean(proof, "noise", self.noise, "n i", s.sigma**2, proof.bound("sigma", self.sampled))
+        proof.smooth("F", "smooth", s.L, self.here, clients(AFTER))
+        kept, averaged = proof.update("z", name="server"), proof.update("z", "communication", name="server, averaged")
+        proof.zero("parts", clients(AFTER) - server - self.ahead, "x local, mean", kept)
+        proof.zero("meets", clients(AFTER) - server, "x communication, mean", averaged)
+        begun = proof.mean(proof.start("start", X - Z, name="start of the server"), "n")
+        noise, one = -s.eta * clients(self.batch(self.noise)), 0 * s.L + 1
+        proof.claim("step", sq(s.eta * self.mean) <= s.eta**2 * quantity("M"))
+        proof.claim("step noise", sq(noise) <= s.eta**2 * self.pooled, "noise")
+        self.rounds = "parts", "meets", begun, noise, "step", "step noise", one
+        proof.step("moved", NoisyDrift("Y", *self.rounds))
+
+    def noisy(self, name: str, scale: Signomial) -> str:
+        """How large noise is that is apart."""
+        reasons = "independence over n", "independence over i", "sigma of dF"
+        why = "independent errors, less their mean over the clients"
+        return self.proof.claim(name, sq(scale * self.errors) <= scale**2 * self.size, *reasons, why=why)
+
+    def drifts(self, weight: Fraction) -> None:
+        """`drift`: how far the models come apart, where `growth` bounds how far their directions are."""
+        eta = self.s.eta
+        noise = self.noisy("noise growth", eta)
+        rule = NoisyDrift("X", "apart", "agree", "start", -eta * self.errors, "growth", noise, 0 * eta + weight)
+        self.proof.step("drift", rule)
+
+
+def scaffold(s: Reader) -> Derivation:
+    """Section 20: the controls are means over the round before, off by how far the models moved since and by averaged noise."""
+    sgd = Anchored(s)
+    proof, clients, away, dF = sgd.proof, sgd.clients, sgd.away, sgd.gradient
+    gathered = Var("u") + sgd.own - dF(Z)
+    renewed = {"local": C, "communication": dF(Z) + 1 / s.p * gathered}
+    mean = clients(dF(X))
+    sgd.goes(sgd.own - C + clients(C), mean, u={"local": gathered, "communication": Sum(())}, c=renewed)
+    proof.quantity("Q", sq(away(C - dF(Z))))
+    proof.quantity("U", sq(away(Var("u"))))
+    proof.quantity("U_end", sq(away(gathered)))
+    proof.quantity("Y_end", sq(sgd.ahead))
+    proof.quantity("unlike", sq(away(dF(sgd.here))))
+    sgd.follows()
+    F, gradient, M, apart, far = map(quantity, ("F", "gradient", "M", "X", "Y"))
+    noise = s.L * s.eta**2 / 2 * sgd.pooled
+    proof.claim(
+        "descent",
+        quantity("F", 1)
+        <= F - s.eta / 2 * gradient - (s.eta - s.L * s.eta**2) / 2 * M + s.eta / 2 * s.L**2 * apart + noise,
+        *("descent lemma", "mean", "noise", "bias"),
+        why="-2<a, c> = ||a - c||^2 - ||a||^2 - ||c||^2",
+    )
+    _controls(sgd, gathered)
+    change, lag = away(dF(X) - dF(Z)), away(C - dF(Z))
+    proof.claim(
+        "growth",
+        sq(s.eta * away(dF(X) - C)) <= s.eta**2 * (4 * s.L**2 * (apart + far) + Fraction(4, 3) * quantity("Q")),
+        "since the round began",
+        squares=(clients(dF(X) - dF(Z)), 3 * change + lag),
+        why="||a - c||^2 <= 4 ||a||^2 + 4/3 ||c||^2",
+    )
+    sgd.drifts(Fraction(1, 2))
+    p, square = s.p, s.eta**2
+    moved = 8 * p * s.L**2 * square * (p * total("M") + s.T * sgd.pooled)
+    proof.claim(
+        "controls, summed",
+        total("Q") <= p * s.zeta_0**2 + 4 * s.L**2 * (total("X") + total("Y")) + 2 * s.T * sgd.size / p + moved,
+        *("controls elsewhere", "controls at communications", "first controls, at 0", "zeta_0 of unlike"),
+        *("made", "moved in a round"),
+    )
+    K = 7 * p * (p - 1) * square * s.L**2
+    rest = (p - 1) * square * (2 * p**2 * s.zeta_0**2 + 7 * s.T * sgd.size + 2 * p * moved)
+    proof.claim(
+        "consensus",
+        total("X") <= 2 * K * total("Y") + rest,
+        *("drift", "controls, summed"),
+        why="A <= a A + c with a <= 1/2",
+    )
+    paid = (
+        (1 / (2 * s.L**2), ("round_length",)),
+        (7 * p * square, ("round_length", "p>=1")),
+        (52 * (p * square * s.L) ** 2, ("p>=1", "p>=1")),
+        (16 * (p * square * s.L) ** 2, ("p whole",)),
+    )
+    variance = s.T * square * sgd.pooled
+    pooled = (
+        (Fraction(23, 7) * variance, ("round_length", "p>=1")),
+        (Fraction(26, 7) * variance, ("p>=1",)),
+        (16 * variance * square * s.L**2 * p, ("p whole",)),
+    )
+    drift = (p - 1) * square * (2 * p**2 * s.zeta_0**2 + 7 * s.T * s.sigma**2 / s.b)
+    proof.claim(
+        "spread",
+        total("X") <= total("M") / (2 * s.L**2) + drift,
+        given={"consensus": 1, "moved": 2 * K},
+        certificates=(paid, pooled),
+        why="14 p (p - 1) eta^2 L^2 <= 1, and p <= 2 (p - 1) unless p = 1",
+    )
+    per_step = 2 / (s.eta * s.T)
+    given = {proof.sum("descent"): per_step, proof.bound("F_gap", of="F", name="infimum"): per_step}
+    inside = {"eta": Fraction(1, 16), "p": 2}
+    return proof.qed(given=given | {"spread": s.L**2 / s.T}, metric="gradient", model="x", inside=inside)
+
+
+def _controls(sgd: Anchored, gathered: Term) -> None:
+    """Sums of Q, how far a control is from the gradient where its round began, less the means over the clients."""
+    s, proof, clients, away, dF, server = sgd.s, sgd.proof, sgd.clients, sgd.away, sgd.gradient, Var("z", 1)
+    U, far, one = Var("u"), quantity("X") + quantity("Y"), 0 * s.L + 1
+    change, later = dF(X) - dF(Z), dF(Z) - dF(server)
+    smooth = proof.bound("L", dF(X), dF(Z), name="since the round began")
+    proof.claim("gathered drift", sq(away(change)) <= s.L**2 * far, smooth, squares=(clients(change),))
+    noise = sgd.noisy("gathered noise", one)
+    goes, stops = proof.update("u", name="gathered"), proof.update("u", "communication", name="gathered afresh")
+    none, empty = proof.start("controls at rest", U, name="nothing gathered"), away(Var("u", 1))
+    parts = proof.zero("gathered apart", empty - away(gathered), goes, proof.mean(goes, "n"))
+    meets = proof.zero("gathered afresh, apart", empty, stops, proof.mean(stops, "n"))
+    begun = proof.zero("nothing gathered, apart", away(U), none, proof.mean(none, "n"))
+    rounds = parts, meets, begun, sgd.errors, "gathered drift", noise, 2 * one
+    proof.step("made", NoisyDrift("U", *rounds, end="U_end"))
+    proof.step("moved in a round", NoisyDrift("Y", *sgd.rounds, end="Y_end"))
+
+    proof.step("same gradients", Substitute(dF(server), ((server, Z, "server"),)))
+    same = Var("c", 1) - dF(server) - C + dF(Z)
+    kept = proof.zero("same controls", same, proof.update("c", name="controls"), "same gradients")
+    proof.claim("kept controls", quantity("Q", 1) <= quantity("Q"), kept)
+    onward = proof.zero("onward", server - Z - sgd.ahead, "server, averaged")
+    moves = proof.bound("L", dF(Z), dF(server), name="there")
+    proof.claim("moved gradients", sq(later) <= s.L**2 * quantity("Y_end"), moves, onward)
+    proof.claim(
+        "new controls",
+        quantity("Q", 1) <= Fraction(4, 3) / s.p**2 * quantity("U_end") + 4 * s.L**2 * quantity("Y_end"),
+        *(proof.update("c", "communication", name="controls, renewed"), "moved gradients"),
+        squares=(away(gathered) - 3 * s.p * away(later), clients(later)),
+        why="||a + c||^2 <= 4/3 ||a||^2 + 4 ||c||^2",
+    )
+    proof.sum("kept controls", name="controls at communications", communication="new controls")
+    proof.step("controls elsewhere", Gronwall("Q", "kept controls", "new controls", 0 * one, one))
+    rest = proof.start("controls at rest", C, name="no control")
+    first = proof.zero("server at first", Z - sgd.here, "start of the server, mean")
+    proof.step("first gradients", Substitute(dF(Z), ((Z, sgd.here, first),)))
+    proof.claim("first controls", quantity("Q") <= quantity("unlike"), rest, "first gradients")
+    proof.at_start("first controls")
+    proof.bound("zeta_0", of="unlike")
+
+
+def fedprox(s: Reader) -> Derivation:
+    """Section 21: F plus gamma/2 times the squared distance from the server's model falls; H is the squared gradient of that."""
+    sgd = Anchored(s)
+    proof, clients, away, dF, gone = sgd.proof, sgd.clients, sgd.away, sgd.gradient, sgd.here - Z
+    sgd.goes(sgd.own + s.gamma * (X - Z), clients(dF(X)) + s.gamma * gone)
+    held, curved = sgd.slope + s.gamma * gone, s.L + s.gamma
+    H, q = proof.quantity("H", sq(held)), s.eta * s.gamma * s.p
+    sgd.follows()
+    F, gradient, M, apart, far = map(quantity, ("F", "gradient", "M", "X", "Y"))
+    claimed = (
+        quantity("F", 1) + s.gamma / 2 * quantity("Y", 1)
+        <= F
+        + s.gamma / 2 * far
+        - s.eta / 2 * H
+        - (s.eta - curved * s.eta**2) / 2 * M
+        + s.eta / 2 * s.L**2 * apart
+        + curved * s.eta**2 / 2 * sgd.pooled
+    )
+    reasons, why = ("descent lemma", "mean", "noise", "bias"), "-2<a, c> = ||a - c||^2 - ||a||^2 - ||c||^2"
+    rows = (
+        proof.claim("potential, local", claimed, *reasons, "parts", why=why),
+        proof.claim("potential, averaged", claimed, *reasons, "meets", squares=(sgd.ahead,), why=why),
+    )
+    proof.cases("potential", *rows)
+    proof.claim("together", far <= 0, "start of the server, mean")
+    proof.claim(
+        "let go",
+        gradient <= (1 + q) * (H + s.gamma / (s.eta * s.p) * far),
+        squares=(gone + s.eta * s.p * held,),
+        why="||a - c||^2 <= (1 + q) ||a||^2 + (1 + 1/q) ||c||^2",
+    )
+    moved, unlike = dF(X) - dF(sgd.here), away(dF(sgd.here))
+    step = proof.claim("bent", sq(away(moved)) <= s.L**2 * apart, "drifted", squares=(clients(moved),))
+    pull = proof.claim("pull", sq(s.gamma * away(X)) <= s.gamma**2 * apart)
+    both = proof.triangle("bent and pulled", apart, (step, away(moved), s.L), (pull, s.gamma * away(X), s.gamma))
+    proof.claim(
+        "growth",
+        sq(s.eta * away(dF(X) + s.gamma * X)) <= s.eta**2 * (Fraction(3, 2) * curved**2 * apart + 3 * s.zeta**2),
+        *(both, proof.bound("zeta", dF(sgd.here))),
+        squares=(away(moved) + s.gamma * away(X) - 2 * unlike,),
+        why="Young's inequality with 1/2",
+    )
+    sgd.drifts(Fraction(1, 3))
+    rounds = Fraction(8, 9) * (s.p - 1) * (2 * s.p - 1) * s.zeta**2 + Fraction(8, 3) * (s.p - 1) * sgd.size
+    claimed = total("X") <= s.T * s.eta**2 * rounds
+    proof.claim("consensus", claimed, "drift", why="A <= a A + c with a <= 1/4")
+    per_step = 2 * (1 + q) / (s.eta * s.T)
+    given = {
+        proof.sum("potential"): per_step,
+        proof.bound("F_gap", of="F", name="infimum"): per_step,
+        proof.at_start("together"): per_step * s.gamma / 2,
+        proof.sum("let go"): 1 / s.T,
+        "moved": (1 + q) * s.gamma / (s.eta * s.p * s.T),
+        "consensus": (1 + q) * s.L**2 / s.T,
+    }
+    return proof.qed(given=given, metric="gradient", model="x", inside={"eta": Fraction(1, 16), "p": 2})
+
+
+DERIVATIONS = (
+    ("local_sgd_convex", local_sgd_convex),
+    ("sampled_sgd", sampled_sgd),
+    ("delayed_sgd", delayed_sgd),
+    ("scaffold", scaffold),
+    ("fedprox", fedprox),
+)

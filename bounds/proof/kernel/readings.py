@@ -51,7 +51,12 @@ from .setting import CLIENTS, COMPRESSOR, MIXING, Function, Setting
 from .signomial import ONE, ProofError, Signomial
 from .terms import App, Mean, Proj, Sum, Term, Var, variables
 
-OF_A_QUANTITY = {bounding.START: "inner_value", bounding.GAP: "objective", bounding.DISTANCE: "objective"}
+OF_A_QUANTITY = {
+    bounding.START: "inner_value",
+    bounding.GAP: "objective",
+    bounding.DISTANCE: "objective",
+    bounding.UNLIKE_AT_START: "local_gradient",
+}
 """Kinds of bound that a named quantity has, each of one function; the others are of functions and objectives."""
 _OF_ONE = {**OF_A_QUANTITY, bounding.STRONG_CONVEXITY: "objective", bounding.POLYAK_LOJASIEWICZ: "objective"}
 """Kinds of bound that the kernel reads of one function only."""
@@ -199,7 +204,8 @@ class Reading:
             found += [("objective_gradient", False), ("objective", False)]
         for quantity in self.quantities:
             if quantity.name == name:
-                found += [("objective", True)] + [("inner_value", True)] * quantity.nonnegative
+                found += [("objective", True)]
+                found += [("inner_value", True), ("local_gradient", True)] * quantity.nonnegative
         if not found:
             raise ProofError(f"{name}: nothing that a symbol could bound")
         return tuple(found)
@@ -235,6 +241,8 @@ class Reading:
                 return LowerBound(entry, self._value(of), c)
             case bounding.DISTANCE:
                 return StartValue(entry, self._distance(of), c**2)
+            case bounding.UNLIKE_AT_START:
+                return StartValue(entry, self._unlike(of), c**2)
             case bounding.RELATIVE_VARIANCE | bounding.RELATIVE_ERROR:
                 self._accept_constant(item.symbol)
                 return (Compressor if read.kind == bounding.RELATIVE_VARIANCE else Accuracy)(entry, of, c)
@@ -376,6 +384,15 @@ class Reading:
         algebra = Algebra(self.setting)
         if form(algebra, quantity.meaning) != form(algebra, sq(self.mean_model - self.minimiser)):
             raise ProofError(f"{name} is not the squared distance of {self.mean_model!r} from the minimiser")
+        return name
+
+    def _unlike(self, name: str) -> str:
+        """The quantity, if it is how far the clients' gradients at the mean model are from their mean, in mean square."""
+        (quantity,) = (q for q in self.quantities if q.name == name)
+        gradient, algebra = self.function("local_gradient"), Algebra(self.setting)
+        exact = App(gradient.name, self.mean_model, (None,) * len(gradient.sources))
+        if form(algebra, quantity.meaning) != form(algebra, sq(exact - Mean(self.client, exact))):
+            raise ProofError(f"{name} is not the squared distance of {exact!r} from its mean over the clients")
         return name
 
     def _first_estimate(self, name: str) -> int:

@@ -65,7 +65,11 @@ class FederatedFamily(Family, AbstractFederated):
     def _at_knots(self) -> tuple[Tensor, Tensor]:
         """Every knot of every client, `(runs, count)`, and the slopes of all clients there, `(runs, clients, count)`."""
         points = self.parameters["knots"].flatten(1)
-        return points, self.slope.at(points.unsqueeze(1).expand(-1, self.clients, -1))
+        return points, self._slopes(points)
+
+    def _slopes(self, points: Tensor) -> Tensor:
+        """The slopes of all clients, `(runs, clients, count)`, at points `(runs, count)`."""
+        return self.slope.at(points.unsqueeze(1).expand(-1, self.clients, -1))
 
     @cached_property
     def landscape(self) -> Landscape:
@@ -76,7 +80,6 @@ class FederatedFamily(Family, AbstractFederated):
 
     def constants(self) -> dict[str, Tensor]:
         _, slopes = self._at_knots
-        apart = (slopes - slopes.mean(1, keepdim=True)).square().mean(1).amax(-1).sqrt()
         noise = self.parameters["gradient_noise"].abs().amax(-1)
         start = self.start.expand(self.runs, 1)
         least = self.slope.at(self.landscape.minimiser.view(-1, 1, 1).expand(-1, self.clients, 1))[..., 0].square()
@@ -89,12 +92,18 @@ class FederatedFamily(Family, AbstractFederated):
             "local_sample_gradient_bound": (self.slope.bound + self.parameters["gradient_noise"].abs()).amax(-1),
             "local_gradient_noise": noise,
             "local_gradient_fourth_moment": noise.square().square(),
-            "local_gradient_heterogeneity": apart,
+            "local_gradient_heterogeneity": _apart(slopes),
             "objective_smoothness": self.landscape.smoothness,
             "objective_gap": self.objective(start) - self.landscape.infimum,
             "strong_convexity": self.landscape.flattest.clamp_min(0.0),
             "polyak_lojasiewicz": self.landscape.polyak_lojasiewicz,
+            "initial_gradient_heterogeneity": _apart(self._slopes(start)),
             "initial_distance": (start - self.landscape.minimiser)[:, 0].abs(),
             "minimiser_heterogeneity": least.mean(1).sqrt(),
             "minimiser_second_moment": sampled.amax(1).sqrt(),
         }
+
+
+def _apart(slopes: Tensor) -> Tensor:
+    """How far slopes `(runs, clients, count)` are from their mean over the clients, in mean square, where that is most: `(runs,)`."""
+    return (slopes - slopes.mean(1, keepdim=True)).square().mean(1).amax(-1).sqrt()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -86,6 +87,20 @@ def test_every_change_of_an_equation_is_seen(name):
     assert tried >= 4
 
 
+@pytest.mark.parametrize(("name", "variable"), [("scaffold", "c"), ("scaffold", "u"), ("fedprox", "z")])
+def test_every_change_of_a_variable_behind_the_models_is_seen_in_them(name, variable):
+    """The controls and what is gathered for them, and the model that the proximal term holds to: only the models are compared."""
+    found = f"library.{name}"
+    assert variable not in beside(found).read
+    equations = beside(found).base.setting.variable(variable).equations
+    changes = []
+    for mutant in mutants(equations):
+        with suppress(ValueError):  # refused at construction
+            changes.append((mutant.where, with_equations(found, variable, mutant.value)))
+    unseen = [where for where, changed in changes if not _is_seen(found, changed)]
+    assert len(changes) >= 4 and not unseen, unseen
+
+
 def _is_seen(name: str, setting: Any) -> bool:
     try:
         return any(differences(name, setting))
@@ -105,7 +120,10 @@ def test_a_stale_estimate_is_seen():
 
 @pytest.mark.parametrize(
     ("name", "key", "formula"),
-    [("delayed_sgd", "D", "N + b - 4"), ("delayed_sgd", "D", "2"), ("sgd_convex", "b", "5 - N")],
+    [
+        *(("delayed_sgd", "D", "N + b - 4"), ("delayed_sgd", "D", "2"), ("sgd_convex", "b", "5 - N")),
+        *(("scaffold", "eta_g", "1/2"), ("scaffold", "eta", "eta/2"), ("fedprox", "mu", "0"), ("fedprox", "mu", "2*gamma")),
+    ],
 )
 def test_a_size_that_was_made_to_agree_is_seen(name, key, formula):
     """The first and the last are those of the theorem for 3 clients with batches of 2, and for 2 with batches of 3: accepted once."""
