@@ -845,7 +845,7 @@ def unmeasured(progress: Progress, run: Run) -> dict[str, str]:
     fixed = {str(condition.left) for condition in statement.conditions if condition.relation == "=="}
     known = {*maker.style.sizes, *WEIGHTS, *DECLINING, "step_size"}
     if not isinstance(progress.derivation, Loop):
-        of_the_start: Mapping[str, Any] = {
+        of_the_start = {
             "objective_gap": objective_at_start(progress, run),
             "initial_distance": _away(progress),
             "initial_gradient_heterogeneity": _unlike(progress),

@@ -236,8 +236,8 @@ def scaffold(s: Reader) -> Derivation:
     )
     per_step = 2 / (s.eta * s.T)
     given = {proof.sum("descent"): per_step, proof.bound("F_gap", of="F", name="infimum"): per_step}
-    inside = {"eta": Fraction(1, 16), "p": 2}
-    return proof.qed(given=given | {"spread": s.L**2 / s.T}, metric="gradient", model="x", inside=inside)
+    given["spread"] = s.L**2 / s.T
+    return proof.qed(given=given, metric="gradient", model="x", inside={"eta": Fraction(1, 16), "p": 2})
 
 
 def _controls(sgd: Anchored, gathered: Term) -> None:

@@ -122,7 +122,12 @@ def test_a_stale_estimate_is_seen():
     ("name", "key", "formula"),
     [
         *(("delayed_sgd", "D", "N + b - 4"), ("delayed_sgd", "D", "2"), ("sgd_convex", "b", "5 - N")),
-        *(("scaffold", "eta_g", "1/2"), ("scaffold", "eta", "eta/2"), ("fedprox", "mu", "0"), ("fedprox", "mu", "2*gamma")),
+        *(
+            ("scaffold", "eta_g", "1/2"),
+            ("scaffold", "eta", "eta/2"),
+            ("fedprox", "mu", "0"),
+            ("fedprox", "mu", "2*gamma"),
+        ),
     ],
 )
 def test_a_size_that_was_made_to_agree_is_seen(name, key, formula):
