@@ -36,7 +36,7 @@ from .fingerprint import MEASUREMENT
 from .generate import instances_of
 from .instance import Instance
 from .limits import HOURS, check_experiments
-from .measures import judged
+from .measures import judged, measure_of
 from .method_of import Given, fixed_by
 from .registry import recipe_for
 
@@ -74,12 +74,20 @@ class Validation(AbstractResult):
             "versions": versions(),
             **(status_of(self.about) if self.about else {}),
             **({"clients": self.clients} if self.clients else {}),
+            **({"cap": self.cap} if self.cap else {}),
         }
 
     @property
     def clients(self) -> str:
         """What the constants of single clients were taken to be; empty where the theorem has none."""
         return as_certified(self.about.theorem) if self.about else ""
+
+    @property
+    def cap(self) -> str:
+        """On whose word a metric of one's own has the cap with which it is judged; empty for any other."""
+        own = self.about.theorem.metric.own if self.about else None
+        said = "its definition says so, and no number that was measured exceeds it"
+        return f"{own.name} is at most {own.cap}: {said}" if own else ""
 
     def sheet(self) -> Sheet:
         """One row for each verdict, then the negative controls; see `AbstractResult`."""
@@ -88,7 +96,7 @@ class Validation(AbstractResult):
             verdict_table("negative controls", self.controls),
         )
         known = notes_about(self.about) if self.about else ()
-        own = (self.clients,) if self.clients else ()
+        own = tuple(said for said in (self.clients, self.cap) if said)
         notes = (*known, *own, "A verdict is about one instance, not about the theorem.", *self.missing)
         return Sheet(f"{self.theorem} ({self.label}): verdicts", None, tables, notes)
 
@@ -103,7 +111,7 @@ class Validation(AbstractResult):
         return next(iter(self.figures.values()))
 
     def __str__(self) -> str:
-        own = [self.clients] if self.clients else []
+        own = [said for said in (self.clients, self.cap) if said]
         return "\n".join([*map(str, (*self.verdicts, *self.controls)), *own, *lines_about(self.about)])
 
 
@@ -152,6 +160,7 @@ def validate(
         check_jobs(jobs)
     jobs = jobs or usual_jobs()
     item, recipe = get_theorem(theorem), recipe_for(theorem, method)
+    measure_of(item.metric)  # before anything else, as it may not be trusted
     label = label or recipe.label
     missing: tuple[str, ...] = ()
     if instances is None:

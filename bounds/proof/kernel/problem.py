@@ -272,6 +272,8 @@ def metric_points(reading: Reading, axioms: Mapping[str, Any]) -> tuple[Term, ..
         ProofError: the metric is none that the kernel knows.
     """
     where, theorem = reading.theorem.metric.at, reading.theorem
+    if theorem.metric.own is not None:
+        raise ProofError(f"{theorem.metric.name}: {theorem.metric.own.only_in_doubles}")
     if where == bounding.MEAN_MODEL:
         found: tuple[Term, ...] = (reading.mean_model,)
     elif where == bounding.PARTICIPANTS:
