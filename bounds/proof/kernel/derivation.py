@@ -353,7 +353,7 @@ def _region(statement: Any, reader: Reader, offset: Signomial | None) -> Region:
         for other in second:
             slacks[f"{condition.name} reversed"] = other
     formulas, powers = dict(reader.formulas), dict(reader.powers)
-    return Region(slacks, formulas, powers, dict(reader.quotients), dict(reader.exponentials))
+    return Region(slacks, formulas, powers, dict(reader.quotients), dict(reader.exponentials), dict(reader.sums))
 
 
 def allowed_point(reader: Reader, values: Mapping[str, Fraction]) -> dict[Param, Fraction]:
