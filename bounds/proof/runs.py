@@ -840,7 +840,7 @@ def unmeasured(progress: Progress, run: Run) -> dict[str, str]:
     return {n: q for n, q in found.items() if q not in known and constant(q, maker.shapes) is None}
 
 
-WEIGHTS = ("momentum", "gradient_momentum", "inner_momentum", "step_scale")
+WEIGHTS = ("momentum", "momentum_numerator", "gradient_momentum", "inner_momentum", "step_scale")
 
 
 def _derived(point: Mapping[Param, Fraction], progress: Progress) -> dict[Param, Fraction]:

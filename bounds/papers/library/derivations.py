@@ -9,7 +9,7 @@ from functools import partial
 from ...proof.author import Derivation, Reader, Signomial, Var, quantity, sq, value
 from ...proof.tactics import Sgd, unlike_descent, unlike_rounds
 from . import derivations_local
-from .derivations_methods import compressed_sgd, heavy_ball, storm
+from .derivations_methods import compressed_sgd, heavy_ball, scgd_declining, storm
 from .derivations_networks import DERIVATIONS as NETWORKS
 
 X, AFTER = Var("x"), Var("x", 1)
@@ -378,6 +378,7 @@ DERIVATIONS = (
     ("compressed_sgd", compressed_sgd),
     ("storm", storm),
     ("heavy_ball", heavy_ball),
+    ("scgd_declining", scgd_declining),
     *NETWORKS,
     *derivations_local.DERIVATIONS,
 )

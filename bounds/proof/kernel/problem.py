@@ -475,7 +475,9 @@ def weights(reading: Reading) -> tuple[Signomial, ...]:
     after = reading.theorem.average == "after"
     formula = sp.expand(formula.xreplace({STEP: STEP + 1}) if after else formula)
     if not formula.is_polynomial(STEP):
-        raise ProofError(f"the weights {formula}: the kernel knows polynomials in t and negative whole powers of t + t0")
+        raise ProofError(
+            f"the weights {formula}: the kernel knows polynomials in t and negative whole powers of t + t0"
+        )
     found = tuple(reading.reader.read(c) for c in reversed(sp.Poly(formula, STEP).all_coeffs()))
     if not all(coefficient.nonnegative for coefficient in found) or not is_positive(found[0]):
         raise ProofError(

@@ -87,7 +87,9 @@ class Reader:
         whole = coefficient >= 1 and coefficient.denominator == 1
         whole = whole and all(param.count and e > 0 and e.denominator == 1 for param, e in factors) and not more
         if not (power.is_Integer and power < 0 and is_positive(first) and whole):
-            raise ProofError(f"{name}: wanted a sum of negative whole powers of positive numbers, over a number of steps")
+            raise ProofError(
+                f"{name}: wanted a sum of negative whole powers of positive numbers, over a number of steps"
+            )
         if (first.params | count.params) & (self.formulas.keys() | self.quotients.keys() | self.sums.keys()):
             raise ProofError(f"{name}: wanted symbols of the statement in a sum, got derived constants")
         param = Param(name)

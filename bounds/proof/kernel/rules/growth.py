@@ -196,7 +196,9 @@ class Weighted(Rule):
             power = dict(monomial).get(CLOCK, 0)
             rest = Signomial([(tuple((p, e) for p, e in monomial if p != CLOCK), coefficient)])
             if moves(rest) or power > 0:
-                raise ProofError(f"{self.step}: what is added depends on the step by more than negative powers of the clock")
+                raise ProofError(
+                    f"{self.step}: what is added depends on the step by more than negative powers of the clock"
+                )
             total = total + rest * (sum_of_clock(state, power) if power else state.horizon)
         return total
 
