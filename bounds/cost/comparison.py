@@ -397,11 +397,11 @@ def _row(theorem: Theorem, eps: Any, given: Mapping[str, Any], statement: str | 
     label = statement if statement in theorem.labels else theorem.default
     values: dict[str, Any] = {}
     assumed: list[str] = []
-    for name, binding in theorem.symbols(label).items():
-        value = _value(binding, given, assumed)
-        if value is not None:
-            values[name] = value
     try:
+        for name, binding in theorem.symbols(label).items():
+            value = _value(binding, given, assumed)
+            if value is not None:
+                values[name] = value
         made, values = for_clients(theorem.statement(label), values)
         tuned, reason = tune(made, values, eps=eps, cost=cost), ""
     except InputError as error:
@@ -414,6 +414,8 @@ def _row(theorem: Theorem, eps: Any, given: Mapping[str, Any], statement: str | 
 def _value(binding: Binding, given: Mapping[str, Any], assumed: list[str]) -> Any:
     name = binding.quantity.name
     if name in given:
+        if is_array(given[name]) and not binding.per_client:
+            raise InputError(f"{name}: got one number for each client, and {binding.name} is one for all of them")
         return given[name]
     if binding.quantity.role == "hyperparameter":
         return binding.quantity.default

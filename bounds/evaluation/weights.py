@@ -96,7 +96,10 @@ def has_rational_weights(metric: Metric) -> bool:
     """Whether the weights are rational numbers wherever the symbols of the statement are."""
     formula = sp.sympify(1 if metric.weights is None else metric.weights)
     primes = (sp.prime(place + _SMALL) for place in count())
-    some = {s: p if s.is_integer else 1 / p for s, p in zip(sorted(_named(formula), key=str), primes, strict=False)}
+    some = {
+        s: sp.Integer(p) if s.is_integer else sp.Rational(1, p)
+        for s, p in zip(sorted(_named(formula), key=str), primes, strict=False)
+    }
     return _rational(formula.xreplace(some), 2) is not None and not any(
         part.args[1].is_Rational and not part.args[1].is_Integer for part in formula.atoms(sp.Pow, Power)
     )

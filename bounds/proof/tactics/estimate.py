@@ -123,7 +123,11 @@ class InnerEstimate:
         )
 
     def steps(self, in_full: bool = False) -> None:
-        """Steps 1 to 4, of the quantities A, F and gradient, and where the steps do not decline P, the bias; `in_full`: and the error of the value that a step uses."""
+        """Steps 1 to 4, with the quantities A, F and gradient, and P, the bias, unless the steps decline.
+
+        Args:
+            in_full: the error of the value that a step uses, too.
+        """
         proof, kinds = self.proof, tuple(self.value)
         proof.quantity("A", sq(U - self.g(X)))
         self.bias = sq(self.gradient - proof.given(self.moved))
