@@ -283,7 +283,8 @@ def _setting(name: str, text: str) -> Any:
 
 def _checked(names: Sequence[str], problem: Any) -> dict[str, known.Metric | None]:
     """What is measured, by the name of its column; nothing is evaluated of what is sent."""
-    offered, found = (*metrics_of(problem), *SENT), {}
+    offered = (*metrics_of(problem), *SENT)
+    found: dict[str, known.Metric | None] = {}
     for name in names:
         if is_python_file(name):
             own = own_metric(CodeName(name))

@@ -193,7 +193,7 @@ class Weighted(Rule):
         """The sum over 0 <= t < T of what is added at step t."""
         total = ZERO
         for monomial, coefficient in constant.terms:
-            power = dict(monomial).get(CLOCK, 0)
+            power = Fraction(dict(monomial).get(CLOCK, 0))
             rest = Signomial([(tuple((p, e) for p, e in monomial if p != CLOCK), coefficient)])
             if moves(rest) or power > 0:
                 raise ProofError(
