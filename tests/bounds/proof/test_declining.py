@@ -25,7 +25,9 @@ from fedco.bounds.proof.kernel import (
 from fedco.bounds.proof.kernel.derivation import begin
 from fedco.bounds.proof.kernel.scalars import At, One, Total
 from fedco.bounds.proof.kernel.signomial import CLOCK, POSITION, Signomial, params_in
+from fedco.cli import app
 from fedco.validation.proofs.lock import instances_of
+from typer.testing import CliRunner
 
 SGD, SCGD = get_theorem("library.sgd_declining"), get_theorem("library.scgd_declining")
 
@@ -176,3 +178,8 @@ def _put(rule, old, new):
     """An instance with twice the clock's power in front of its vectors."""
     terms = tuple(new * old**-1 * term for term in rule.terms)
     return replace(rule, terms=terms)
+
+
+def test_the_written_proof_has_the_power_of_the_clock():
+    found = CliRunner().invoke(app, ["prove", "library.sgd_declining", "--rules-only", "--latex"])
+    assert r"\sum_{t=0}^{T-1} \left(t_0 + t\right)^{-1} \mathcal{G}_{t} \le" in found.output
