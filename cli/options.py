@@ -149,7 +149,7 @@ OPTIONS = {
     "metric": Option(
         "objective (default), gradient_sq, distance, train_loss, test_loss, accuracy, mean_client_accuracy, "
         "worst_client_accuracy (both also as …_train_accuracy), worst_class_accuracy, train_accuracy, average_precision, "
-        "consensus_error, messages or bytes, as far as the problem offers it."
+        "consensus_error, messages or bytes, as far as the problem offers it; or FILE.py:NAME, a function of yours."
     ),
     "every": Option("Keep a value each so many steps; about 100 values without it.", least=1),
     "run.theorem": Option(

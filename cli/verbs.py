@@ -133,6 +133,11 @@ def _orders(asked: Asked) -> Answer:
     return Answer(rows, "\n".join(map(str, (found, *checked))), sheets).about(asked.chosen)
 
 
+def _listed(text: str) -> str | list[str]:
+    """A value, or with commas the numbers of single clients."""
+    return text.split(",") if "," in text else text
+
+
 @command("latex", "markdown", trust=True)
 def compare(
     names: Texts = None,
@@ -162,7 +167,7 @@ def compare(
     if eps is None:
         raise InputError("--eps: wanted a target, got nothing; or --orders for the orders as it goes to 0")
     known, unused = of_quantities(shared, comparing.known_quantities(chosen))
-    quantities = {**known, **given}
+    quantities = {**known, **{name: _listed(value) for name, value in given.items()}}
     options: dict[str, Any] = {"theorems": chosen, "kind": kind, "statement": statement, "cost": cost}
     result = comparing.compare(eps, quantities, **options)
     if figure_file is not None:

@@ -79,6 +79,8 @@ PAGE = EXAMPLES.parent / "docs" / "howto" / "your-own-theorem.md"
 def test_the_page_shows_the_example():
     page = PAGE.read_text(encoding="utf-8")
     assert "```toml\n# pr_sgd.toml\n" + (EXAMPLES / "pr_sgd.toml").read_text(encoding="utf-8") + "```" in page
+    assert "```toml\n# envelope.toml\n" + (EXAMPLES / "envelope.toml").read_text(encoding="utf-8") + "```" in page
+    assert "```python\n" + (EXAMPLES / "envelope_metric.py").read_text(encoding="utf-8") + "```" in page
 
 
 FROM_NOTHING = EXAMPLES.parent / "docs" / "howto" / "from-nothing-to-proved.md"
@@ -113,7 +115,7 @@ def test_without_trust_a_line_says_what_would_have_been_run():
 @pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.toml")), ids=lambda file: file.name)
 def test_a_definition_is_an_example_of_ten_lines(file: Path):
     keys = tomllib.loads(file.read_text(encoding="utf-8"))
-    assert {"id", "symbols", "terms", "conditions", "method"} <= set(keys)
+    assert {"id", "symbols", "terms", "method"} <= set(keys)
 
 
 def test_every_python_example_runs():
@@ -122,7 +124,7 @@ def test_every_python_example_runs():
 
 def test_the_python_of_the_page_runs(monkeypatch: pytest.MonkeyPatch):
     programs = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    assert len(programs) == 2
+    assert len(programs) == 3
     monkeypatch.chdir(EXAMPLES)
     for program in programs:
         exec(compile(program, str(PAGE), "exec"), {})

@@ -91,6 +91,23 @@ def test_reading_a_file_runs_nothing(folder, command):
     assert not (folder / "ran").exists()
 
 
+def test_a_metric_that_a_file_names_is_measured_only_with_trust(folder):
+    own = '[metric]\nmeasure = "my_metric.py:measure"\ncap = "G**2"\n'
+    text = THEOREM.replace('proof = "my_proof.py:prove"', own).replace("my_method.py:Mine", "local_sgd")
+    (folder / "mine.toml").write_text(text)
+    (folder / "my_metric.py").write_text(
+        "from pathlib import Path\nPath(__file__).with_name('ran').touch()\n"
+        "def measure(problem, state, t):\n    return problem.gradient(state.average).square().sum(-1)\n"
+    )
+    command = ["validate", str(folder / "mine.toml"), "--problem", "federated_noisy", "--seeds", "64", "--jobs", "1"]
+    found = CliRunner().invoke(app, command)
+    assert str(found.exception).endswith(
+        "my_metric.py: not run: measure is code that a file of data names; --trust runs it (in Python: trust=True)"
+    )
+    assert not (folder / "ran").exists()
+    assert CliRunner().invoke(app, [*command, "--trust"]).exit_code == 0 and (folder / "ran").exists()
+
+
 def test_trust_ends_with_the_command(folder):
     CliRunner().invoke(app, ["show", str(folder / "mine.toml"), "--trust"])
     with pytest.raises(InputError, match="--trust runs it"):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from operator import mul
 from typing import Any, ClassVar
 
 import torch
@@ -23,6 +24,7 @@ from .rounds import InRounds
 
 Matrix = tuple[tuple[float, ...], ...]
 _ROUNDING = 1e-12  # many times the rounding error of a singular value of a matrix with entries of at most 1
+_SIMPLE = 10**6  # the largest denominator of a fraction that was typed
 _NEAR = 1e-9  # how far from 1 the sum of a row or column may be: they are typed as decimals
 
 
@@ -35,6 +37,17 @@ def ring(clients: int) -> Matrix:
     """A client hears itself and its two neighbours alike; of up to three clients everybody is a neighbour."""
     near = {0, 1, clients - 1}
     return tuple(tuple(int((j - i) % clients in near) for j in range(clients)) for i in range(clients))
+
+
+def _is_nonnegative(rows: list[list[Fraction]]) -> bool:
+    """Whether a symmetric matrix has no negative eigenvalue, by elimination."""
+    for k, pivot in enumerate(rows):
+        if pivot[k] < 0 or (pivot[k] == 0 and any(pivot[k:])):
+            return False
+        for row in rows[k + 1 :] if pivot[k] else ():
+            factor = row[k] / pivot[k]
+            row[k:] = [entry - factor * above for entry, above in zip(row[k:], pivot[k:], strict=True)]
+    return True
 
 
 TOPOLOGIES = {"ring": ring, "complete": complete}
@@ -101,6 +114,20 @@ class GossipSGD(InRounds):
         W = torch.tensor([[float(weight) for weight in row] for row in self.mixing(clients)], dtype=torch.float64)
         contraction = min(float(torch.linalg.matrix_norm(W - 1 / len(W), 2)) + _ROUNDING, 1.0)
         return {"mixing_contraction": contraction, "spectral_gap": 1 - contraction}
+
+    def attains(self, quantity: str, value: float, clients: int) -> bool:
+        """Whether the contraction is at most c, or the gap at least 1 - c: c^2 I - M^T M has no negative eigenvalue, M = W - 11^T/N.
+
+        A double is taken for the fraction of small numbers of which it is the nearest one.
+        """
+        typed = Fraction(value).limit_denominator(_SIMPLE)
+        exact = typed if float(typed) == value else Fraction(value)
+        c = 1 - exact if quantity == "spectral_gap" else exact
+        away = [[weight - Fraction(1, clients) for weight in row] for row in self.mixing(clients)]
+        columns = list(zip(*away, strict=True))
+        gram = [[sum(map(mul, one, other), Fraction(0)) for other in columns] for one in columns]
+        left = [[(c**2 if i == j else 0) - entry for j, entry in enumerate(row)] for i, row in enumerate(gram)]
+        return c >= 0 and _is_nonnegative(left)
 
     def messages(self, problem: Any, T: int) -> Messages:
         heard, rounds = self._heard(problem.clients), T // self.tau

@@ -186,6 +186,10 @@ class Method(ABC):
         """The quantities in `measured` for this many clients, rounded so that they say no more than what is true."""
         return {}
 
+    def attains(self, quantity: str, value: float, clients: int) -> bool:
+        """Whether such a quantity is as good as a number, where rounding leaves it open; a method may decide it exactly."""
+        return False
+
     @property
     def gradient_step(self) -> Scalar | None:
         """The largest step size of a method whose models are means of models that step along gradients of samples; None for others."""

@@ -352,7 +352,7 @@ def _of_one_unit(theorems: Sequence[Theorem]) -> list[Theorem]:
     """The theorems whose metrics can be compared; of the main ones, where none is given, those that bound a squared gradient.
 
     Raises:
-        InputError: two of them bound metrics of different units.
+        InputError: two of them bound metrics of different units, or one a metric of its own that another does not bound.
     """
     if not theorems:
         return [theorem for theorem in _main_theorems() if theorem.metric.is_squared_gradient]
@@ -362,6 +362,13 @@ def _of_one_unit(theorems: Sequence[Theorem]) -> list[Theorem]:
         raise InputError(
             f"{said}: wanted theorems whose metrics have one unit, as a target for one is none for the other"
         )
+    for own in (each for each in theorems if each.metric.own is not None):
+        other = next((each for each in theorems if each.metric != own.metric), None)
+        if other is not None:
+            raise InputError(
+                f"{own.id} bounds {own.metric.name}, a metric of its own, and {other.id} bounds {other.metric.name}: "
+                "wanted theorems with the same one"
+            )
     return list(theorems)
 
 
@@ -390,11 +397,11 @@ def _row(theorem: Theorem, eps: Any, given: Mapping[str, Any], statement: str | 
     label = statement if statement in theorem.labels else theorem.default
     values: dict[str, Any] = {}
     assumed: list[str] = []
-    for name, binding in theorem.symbols(label).items():
-        value = _value(binding, given, assumed)
-        if value is not None:
-            values[name] = value
     try:
+        for name, binding in theorem.symbols(label).items():
+            value = _value(binding, given, assumed)
+            if value is not None:
+                values[name] = value
         made, values = for_clients(theorem.statement(label), values)
         tuned, reason = tune(made, values, eps=eps, cost=cost), ""
     except InputError as error:
@@ -407,6 +414,8 @@ def _row(theorem: Theorem, eps: Any, given: Mapping[str, Any], statement: str | 
 def _value(binding: Binding, given: Mapping[str, Any], assumed: list[str]) -> Any:
     name = binding.quantity.name
     if name in given:
+        if is_array(given[name]) and not binding.per_client:
+            raise InputError(f"{name}: got one number for each client, and {binding.name} is one for all of them")
         return given[name]
     if binding.quantity.role == "hyperparameter":
         return binding.quantity.default

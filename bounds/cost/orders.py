@@ -390,7 +390,11 @@ def _exponents(
     for decay in decays:
         (speed,) = _rows(_converted(converter, sp.expand(decay.speed)))
         rows.append(({**{name: -power for name, power in speed.items()}, str(_LOG): Fraction(1)}, Fraction(0)))
-    for _, part in made.limits(converter):
+    try:
+        limits = made.limits(converter)
+    except NotPosynomialError as reason:
+        raise InputError(f"{made.statement.name}: no exponents: {reason}{_go_on(reason)}") from None
+    for _, part in limits:
         rows += [(row, Fraction(0)) for row in _rows(part)]
     formulas = {**made.costs, **made.determined}
     for name, expr in formulas.items():

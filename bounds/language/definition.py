@@ -24,8 +24,21 @@ from .client_lists import refuse_bare, why_not_of_one_client
 from .clients import SUFFIX, bare, client_symbols
 from .dimension import Dimension, read_dimension
 from .formula import FUNCTIONS, FormulaError, read_formula, read_relation
+from .homogeneity import InhomogeneousError, dimension_of
 from .meaning import meant_by
-from .metrics import MEASURES, METRICS, OVER, TAKE_WEIGHTS, WEIGHTED, with_probability, with_weights, word_of
+from .metrics import (
+    MEAN,
+    MEASURES,
+    METRICS,
+    OVER,
+    OVER_OWN,
+    TAKE_WEIGHTS,
+    WEIGHTED,
+    of_its_own,
+    with_probability,
+    with_weights,
+    word_of,
+)
 from .notation import STEP, Binding, Notation, derived_symbol, latex_of
 from .power import Power
 from .properties import PROPERTIES
@@ -40,6 +53,7 @@ from .theorem import (
     Derived,
     MethodCall,
     Metric,
+    OwnMeasure,
     Source,
     Statement,
     Term,
@@ -50,9 +64,11 @@ from .typesetting import Letters
 from .typesetting import latex as typeset
 
 _TEXT, _LIST, _TABLE = "a text", "a list of names", "a table"
-_TYPES: Mapping[str, Any] = {_TEXT: str, _LIST: (list, tuple), _TABLE: Mapping}
+_TEXT_OR_TABLE = "a text, or a table"
+_TYPES: Mapping[str, Any] = {_TEXT: str, _LIST: (list, tuple), _TABLE: Mapping, _TEXT_OR_TABLE: (str, Mapping)}
 KEYS: Mapping[str, str] = {
-    **dict.fromkeys(("id", "title", "source", "problem", "metric", "weights", "average", "proof"), _TEXT),
+    **dict.fromkeys(("id", "title", "source", "problem", "weights", "average", "proof"), _TEXT),
+    "metric": _TEXT_OR_TABLE,
     **dict.fromkeys(("assume", "units"), _LIST),
     **dict.fromkeys(
         (
@@ -74,6 +90,8 @@ KEYS: Mapping[str, str] = {
 REQUIRED = ("id", "symbols", "terms")
 QUANTITY_KEYS = ("meaning", "dimension", "domain", "role", "bounds")
 """The keys of an entry of `quantities`; only the meaning is required."""
+METRIC_KEYS = ("measure", "over", "dimension", "meaning", "cap")
+"""The keys of a metric of one's own; only the measure is required."""
 ASSUMPTION_KEYS = ("text", "bounds", "says")
 """The keys of an entry of `assumptions`; only the text is required."""
 QUANTITY_ROLES = ("constant", "hyperparameter")
@@ -83,6 +101,7 @@ MAX_ENTRIES = 200
 """Entries of one table, characters of one text."""
 _ID = re.compile(r"[a-z][a-z0-9_]{0,40}\.[A-Za-z][A-Za-z0-9_]{0,60}", re.ASCII)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,30}", re.ASCII)
+_FUNCTION = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,60}", re.ASCII)
 
 
 def load(path: str | Path, *, trust: bool = False) -> Theorem:
@@ -249,7 +268,9 @@ def define(*, follows_from: Theorem | None = None, **keys: Any) -> Theorem:
         schedule: hyperparameter -> formula: what the statement prescribes, so that it may be left out; another value is
             not admissible.
         problem: kind of problem, "federated" by default. assume: named properties of the problem.
-        metric: what is bounded, "mean_gradient_sq" by default. average: "before" (t = 0..T-1) or "after" (t = 1..T).
+        metric: what is bounded, "mean_gradient_sq" by default. FILE.py:NAME is a metric of one's own, or a table with that as
+            `measure` and, optionally, `over` (of `metrics.OVER_OWN`), `dimension` (that of the terms by default), `meaning`, and `cap`,
+            a formula for what it never exceeds. average: "before" (t = 0..T-1) or "after" (t = 1..T).
         weights: of the iterates in a metric that weighs them, a formula in the step t.
         assumptions: name -> table with a `text`, and optionally `bounds` (symbols whose formal bounds it states) and `says` (of
             `bounding.SAYINGS`): what a proof may read off it. Constants that none of them bounds are assumptions by themselves.
@@ -562,7 +583,11 @@ class Definition:
 
     def _in_steps(self, place: str, value: Any, names: Mapping[str, sp.Expr], of_clients: bool = False) -> sp.Expr:
         """A formula in these names and the step t."""
-        outside, self.names = self.names, {STEP.name: STEP, **names}
+        return self._with_names(place, value, {STEP.name: STEP, **names}, of_clients)
+
+    def _with_names(self, place: str, value: Any, names: Mapping[str, sp.Expr], of_clients: bool = False) -> sp.Expr:
+        """A formula in these names."""
+        outside, self.names = self.names, dict(names)
         try:
             return self.formula(place, value, of_clients=of_clients)
         finally:
@@ -658,7 +683,7 @@ class Definition:
         self._check_rounding(statement)
         costs, method = self._costs(), self._method(folder)
         metric = self._with_probability(
-            self._with_weights(self._metric_of(self.keys.get("metric", "mean_gradient_sq")))
+            self._with_weights(self._metric_of(self.keys.get("metric", "mean_gradient_sq"), folder, statement))
         )
         self._check_use({constant.name for constant in derived})
         try:
@@ -685,20 +710,48 @@ class Definition:
         self._check_dimensions(found)
         return found
 
-    def _metric_of(self, word: str) -> Metric:
+    def _metric_of(self, word: str | Mapping[str, Any], folder: Path | None, statement: Statement) -> Metric:
+        if isinstance(word, Mapping) or is_python_file(word):
+            return self._own_metric({"measure": word} if isinstance(word, str) else word, folder, statement)
         if word not in METRICS:
             parts = f"a metric is one of {' '.join(OVER)}, then _ and one of {' '.join(MEASURES)}"
-            other = "nothing else is measured, as the gradient of a Moreau envelope: say what the bound means for one of these"
+            other = (
+                "anything else, as the gradient of a Moreau envelope, is measured by a function of yours, FILE.py:NAME"
+            )
             self.refuse("metric", f"{_shown(word)} is not a metric; {parts}; {other}")
         return METRICS[word]
+
+    def _own_metric(self, given: Mapping[str, Any], folder: Path | None, statement: Statement) -> Metric:
+        """A metric that a function of the user's measures; it is loaded when something measures it."""
+        for key, value in given.items():
+            self.known("metric", "a key of a metric", key, METRIC_KEYS)
+            if key != "cap" and not (
+                isinstance(value, str) and value.strip() and value.isprintable() and len(value) <= MAX_ENTRIES
+            ):
+                self.refuse(f"metric, {key}", f"wanted {_TEXT} in one line, got {_shown(value)}")
+        code = given.get("measure", "")
+        file, _, name = code.rpartition(":")
+        if not file.endswith(".py") or not _FUNCTION.fullmatch(name):
+            self.refuse("metric, measure", f"wanted FILE.py:NAME, got {_shown(code)}")
+        over = self.known("metric, over", "which iterates it speaks of", given.get("over", MEAN), OVER_OWN)
+        try:
+            dimension = (
+                read_dimension(given["dimension"]) if "dimension" in given else _of_terms(statement, self.notation)
+            )
+        except ValueError as error:
+            self.refuse("metric, dimension", str(error))
+        names = {binding.name: binding.symbol for binding in self.notation}
+        cap = self._with_names("metric, cap", given["cap"], names) if "cap" in given else None
+        meaning = given.get("meaning", name)
+        return of_its_own(OwnMeasure(name, meaning, dimension, CodeName(code, folder, self.trusts), cap), over)
 
     def _with_weights(self, metric: Metric) -> Metric:
         """The metric with the weights of the iterates, a formula in the step t and the symbols, where it takes some."""
         text = self.keys.get("weights")
-        takes = word_of(metric) != "" and metric.over in TAKE_WEIGHTS
+        takes = (metric.own is not None or word_of(metric) != "") and metric.over in TAKE_WEIGHTS
         if text is None:
             if takes and metric.over == WEIGHTED:
-                self.refuse("weights", f'{word_of(metric)} needs some; for instance weights = "t + 1"')
+                self.refuse("weights", f'{word_of(metric) or metric.name} needs some; for instance weights = "t + 1"')
             return metric
         if not takes:
             able = ", ".join(word for word, each in METRICS.items() if each.over in TAKE_WEIGHTS)
@@ -723,7 +776,7 @@ class Definition:
         name = table.get("failure")
         if name not in able:
             self.refuse("probability, failure", f"wanted a symbol for failure_probability, got {_shown(name)}")
-        if not word_of(metric):
+        if metric.own is None and not word_of(metric):
             self.refuse("probability", f"wanted one of the metrics {', '.join(METRICS)}, got {metric.name}")
         return with_probability(metric, name, able[name].latex)
 
@@ -747,6 +800,17 @@ class Definition:
         for slip in theorem.inhomogeneities(theorem.statement(), theorem.unit_choices):
             hint = "" if theorem.unit_choices else "; a unit that the statement sets to 1 is listed under `units`"
             self.refuse(slip.where, f"wanted dimension {slip.wanted}, got {slip.found}{hint}")
+
+
+def _of_terms(statement: Statement, notation: Notation) -> Dimension:
+    """The dimension of the first term, with which the others are then compared."""
+    known = {binding.symbol: binding.quantity.dimension for binding in notation}
+    try:
+        for constant in statement.derived:
+            known[constant.symbol] = dimension_of(sp.sympify(constant.expr), known)
+        return dimension_of(sp.sympify(statement.terms[0].expr), known)
+    except InhomogeneousError:
+        return Dimension()
 
 
 def _bounded(binding: Binding) -> tuple[str, ...]:

@@ -13,12 +13,16 @@ import sympy as sp
 
 from .bounding import MEAN_MODEL
 from .dimension import OBJECTIVE, VARIABLE, Dimension
-from .theorem import Metric
+from .theorem import Metric, OwnMeasure
 
 GRADIENT_SQ, GRADIENT, GAP, DISTANCE_SQ = "gradient_sq", "gradient", "gap", "distance_sq"
+OWN = "own"
+"""In the place of a measure, where a theorem has one of its own."""
 MEAN, MINIMUM, LAST, WEIGHTED, AVERAGED = "mean", "minimum", "last", "weighted", "averaged"
 TAKE_WEIGHTS = (WEIGHTED, AVERAGED)
 """Those that weigh the iterates by a formula in the step t; an averaged iterate without one weighs all alike."""
+OVER_OWN = (MEAN, LAST, WEIGHTED, AVERAGED)
+"""The iterates of a measure of a theorem's own: those of which a run measures something."""
 
 
 @dataclass(frozen=True)
@@ -98,8 +102,9 @@ def _metric(
     letter: str = "",
     weights: sp.Expr | None = None,
     weights_latex: str = "",
+    own: OwnMeasure | None = None,
 ) -> Metric:
-    measure = MEASURES[of]
+    measure = MEASURES[of] if own is None else _said_of(own)
     where = AT_WEIGHTED_AVERAGE if over == AVERAGED and weights is not None else OVER[over]
     said = {"w": "w_t"} if weights is None else {"w": f"({sp.sstr(weights)})"}
     typeset = {"w": "w_t"} if weights is None else {"w": rf"\left({weights_latex}\right)"}
@@ -116,23 +121,39 @@ def _metric(
         + where.latex.format(inner=latex, **typeset),
         measure.dimension,
         f"{what}, but for a probability of {failure}" if failure else f"expected {what}",
-        MEAN_MODEL,
+        MEAN_MODEL if own is None else "",
         of=of,
         over=over,
         failure=failure,
         weights=weights,
         weights_latex=weights_latex,
+        own=own,
     )
+
+
+def _said_of(own: OwnMeasure) -> Measure:
+    name = own.name.replace("_", r"\_")
+    return Measure(
+        f"E {own.name}({{x}})",
+        rf"\mathbb{{{{E}}}}\,\text{{{{{name}}}}}({{x}})",
+        own.dimension,
+        f"{own.meaning}, by {own.code.text}",
+    )
+
+
+def of_its_own(own: OwnMeasure, over: str) -> Metric:
+    """A metric that is measured by code, over some iterates, of `OVER_OWN`."""
+    return _metric(OWN, over, own=own)
 
 
 def with_probability(metric: Metric, failure: str, letter: str) -> Metric:
     """The same along a run, in the place of its expectation: its bound fails with the probability that a symbol stands for."""
-    return _metric(metric.of, metric.over, failure, letter, metric.weights, metric.weights_latex)
+    return _metric(metric.of, metric.over, failure, letter, metric.weights, metric.weights_latex, metric.own)
 
 
 def with_weights(metric: Metric, weights: sp.Expr, latex: str) -> Metric:
     """The same with these weights of the iterates, a formula in the step t."""
-    return _metric(metric.of, metric.over, metric.failure, "", weights, latex)
+    return _metric(metric.of, metric.over, metric.failure, "", weights, latex, metric.own)
 
 
 METRICS: Mapping[str, Metric] = {f"{over}_{of}": _metric(of, over) for over in OVER for of in MEASURES}
@@ -140,12 +161,19 @@ METRICS: Mapping[str, Metric] = {f"{over}_{of}": _metric(of, over) for over in O
 
 
 def gradient_power(metric: Metric) -> int:
-    """The power of the gradient norm that a metric along a run measures; 0 where it is measured from the minimiser."""
-    return MEASURES[metric.of].gradient
+    """The power of the gradient norm that a metric along a run measures; 0 where it is something else."""
+    return 0 if metric.own is not None else MEASURES[metric.of].gradient
+
+
+def speaks_of_minimiser(metric: Metric) -> bool:
+    """Whether a metric along a run is measured from the minimiser."""
+    return metric.own is None and not gradient_power(metric)
 
 
 def word_of(metric: Metric) -> str:
     """The word of a definition for a metric, whatever its weights and probability; empty where it has none."""
+    if metric.own is not None:
+        return ""
     word = f"{metric.over}_{metric.of}"
     same = _metric(metric.of, metric.over, metric.failure, "", metric.weights, metric.weights_latex)
     return word if word in METRICS and same.name == metric.name else ""

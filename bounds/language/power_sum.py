@@ -115,7 +115,7 @@ def sum_over(index: sp.Symbol, low: sp.Expr, high: sp.Expr, summand: sp.Expr) ->
     """
     parts = []
     for each in _simple(summand, index):
-        found = _power_of(each, index)
+        found = power_of(each, index)
         if found is None:
             wanted = f"powers such as 1/({index.name} + t0), sqrt({index.name} + 1) or {index.name}**2"
             raise NoSumError(f"wanted a sum of {wanted} times what does not depend on {index.name}")
@@ -129,14 +129,14 @@ def sum_over(index: sp.Symbol, low: sp.Expr, high: sp.Expr, summand: sp.Expr) ->
 def _simple(summand: sp.Expr, index: sp.Symbol) -> Iterator[sp.Expr]:
     """The summands of a formula, and the partial fractions of those that are no single power."""
     for part in sp.Add.make_args(summand):
-        if _power_of(part, index) is not None:
+        if power_of(part, index) is not None:
             yield part
         else:
             opened = sp.apart(part, index) if part.is_rational_function(index) else sp.expand_mul(part)
             yield from sp.Add.make_args(sp.expand_mul(opened))
 
 
-def _power_of(term: sp.Expr, index: sp.Symbol) -> tuple[sp.Expr, sp.Expr, sp.Rational] | None:
+def power_of(term: sp.Expr, index: sp.Symbol) -> tuple[sp.Expr, sp.Expr, sp.Rational] | None:
     """(c, s, e) of a product c * (index + s)**e; None where it is none."""
     factor, rest = term.as_independent(index, as_Add=False)
     if rest == 1:

@@ -511,6 +511,10 @@ _hyper("dual_step_size", "step size in y: of the ascent, or of the descent in a 
 _hyper("series_step_size", "step size in a series of powers that stands for an inverse Hessian in y", _Y**2 / _F)
 _count("series_terms", "number of terms of a series of powers that stands for an inverse Hessian")
 _hyper("momentum", "weight of the new value in an estimator with momentum")
+_hyper(
+    "momentum_numerator",
+    "numerator beta of a weight of the new value that declines in the step t, such as beta/(t + t0)",
+)
 _hyper("heavy_ball_momentum", "weight of the last step in a heavy-ball (momentum) method", domain=BELOW_ONE)
 _hyper("server_step_size", "step size of the server, a factor of the mean change of the clients' models")
 _hyper("server_momentum", "weight of the last change in a momentum at the server", domain=BELOW_ONE)

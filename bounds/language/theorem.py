@@ -106,6 +106,28 @@ class Assumption:
 
 
 @dataclass(frozen=True)
+class OwnMeasure:
+    """A measure of a theorem's own: what a function gives of the models of a run, at least 0.
+
+    Args:
+        name: of the function. meaning: in words. dimension: of the number.
+        code: a function `(problem, state, t) -> (runs,)` of the state before step t; `state.average` are the averaged models, (runs, dim).
+        cap: what it never exceeds, in the symbols of the statement; None where nothing is said, and then nothing is supported.
+    """
+
+    name: str
+    meaning: str
+    dimension: Dimension
+    code: CodeName
+    cap: sp.Expr | None = None
+
+    @property
+    def only_in_doubles(self) -> str:
+        """Why it is neither evaluated in exact numbers nor concluded by a proof."""
+        return f"{self.name} is what {self.code.text} gives of a run in doubles, and no formula of it is known"
+
+
+@dataclass(frozen=True)
 class Metric:
     """What the terms of a statement bound.
 
@@ -113,7 +135,7 @@ class Metric:
     `metrics.OVER`, which iterates it speaks of. `bounds`: where it is the square of what a constant would bound. `failure`: the symbol
     for the probability with which the bound may fail, where it is one of the number itself along a run and not of its expectation.
     `weights`: those of the iterates, a formula in `notation.STEP` and the symbols of the statement, with `weights_latex`; None where
-    all weigh alike.
+    all weigh alike. `own`: a measure of the theorem's own, in the place of `of`.
     """
 
     name: str
@@ -127,6 +149,7 @@ class Metric:
     failure: str = ""
     weights: sp.Expr | None = None
     weights_latex: str = ""
+    own: OwnMeasure | None = None
 
     @property
     def is_squared_gradient(self) -> bool:
@@ -616,12 +639,14 @@ class Theorem:
                 )
 
     def _check_weights(self, statement: Statement) -> None:
-        """The weights of the iterates are made of symbols of the statement, so that its values are theirs."""
-        free = sp.sympify(self.metric.weights or 0).free_symbols - {STEP} - statement.free_symbols
-        if free and statement.terms:
-            raise DeclarationError(
-                f"{self.id}, {statement.label}: weights speak of {sorted(map(str, free))}, of which the statement says nothing"
-            )
+        """The weights of the iterates, and a cap of the metric, are made of symbols of the statement, so that its values are theirs."""
+        cap = self.metric.own and self.metric.own.cap
+        for what, formula in (("weights speak", self.metric.weights), ("the cap of the metric speaks", cap)):
+            free = sp.sympify(formula or 0).free_symbols - {STEP} - statement.free_symbols
+            if free and statement.terms:
+                raise DeclarationError(
+                    f"{self.id}, {statement.label}: {what} of {sorted(map(str, free))}, of which the statement says nothing"
+                )
 
     def _check_said(self) -> None:
         """The formal part of the assumptions speaks of symbols of the paper, and of what these bound."""
@@ -731,6 +756,8 @@ class Theorem:
         if self.metric.weights is not None:
             known[STEP] = Dimension()
             check("weights", self.metric.weights, None)
+        if self.metric.own is not None and self.metric.own.cap is not None:
+            check("cap of the metric", self.metric.own.cap, modulo(self.metric.dimension, units))
         for condition in statement.conditions:
             left = check(f"condition {condition.name}", condition.left, None)
             if left is not None:

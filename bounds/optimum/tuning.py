@@ -274,6 +274,7 @@ def _tuned(task: Task) -> Tuned:
         from .numerical import differential_evolution
 
         point = differential_evolution(task)
+        _refuse_uncounted(task, point)
         return _report(task, point, None, f"not a geometric program ({reason}): the optimum may be local")
     return _report(task, found.point, found, note)
 
@@ -344,6 +345,28 @@ def _refuse_endless(task: Task, root: Solution) -> None:
         f"{guilty[0]}: wanted a value or a range, got nothing; the {task.objective} keeps improving without limit as it"
         " changes and no budget stops it"
     )
+
+
+def _refuse_uncounted(task: Task, point: Mapping[str, float]) -> None:
+    """Raises where more of a whole number lowers the bound, and neither a condition nor what is counted here limits it."""
+    made = task.model
+    counted = [expr for _, expr, _ in task.limits] + ([] if task.cost is None else [task.cost])
+    counted += [side for condition in made.conditions for side in (condition.left, condition.right)]
+    limited = {str(symbol) for expr in counted for symbol in expr.free_symbols}
+    for name in made.whole:
+        if name in limited or task.ranges.get(name, (None, None))[1] is not None:
+            continue
+        here, more = (_total_at(task, {**point, name: factor * point[name]}) for factor in (1, 2))
+        if more <= here:
+            counting = [cost for cost, expr in made.costs.items() if name in map(str, expr.free_symbols)]
+            what = "a budget of" if task.cost is None else "the cost"
+            counted_by = f", or {what} {' or '.join(counting)}, where it counts" if counting else ""
+            why = "the bound falls with it, and what is counted here does not grow"
+            raise InputError(f"{name}: wanted a value or a range{counted_by}, got nothing; {why}")
+
+
+def _total_at(task: Task, point: Mapping[str, float]) -> float:
+    return float(task.model.total().xreplace({b.symbol: sp.Float(point[b.name], 30) for b in task.model.free}))
 
 
 def _vanishes(root: Solution) -> bool:

@@ -362,10 +362,11 @@ class Proof:
         name: str = "",
         why: str = "",
         summed: Mapping[str, Signomial] | None = None,
+        start: int = 0,
     ) -> str:
         """w(T) Q_T <= w(0) Q_0 + T c from w(t + 1) Q_{t+1} <= w(t) Q_t + c, for polynomials w in the clock, of one or more quantities Q;
-        what `summed` quantities add on the left at every step, with their weights, is added up."""
-        rule = Weighted(tuple(weights.items()), step, tuple((summed or {}).items()))
+        what `summed` quantities add on the left at every step, with their weights, is added up. With `start` = 1 from the steps t >= 1."""
+        rule = Weighted(tuple(weights.items()), step, tuple((summed or {}).items()), start)
         return self.step(name or f"{step}, all steps", rule, why)
 
     def at_start(self, step: str) -> str:

@@ -152,7 +152,7 @@ class Written:
             case Combine(left, right):
                 self._take(*_vectors(left), *_vectors(right))
             case Project(equation, over, given):
-                vectors = (self.vector(node) for _, node in self.state.equation(equation).term.parts)
+                vectors = (self.vector(node) for _, node in self.state.equation(equation, position=True).term.parts)
                 for vector in vectors:
                     if vector is not None:
                         for index in over:

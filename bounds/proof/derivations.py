@@ -75,6 +75,10 @@ def prove(theorem: Theorem, label: str = "") -> Verdict:
     Raises:
         InputError: the statement has none.
     """
+    if theorem.metric.own is not None:
+        raise InputError(
+            f"{theorem.id}: no rule of the kernel concludes its metric: {theorem.metric.own.only_in_doubles}"
+        )
     if own := [name for name, binding in theorem.symbols(label).items() if binding.per_client]:
         raise InputError(
             f"{theorem.id}: {', '.join(own)} {'have' if len(own) > 1 else 'has'} one number for each client, which no rule of the kernel "

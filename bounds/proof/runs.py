@@ -58,9 +58,9 @@ from .kernel import (
     ONE as SINGLE,
 )
 from .kernel.derivation import Progress, reading
-from .kernel.problem import measured, metric_points, weights
+from .kernel.problem import measured, metric_points, weight
 from .kernel.readings import Reading
-from .kernel.region import whole_power
+from .kernel.region import sum_of_powers, whole_power
 from .kernel.scalars import Inner, Value
 from .kernel.sequences import number
 from .kernel.setting import Function
@@ -678,9 +678,8 @@ def metric_at(progress: Progress, run: Run) -> fmpq:
     steps = range(run.horizon)
     if over == MINIMUM:
         return min(run.scalar(scalar, t) for t in steps)
-    powers = weights(found)
-    each = [sum((run.number(c) * fmpq(t) ** k for k, c in enumerate(powers)), ZERO) for t in steps]
-    shares = [weight / sum(each, ZERO) for weight in each]
+    each = [run.number(weight(found, progress.state.offset), t) for t in steps]
+    shares = [one / sum(each, ZERO) for one in each]
     if over == AVERAGED:
         apart = (signomial(as_fraction(share)) * shifted(point, t) for t, share in zip(steps, shares, strict=True))
         return run.scalar(measured(found, sum(apart, Sum(())), of_the_run=True), 0)
@@ -856,12 +855,14 @@ def unmeasured(progress: Progress, run: Run) -> dict[str, str]:
     return {n: q for n, q in found.items() if q not in known and constant(q, maker.shapes) is None}
 
 
-WEIGHTS = ("momentum", "gradient_momentum", "inner_momentum", "step_scale", "proximal_weight")
+WEIGHTS = ("momentum", "momentum_numerator", "gradient_momentum", "inner_momentum", "step_scale", "proximal_weight")
 
 
 def _derived(point: Mapping[Param, Fraction], progress: Progress) -> dict[Param, Fraction]:
     found, region = dict(point), progress.state.region
     given = _given(progress)
+    for param, (first, count, power) in region.sums.items():
+        found[param] = sum_of_powers(param.name, first.at(found), count.at(found), power)
     for param, formula in region.formulas.items():
         if param.name not in given:
             value = formula.at(found)

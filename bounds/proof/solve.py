@@ -119,7 +119,7 @@ class Solver:
         self.steps.append(step)
 
     def linear(self, claim: Vanishes) -> Linear:
-        columns = [{node: c for c, node in self.state.equation(name).term.parts} for name in claim.by]
+        columns = [{node: c for c, node in self.state.equation(name, position=True).term.parts} for name in claim.by]
         goal = {node: c for c, node in self.state.algebra.normal(claim.term).parts}
         rows = list(dict.fromkeys(node for column in (*columns, goal) for node in column))
         found = profile(self.point, goal, columns, rows, len(rows))

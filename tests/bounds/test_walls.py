@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from fedco.bounds import get_theorem
+from fedco.bounds.cost.comparison import compare
 from fedco.bounds.cost.orders import Order, rates
 from fedco.bounds.language.definition import define
 from fedco.bounds.language.meaning import meant_by
@@ -110,6 +112,51 @@ def test_the_inverse_of_a_sum_under_a_minus_sign_has_no_orders(part):
     made = theorem(terms={"initialisation": "F_gap/(eta*T)", "other": f"L*eta*sigma**2*({part})"})
     with pytest.raises(InputError, match="no exponents, a sum in a denominator is subtracted"):
         rates(made.statement())
+
+
+def test_a_condition_with_a_subtracted_sum_has_no_orders():
+    made = theorem(symbols={"t0": "step_offset"}, conditions={"step": "eta*L <= 1 - 1/(T + t0)"})
+    with pytest.raises(
+        InputError, match=r"mine\.walls \(printed\): no exponents: no lower bound for 1 - 1/\(T \+ t0\)"
+    ):
+        rates(made.statement())
+
+
+TTSA = dict.fromkeys(("L_bar", "l_g", "c_g", "M", "C", "sigma", "sigma_y", "sigma_g", "e_y", "F_gap", "b"), 1)
+TTSA |= {"mu_g": "1/4", "N": 4}
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"budget": {"T": 1000}}, "K: wanted a value or a range, or a budget of rounds or embedding_messages"),
+        ({"eps": 1}, "K: wanted a value or a range, or the cost rounds or embedding_messages, where it counts"),
+    ],
+)
+def test_a_number_of_terms_that_costs_nothing_is_not_tuned(asked, said):
+    with pytest.raises(InputError, match=said):
+        get_theorem("library.fed_ttsa").tune(**asked, **TTSA)
+
+
+@pytest.mark.parametrize(
+    "asked", [{"budget": {"T": 1000, "rounds": 10_000}}, {"budget": {"T": 1000}, "ranges": {"K": (1, 20)}}]
+)
+def test_where_it_is_counted_or_has_a_range_it_is_tuned(asked):
+    best = get_theorem("library.fed_ttsa").tune(**asked, **TTSA)
+    assert 1 < best.values["K"] <= 20
+
+
+def test_one_number_for_each_client_is_refused_where_one_is_for_all():
+    unlike = define(
+        id="mine.unlike",
+        symbols={**{name: of for name, of in PLAIN.items() if name != "L"}, "L_i": "local_smoothness"},
+        terms={"initialisation": "F_gap/(eta*T)", "variance": "max_i(L_i)*eta*sigma**2"},
+        method={"name": "minibatch_sgd", "eta": "eta"},
+    )
+    found = compare(theorems=[unlike, theorem()], eps="1/10", quantities={"local_smoothness": [1, 2, 4]})
+    mine, plain = found.rows
+    assert mine.tuned is not None
+    assert plain.reason == "local_smoothness: got one number for each client, and L is one for all of them"
 
 
 def test_many_sums_in_a_denominator_take_no_memory():

@@ -33,6 +33,13 @@ def test_a_run_with_sampled_clients_is_that_of_the_statement_about_them():
     assert names(LocalSGD(eta=0.01, tau=1, m=8, b=8)) == everybody >= {"baselines.local_sgd"}
 
 
+def test_a_bound_of_another_metric_is_not_drawn_with_the_squared_gradient():
+    method, problem = LocalSGD(eta=0.01, tau=1), fedco.problem("federated_strongly_convex")
+    assert {fedco.theorem(name).metric.of for name in names(method, problem)} == {"gradient_sq"}
+    with pytest.raises(InputError, match=r"local_sgd_convex: bounds .*; only a mean of squared gradients is drawn"):
+        bounds.matches(method, problem, 16, only=["library.local_sgd_convex"])
+
+
 def test_a_bound_above_what_holds_without_running_is_called_vacuous():
     method, problem = LocalSGD(eta=0.3, tau=2), fedco.problem("federated_homogeneous")
     (match,) = bounds.matches(method, problem, 20, only=["baselines.local_sgd_heterogeneity"])

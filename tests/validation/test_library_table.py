@@ -40,7 +40,7 @@ def ordered(theorem: Theorem) -> str:
     try:
         return str(rates(theorem.statement()).costs["samples"])
     except InputError as error:
-        return str(error).partition(": ")[2].partition(";")[0]
+        return (str(error).partition(": ")[2] or str(error)).partition(";")[0]
 
 
 def searched(theorem: Theorem) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from ...algorithms import Method
 from ...bounds.audit.statement_warning import statement_warning
 from ...bounds.evaluation.without_running import Worth
+from ...bounds.language.metrics import MEAN
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import all_theorems, get_theorem
 from ...errors import InputError
@@ -96,6 +97,10 @@ def _found(method: Method, problem: Any, steps: int) -> Iterator[Match]:
 
 def _match(theorem: Theorem, method: Method, problem: Any, steps: int) -> Match:
     label, recipe = theorem.default, recipe_for(theorem)
+    if not theorem.metric.is_squared_gradient or theorem.metric.over != MEAN or theorem.metric.failure:
+        raise InputError(
+            f"{theorem.id}: bounds {theorem.metric.name}; only a mean of squared gradients is drawn along a run"
+        )
     if why := misfit(theorem, problem, label):
         raise InputError(f"{theorem.id}: does not fit {problem.name}: {why}")
     hyper = _hyperparameters(theorem, label, method, problem)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from ...algorithms.engine import metrics as known
 from ...algorithms.engine.fingerprint import TRAJECTORY, code_fingerprint, source_fingerprint
 from ...algorithms.engine.limits import BYTES_PER_INDEX, check_memory
 from ...algorithms.engine.metrics import METRICS, metrics_of
+from ...algorithms.engine.own_metric import OwnMetric, own_metric
 from ...algorithms.engine.parallel import drive_alone, gathered
 from ...algorithms.engine.progress import Progress
 from ...bounds.language.result import AbstractResult, Cell, Sheet, Table
@@ -25,6 +26,7 @@ from ...errors import InputError
 from ...storage import digest, make_folder, undamaged, write_json
 from ...suggestion import instead
 from ...synthetic.models import AbstractModelProblem
+from ...user_files import CodeName, is_python_file
 from ..runs.limits import HOURS, check_runs
 from ..runs.scheduler import run_on_scheduler
 from ..runs.values import exact_start
@@ -172,7 +174,7 @@ def run(
         method: a registered name, `FILE.py:NAME`, a class, or a method object.
         problem: a registered name, `FILE.py:NAME`, a problem object, or a description of a model (`fedco.problem`).
         T: local steps. seeds: how many. every: a value is kept each so many steps; about 100 times without it.
-        metrics: names of `fedco.algorithms.metrics.METRICS`, `messages` and `bytes`.
+        metrics: names of `fedco.algorithms.metrics.METRICS`, `messages` and `bytes`; FILE.py:NAME is a function of one's own.
         settings: hyperparameters and parameters (`problem.NAME` is always a parameter); a mapping, or texts `NAME=VALUE`.
         grid: what varies: `{name: values}`, or texts such as `eta=1e-3:1:13log`. All grid points share the noise.
         theorems: statements whose bound is wanted; all that name this method on certified constants without it. A bound is
@@ -279,13 +281,25 @@ def _setting(name: str, text: str) -> Any:
     return tuple(read_setting(name, part) for part in text.split(",")) if "," in text else read_setting(name, text)
 
 
-def _checked(names: Sequence[str], problem: Any) -> tuple[str, ...]:
+def _checked(names: Sequence[str], problem: Any) -> dict[str, known.Metric | None]:
+    """What is measured, by the name of its column; nothing is evaluated of what is sent."""
     offered = (*metrics_of(problem), *SENT)
+    found: dict[str, known.Metric | None] = {}
     for name in names:
-        if name not in offered:
+        if is_python_file(name):
+            own = own_metric(CodeName(name))
+            column = name.rpartition(":")[2].strip()
+            if column in (*METRICS, *SENT) or found.get(column, own) != own:
+                raise InputError(
+                    f"--metric {name[:40]}: {column} is another metric; wanted a function with another name"
+                )
+            found[column] = own
+        elif name not in offered:
             unknown = "is no metric" if name not in METRICS else f"is not offered by {problem.name}"
-            raise InputError(f"--metric {name[:40]}: {unknown}; {instead(name, offered)}")
-    return tuple(dict.fromkeys(names))
+            raise InputError(f"--metric {name[:40]}: {unknown}; {instead(name, offered)}, or FILE.py:NAME")
+        else:
+            found[name] = None if name in SENT else METRICS[name].function
+    return found
 
 
 def _bounds_of(group: Group, T: int, theorems: Sequence[str]) -> dict[int, list[Match]]:
@@ -339,7 +353,7 @@ class _Piece:
 def _piece(
     group: Group,
     found: Mapping[int, Sequence[Match]],
-    wanted: Sequence[str],
+    wanted: Mapping[str, known.Metric | None],
     T: int,
     seeds: int,
     every: int,
@@ -348,7 +362,7 @@ def _piece(
     scheduler: str | None,
 ) -> _Piece:
     periods = sorted({match.every for each in found.values() for match in each})
-    record = {name: METRICS[name].function for name in wanted if name in METRICS}
+    record = {name: function for name, function in wanted.items() if function is not None}
     record |= {f"statistic {period}": _statistic(period) for period in periods}
     options: dict[str, Any] = {
         "steps": T,
@@ -413,7 +427,8 @@ def _key(group: Group, record: Mapping[str, Any], T: int, seeds: int, every: int
     answers = [
         value.hex() for value in (*problem.objective(points).tolist(), *problem.gradient(points).sum(-1).tolist())
     ]
-    parts = [source_fingerprint(TRAJECTORY), code_fingerprint(group.method, problem), torch.__version__]
+    own = [metric.function for metric in record.values() if isinstance(metric, OwnMetric)]
+    parts = [source_fingerprint(TRAJECTORY), code_fingerprint(group.method, problem, *own), torch.__version__]
     arguments = [group.method.name, group.method.hyperparameters(), problem.name, T, seeds, every, root_seed]
     return digest([parts, arguments, sorted(record), answers])[:24]
 
@@ -429,7 +444,7 @@ def _sent(method: Method, problem: Any, times: Sequence[int]) -> dict[str, np.nd
 def _table(
     group: Group,
     result: Result,
-    wanted: Sequence[str],
+    wanted: Iterable[str],
     found: Mapping[int, Sequence[Match]],
     axes: Sequence[Axis],
 ) -> RunTable:

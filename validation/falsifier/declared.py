@@ -202,6 +202,9 @@ def own_of(theorem: Theorem) -> Theorem | None:
 
 def _target_of(theorem: Theorem, label: str, own: Theorem | None) -> Target:
     """The target of a statement as it stands; `own` is the theorem of a paper whose declared runs hold for it."""
+    if theorem.metric.own is not None:
+        why = f"the exact check does not evaluate its metric: {theorem.metric.own.only_in_doubles}"
+        raise InputError(f"{theorem.id}: {why}; `fedco validate` measures it")
     if theorem.method is not None:
         if theorem.metric.at != MEAN_MODEL:
             known = "a measure of the clients' mean model"

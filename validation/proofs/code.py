@@ -52,6 +52,7 @@ WEIGHTS = {
     "step_numerator": Fraction(7, 8),
     "step_offset": Fraction(5, 2),
     "momentum": Fraction(7, 16),
+    "momentum_numerator": Fraction(13, 16),
     "gradient_momentum": Fraction(5, 16),
     "inner_momentum": Fraction(11, 16),
     "step_scale": Fraction(9, 16),

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from ...algorithms.engine.fingerprint import code_fingerprint, source_fingerprint
+from ...algorithms.engine.own_metric import own_metric
 from ...algorithms.registry import get_method
 from ...bounds.evaluation.evaluate import Bound
 from ...bounds.language.theorem import Theorem
@@ -118,6 +119,8 @@ class Task:
         experiment, call = self.experiment, self.experiment.theorem.method
         yield recipe_for(experiment.theorem, experiment.method).method
         yield experiment.instance.made()
+        if experiment.theorem.metric.own is not None:
+            yield own_metric(experiment.theorem.metric.own.code).function
         if experiment.method is not None:
             yield experiment.method
         elif call is not None:

@@ -87,7 +87,7 @@ def cap_of(theorem: Theorem, problem: Any, instance: Instance, bound: Bound, met
     """
     recipe = recipe_for(theorem, method)
     numbers = numbers_of(instance, bound, recipe.defaults)
-    return metric_cap(theorem, problem, lambda: recipe.method(numbers), lambda: recipe.steps(numbers))
+    return metric_cap(theorem, problem, lambda: recipe.method(numbers), lambda: recipe.steps(numbers), numbers)
 
 
 def statistics(
@@ -121,7 +121,7 @@ def statistics(
         seeds=seeds,
         root_seed=root_seed,
         start=exact_start(problem),
-        record=recorded(metric, problem, shares),
+        record=recorded(metric, problem, shares, numbers),
         every=every or steps,
         average=every is None,
         shares=shares.tolist() if shares is not None and metric.over == AVERAGED else None,

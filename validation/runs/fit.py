@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...bounds.language.bounding import MEAN_SQUARE, NOISE, SAMPLE
-from ...bounds.language.metrics import gradient_power
+from ...bounds.language.metrics import speaks_of_minimiser
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import all_theorems, get_theorem
 from .parameters import WITHOUT_NOISE
@@ -90,5 +90,5 @@ def _constants(theorem: Theorem, label: str) -> list[str]:
     known = (each for each in quantities if each.role == "constant" and each.name not in CHOSEN_BY_THE_RUN)
     found = [each.name for each in known if each.numbers.total is None]  # every objective is the plain mean
     return found + (
-        ["initial_distance"] if not gradient_power(theorem.metric) and "initial_distance" not in found else []
+        ["initial_distance"] if speaks_of_minimiser(theorem.metric) and "initial_distance" not in found else []
     )

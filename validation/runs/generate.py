@@ -31,6 +31,7 @@ from ...user_files import is_python_file
 from ..experiments.estimates import with_constants
 from .fit import assumed, fitting_problems, misfit, why_none_fits
 from .instance import Instance
+from .measures import said_cap
 from .method_of import measured_by
 from .parameters import AT_REST, NEAR, WITHOUT_NOISE
 from .values import GIVEN_BY_THE_PROBLEM, HORIZONS, constants, evaluate_at, horizon_of
@@ -85,6 +86,8 @@ def generate(theorem: Theorem, label: str, problem: Any, fixed: Mapping[str, Fra
         reason = str(error)
     if reason:
         return Generated((), (reason,))
+    if (own := theorem.metric.own) is not None and own.cap is None:
+        said_cap(own, {})
     if gradient_power(theorem.metric) and "gradient_cap" not in setting.far.certificates:
         return Generated((), ("the problem certifies no gradient_cap, without which no bound is supported",))
     cases = (_schedule, _stress) if setting.scheduled else (_tuned, _edge, _stress)
@@ -211,10 +214,16 @@ class Setting:
 
     @cached_property
     def cap(self) -> Fraction:
-        """What a bound has to be well below: the cap of the gradient, or the metric at the start, which needs no run."""
+        """What a bound has to be well below: the cap of the gradient, or the metric at the start, which needs no run, or the said one.
+
+        Raises:
+            InputError: a definition does not say what its own metric never exceeds.
+        """
         known, measure = self.far.certificates, self.theorem.metric.of
         if power := gradient_power(self.theorem.metric):
             return Fraction(known["gradient_cap"].value) ** power
+        if self.theorem.metric.own is not None:
+            return Fraction(said_cap(self.theorem.metric.own, self.values(self.whole())))
         return Fraction(known["objective_gap"].value if measure == GAP else known["initial_distance"].value ** 2)
 
     @cached_property

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import sympy as sp
 
 from ...algorithms import Method, Result
 from ...algorithms.engine import metrics
+from ...algorithms.engine.own_metric import own_metric
 from ...bounds.evaluation.weights import step_weights
 from ...bounds.language.metrics import (
     AVERAGED,
@@ -22,9 +24,10 @@ from ...bounds.language.metrics import (
     TAKE_WEIGHTS,
     WEIGHTED,
     gradient_power,
+    speaks_of_minimiser,
 )
 from ...bounds.language.reading import InputError
-from ...bounds.language.theorem import Metric, Theorem
+from ...bounds.language.theorem import Metric, OwnMeasure, Theorem
 from ..statistics.verdict import RESOLUTION
 
 RECORDED: Mapping[str, Callable[[Any, Any, int], Any]] = {
@@ -34,29 +37,59 @@ RECORDED: Mapping[str, Callable[[Any, Any, int], Any]] = {
     DISTANCE_SQ: metrics.distance_squared,
 }
 """Measure -> what a run records of it, at the averaged model."""
+ROUNDING = 1e-9
+"""How far a number that was computed in doubles may lie above its cap, relative to that."""
+
+
+def measure_of(metric: Metric) -> metrics.Metric:
+    """What is recorded of a metric's measure.
+
+    Raises:
+        InputError: it is code that a file of data names, and that is not trusted; or it is no function. When it measures: it fails, or
+            gives something else than a number that is at least 0 for each seed.
+    """
+    return RECORDED[metric.of] if metric.own is None else own_metric(metric.own.code)
 
 
 def recorded(
-    metric: Metric, problem: Any, shares: np.ndarray | None = None
+    metric: Metric, problem: Any, shares: np.ndarray | None = None, numbers: Mapping[str, float] | None = None
 ) -> Mapping[str, Callable[[Any, Any, int], Any]]:
     """What a run records for a metric: under "metric" what is measured, under "share" that times the weight of the iterate.
 
     Args:
         shares: of the iterates t = 0, ..., T, where the metric weighs them.
+        numbers: the values of the statement's symbols, where the cap of a metric of one's own is compared with every number.
 
     Raises:
-        InputError: the problem has no known minimiser, or the metric is a minimum over the iterates.
+        InputError: the problem has no known minimiser, or the metric is a minimum over the iterates; as `measure_of`. When it measures:
+            a number exceeds the cap.
     """
     if metric.over == MINIMUM:
         raise InputError(
             f"{metric.name}: a run measures no minimum of expectations; wanted mean_{metric.of}, which is at least as large"
         )
-    if not gradient_power(metric) and getattr(problem, "minimiser", None) is None:
+    if speaks_of_minimiser(metric) and getattr(problem, "minimiser", None) is None:
         raise InputError(f"{problem.name}: wanted a problem that knows its minimiser, which {metric.name} speaks of")
-    measure = RECORDED[metric.of]
+    measure = measure_of(metric)
+    if metric.own is not None and metric.own.cap is not None and numbers is not None:
+        measure = _within(measure, said_cap(metric.own, numbers), metric.own)
     if metric.over != WEIGHTED or shares is None:
         return {"metric": measure}
     return {"metric": measure, "share": lambda problem, state, t: float(shares[t]) * measure(problem, state, t)}
+
+
+def _within(measure: metrics.Metric, cap: float, own: OwnMeasure) -> metrics.Metric:
+    """The same, with every number compared with what its definition says that it never exceeds."""
+
+    def checked(problem: Any, state: Any, t: int) -> Any:
+        found = measure(problem, state, t)
+        if (largest := float(found.max())) > cap * (1 + ROUNDING):
+            raise InputError(
+                f"{own.code.text}: wanted at most its cap {own.cap} = {cap:g}, got {largest:g} at step {t}"
+            )
+        return found
+
+    return checked
 
 
 def shares_of(metric: Metric, numbers: Mapping[str, float], steps: int, average: str) -> np.ndarray | None:
@@ -78,7 +111,7 @@ def statistic_of(metric: Metric, problem: Any, result: Result, average: str) -> 
     if metric.over == WEIGHTED:
         found = result.sums["share"][-1] + result.values["share"][-1]
     elif metric.over == AVERAGED:
-        found = RECORDED[metric.of](problem, At(result.averaged), int(result.counts[-1]))
+        found = measure_of(metric)(problem, At(result.averaged), int(result.counts[-1]))
     else:
         found = last if metric.over == LAST else after if average == "after" else before
     found = found.flatten()
@@ -105,17 +138,28 @@ def squared_cap(problem: Any) -> float:
     return float(certificate.value) ** 2
 
 
-def metric_cap(theorem: Theorem, problem: Any, moves: Callable[[], Method], steps: Callable[[], int]) -> float:
+def metric_cap(
+    theorem: Theorem,
+    problem: Any,
+    moves: Callable[[], Method],
+    steps: Callable[[], int],
+    numbers: Mapping[str, float] | None = None,
+) -> float:
     """The almost sure bound of what a theorem's metric measures, along a run.
 
     The gradient has one everywhere. A squared distance is at most R^2, and a gap at most L/2 R^2 and C R, where R is how far
     a run of the method can come from the minimiser, and C bounds the gradient, where it has a bound. The problem knows R for methods
-    whose models are means of gradient steps.
+    whose models are means of gradient steps. A metric of one's own has the cap that its definition says.
+
+    Args:
+        numbers: the values of the statement's symbols, which such a cap speaks of.
 
     Raises:
         InputError: no such bound is known.
     """
     metric = theorem.metric
+    if metric.own is not None:
+        return said_cap(metric.own, numbers or {})
     if power := gradient_power(metric):
         return float(squared_cap(problem) ** (power / 2))
     method, reach = moves(), getattr(problem, "reach", None)
@@ -131,6 +175,22 @@ def metric_cap(theorem: Theorem, problem: Any, moves: Callable[[], Method], step
     known = problem.certificates
     steepest = float(known["gradient_cap"].value) * radius if "gradient_cap" in known else float("inf")
     return min(float(known["objective_smoothness"].value) * radius**2 / 2, steepest)
+
+
+def said_cap(own: OwnMeasure, numbers: Mapping[str, Any]) -> float:
+    """What a metric of one's own never exceeds, as its definition says.
+
+    Raises:
+        InputError: it says nothing, or speaks of a symbol without a value.
+    """
+    if own.cap is None:
+        raise InputError(
+            f"nothing says what {own.name} never exceeds, without which nothing is supported; wanted cap = FORMULA under [metric]"
+        )
+    names = {symbol: str(symbol) for symbol in own.cap.free_symbols}
+    if missing := sorted(names.values() - numbers.keys()):
+        raise InputError(f"the cap of {own.name} speaks of {missing[0]}, which has no value before the run")
+    return float(own.cap.xreplace({symbol: sp.Float(float(numbers[name]), 30) for symbol, name in names.items()}))
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ from .fit import about_noise
 from .generate import instances_of
 from .instance import Instance
 from .limits import HOURS, check_experiments
-from .measures import judged
+from .measures import judged, measure_of
 from .method_of import Given, fixed_by
 from .registry import recipe_for
 
@@ -74,7 +74,9 @@ class Validation(AbstractResult):
             "ledger": self.ledger.to_dict(),
             "versions": versions(),
             **(status_of(self.about) if self.about else {}),
-            **{key: said for key, said in (("clients", self.clients), ("noise", self.noise)) if said},
+            **{
+                key: said for key, said in (("clients", self.clients), ("cap", self.cap), ("noise", self.noise)) if said
+            },
         }
 
     @property
@@ -88,6 +90,13 @@ class Validation(AbstractResult):
         refuted = any(verdict.outcome is Outcome.REFUTED for verdict in self.verdicts)
         return about_noise(self.about.theorem, self.label) if refuted and self.about else ""
 
+    @property
+    def cap(self) -> str:
+        """On whose word a metric of one's own has the cap with which it is judged; empty for any other."""
+        own = self.about.theorem.metric.own if self.about else None
+        said = "its definition says so, and no number that was measured exceeds it"
+        return f"{own.name} is at most {own.cap}: {said}" if own else ""
+
     def sheet(self) -> Sheet:
         """One row for each verdict, then the negative controls; see `AbstractResult`."""
         tables = (
@@ -95,7 +104,7 @@ class Validation(AbstractResult):
             verdict_table("negative controls", self.controls),
         )
         known = notes_about(self.about) if self.about else ()
-        own = tuple(filter(None, (self.clients, self.noise)))
+        own = tuple(filter(None, (self.clients, self.cap, self.noise)))
         notes = (*known, *own, "A verdict is about one instance, not about the theorem.", *self.missing)
         return Sheet(f"{self.theorem} ({self.label}): verdicts", None, tables, notes)
 
@@ -110,7 +119,7 @@ class Validation(AbstractResult):
         return next(iter(self.figures.values()))
 
     def __str__(self) -> str:
-        own = filter(None, (self.clients, self.noise))
+        own = filter(None, (self.clients, self.cap, self.noise))
         return "\n".join([*map(str, (*self.verdicts, *self.controls)), *own, *lines_about(self.about)])
 
 
@@ -159,6 +168,7 @@ def validate(
         check_jobs(jobs)
     jobs = jobs or usual_jobs()
     item, recipe = get_theorem(theorem), recipe_for(theorem, method)
+    measure_of(item.metric)  # before anything else, as it may not be trusted
     label = label or recipe.label
     missing: tuple[str, ...] = ()
     if instances is None:

@@ -9,7 +9,7 @@ from functools import partial
 from ...proof.author import Derivation, Reader, Signomial, Var, quantity, sq, value
 from ...proof.tactics import Sgd, unlike_descent, unlike_rounds
 from . import derivations_local
-from .derivations_methods import compressed_sgd, heavy_ball, storm
+from .derivations_methods import compressed_sgd, heavy_ball, scgd_declining, storm
 from .derivations_networks import DERIVATIONS as NETWORKS
 
 X, AFTER = Var("x"), Var("x", 1)
@@ -242,6 +242,28 @@ def descended(s: Reader, *, exact: bool) -> Derivation:
     return descent.proved("descent, summed", "infimum")
 
 
+def sgd_declining(s: Reader) -> Derivation:
+    """Section 22: the descent of a step leaves the squared gradient with the weight 1/(t + t0)."""
+    sgd = Sgd(s, pooled=True, declining=s.t0)
+    proof, eta, slope = sgd.proof, sgd.eta, sgd.full(X)
+    proof.bound("L_bar", *proof.points, of="F", name="smooth")
+    proof.update("x", name="step")
+    variance = sgd.average_noise(s)
+    proof.quantity("gradient", sq(slope))
+    proof.quantity("F", value("F", X))
+    lemma = proof.smooth("F", "smooth", s.L_bar, X, AFTER)
+    proof.claim(
+        "descent",
+        quantity("F", 1) + eta / 2 * quantity("gradient") <= quantity("F") + s.L_bar * eta**2 / 2 * variance,
+        *("step", "noise", lemma),
+        why="F[+1] <= F - (eta - L_bar eta^2/2) ||grad F||^2 + L_bar eta^2/2 variance",
+    )
+    summed = proof.weighted("descent", {"F": s.a**0}, summed={"gradient": eta / 2})
+    proof.bound("F_gap", of="F", name="infimum")
+    given = {summed: 2 / s.a, "infimum": 2 / s.a}
+    return proof.qed(metric="gradient", model="x", given=given)
+
+
 def gd(s: Reader) -> Derivation:
     """Section 7: the squared gradient, without any convexity."""
     return descended(s, exact=True)
@@ -337,6 +359,7 @@ def local_sgd_strongly_convex(s: Reader) -> Derivation:
 DERIVATIONS = (
     ("sgd_convex", sgd_convex),
     ("sgd_convex_distance", sgd_convex_distance),
+    ("sgd_declining", sgd_declining),
     ("sgd_strongly_convex", sgd_strongly_convex),
     ("sgd_strongly_convex_gap", sgd_strongly_convex_gap),
     ("sgd_strongly_convex_declining", sgd_strongly_convex_declining),
@@ -355,6 +378,7 @@ DERIVATIONS = (
     ("compressed_sgd", compressed_sgd),
     ("storm", storm),
     ("heavy_ball", heavy_ball),
+    ("scgd_declining", scgd_declining),
     *NETWORKS,
     *derivations_local.DERIVATIONS,
 )

@@ -7,7 +7,7 @@ from fractions import Fraction
 from ...language.bounding import SAMPLE
 from ...proof.author import Derivation, Reader, Scalar, Signomial, Term, Var, quantity, scalar, sq, value
 from ...proof.kernel.scalars import At
-from ...proof.tactics import PlainLosses, smooth_descent, smooth_mean
+from ...proof.tactics import InnerEstimate, PlainLosses, smooth_descent, smooth_mean
 
 X, AFTER, BEFORE = Var("x"), Var("x", 1), Var("x", -1)
 
@@ -194,3 +194,39 @@ def heavy_ball(s: Reader) -> Derivation:
         model="x",
         inside={"eta": Fraction(1, 16), "alpha": Fraction(1, 2)},
     )
+
+
+def scgd_declining(s: Reader) -> Derivation:
+    """Section 23: F plus a multiple of the error of the estimate leaves the squared gradient with the weight 1/(t + t0)."""
+    method = InnerEstimate(s, 2 * s.a**0, declining=True)
+    proof, eta, gamma = method.proof, method.eta, method.gamma
+    method.steps()
+    lemma = proof.smooth("F", "smooth", s.L_F, X, AFTER)
+    variance = s.L_F * eta**2 / 2 * method.moment / s.N
+    proof.claim(
+        "descent",
+        quantity("F", 1) <= quantity("F") + eta / 2 * (method.bias - quantity("gradient")) + variance,
+        *(lemma, "noise"),
+        squares=(proof.given(method.moved),),
+        why="-2<a, c> = ||a - c||^2 - ||a||^2 - ||c||^2",
+    )
+    first = eta / 2 * method.by_value * s.delta_g**2 / s.b
+    left = quantity("F", 1) + eta / 2 * quantity("gradient")
+    proof.claim("descent, first", left <= quantity("F") + first + variance, "descent", "bias, first")
+    method.estimates()
+    kept = s.a * method.by_value / (2 * s.beta)
+    fresh = method.by_value * s.a * s.beta * s.delta_g**2 / s.b * (s.beta / (2 * s.t0) + 1 / s.N)
+    drift = 2 / gamma * s.C_g**2 * eta**2 * method.moment
+    proof.claim(
+        "potential",
+        left + kept * quantity("A", 1)
+        <= quantity("F") + kept * quantity("A") + eta**2 / s.a**2 * fresh + variance + kept * drift,
+        given={"descent": 1, "bias": eta / 2, "error, later": kept},
+        why="the error falls by gamma of it, which pays for the bias; gamma^2 <= beta^2/(t0 (t + t0))",
+    )
+    weights = {"F": s.a**0, "A": kept}
+    summed = proof.weighted("potential", weights, summed={"gradient": eta / 2}, start=1)
+    proof.bound("F_gap", of="F", name="infimum")
+    given = dict.fromkeys([summed, "infimum", proof.at_start("descent, first")], 2 / s.a)
+    given[proof.at_start("error, first")] = 2 / s.a * kept
+    return proof.qed(metric="gradient", model="x", inside={"t0": Fraction(2)}, given=given)

@@ -24,7 +24,7 @@ from .problem import (
 from .reader import Reader
 from .readings import Reading
 from .region import Region, slacks_of
-from .rules import POSITIONAL, RULES, Combine, Rule, Weights
+from .rules import POSITIONAL, RULES, WITH_CLOCK, Combine, Rule, Weights
 from .setting import Setting
 from .signomial import (
     CLOCK,
@@ -353,7 +353,7 @@ def _region(statement: Any, reader: Reader, offset: Signomial | None) -> Region:
         for other in second:
             slacks[f"{condition.name} reversed"] = other
     formulas, powers = dict(reader.formulas), dict(reader.powers)
-    return Region(slacks, formulas, powers, dict(reader.quotients), dict(reader.exponentials))
+    return Region(slacks, formulas, powers, dict(reader.quotients), dict(reader.exponentials), dict(reader.sums))
 
 
 def allowed_point(reader: Reader, values: Mapping[str, Fraction]) -> dict[Param, Fraction]:
@@ -411,7 +411,9 @@ def _unfolded(name: str, derived: Mapping[str, Any]) -> Any:
 def checked_line(state: State, step: Step) -> Line:
     if type(step.rule) not in RULES:
         raise ProofError(f"{step.rule!r} is no rule")
-    if type(step.rule) not in POSITIONAL and moves(step.rule):
+    moving = {param for param in params_in(step.rule) if param.moving}
+    by_clock = moving == {CLOCK} and state.numbers is None and type(step.rule) in WITH_CLOCK
+    if moving and type(step.rule) not in POSITIONAL and not by_clock:
         raise ProofError(f"{step.rule.title}: not for statements about the position in the round, or about the step")
     if state.offset is None and mentions(step.rule, CLOCK):
         raise ProofError("the derivation has no clock")

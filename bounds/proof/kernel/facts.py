@@ -254,11 +254,11 @@ def _marked(fact: Fact) -> Mark | None:
     return min(found, key=str, default=None)
 
 
-def refuse_part(fact: Fact, name: str) -> None:
-    """Raises unless a fact holds at every step, the first and the last one included, and rests on no hypothesis."""
+def refuse_part(fact: Fact, name: str, steps: frozenset[str] = EVERY) -> None:
+    """Raises unless a fact holds at every step, the first and the last one included, and rests on no hypothesis; or at these `steps`."""
     if mark := _marked(fact):
         raise ProofError(f"{name} rests on what is {mark}")
-    if not isinstance(fact, Moment) and fact.phases != EVERY:
+    if not isinstance(fact, Moment) and (fact.phases is None or not fact.phases >= steps):
         raise ProofError(f"{name} does not hold at every step")
 
 

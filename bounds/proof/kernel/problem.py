@@ -16,6 +16,7 @@ import sympy as sp
 from ...language import bounding
 from ...language.metrics import AVERAGED, DISTANCE_SQ, GAP, GRADIENT, GRADIENT_SQ, LAST, TAKE_WEIGHTS, gradient_power
 from ...language.notation import STEP
+from ...language.power_sum import power_of
 from ...language.schedule import read_schedule
 from .algebra import Algebra
 from .assumptions import Start
@@ -272,6 +273,8 @@ def metric_points(reading: Reading, axioms: Mapping[str, Any]) -> tuple[Term, ..
         ProofError: the metric is none that the kernel knows.
     """
     where, theorem = reading.theorem.metric.at, reading.theorem
+    if theorem.metric.own is not None:
+        raise ProofError(f"{theorem.metric.name}: {theorem.metric.own.only_in_doubles}")
     if where == bounding.MEAN_MODEL:
         found: tuple[Term, ...] = (reading.mean_model,)
     elif where == bounding.PARTICIPANTS:
@@ -399,7 +402,7 @@ def left_side(reading: Reading, name: str, steps: Signomial, offset: Signomial |
         return at(name, end=True)
     if reading.theorem.metric.over not in TAKE_WEIGHTS:
         return 1 / steps * total(name)
-    return weighted_total(name, at_clock(weights(reading), offset))
+    return weighted_total(name, weight(reading, offset))
 
 
 def right_side(reading: Reading, steps: Signomial, bound: Fraction | None = None) -> Scalar:
@@ -422,7 +425,43 @@ def right_side(reading: Reading, steps: Signomial, bound: Fraction | None = None
 
 def sum_of_weights(reading: Reading, steps: Signomial) -> Signomial:
     """What both sides of the statement are multiplied by: the sum of the weights of the iterates, 1 where they have none."""
-    return summed(weights(reading), steps) if reading.theorem.metric.over in TAKE_WEIGHTS else ONE
+    if reading.theorem.metric.over not in TAKE_WEIGHTS:
+        return ONE
+    if (declining := _declining(reading)) is None:
+        return summed(weights(reading), steps)
+    factor, first, power = declining
+    for param, made in reading.reader.sums.items():
+        if made == (first, steps, power):
+            return factor * Signomial([(((param, 1),), 1)])
+    raise ProofError(f"no constant of the statement is the sum of its weights {reading.theorem.metric.weights}")
+
+
+def weight(reading: Reading, offset: Signomial | None) -> Signomial:
+    """The weight of the iterate that the theorem's metric measures at step t, by what the clock shows there.
+
+    Raises:
+        ProofError: as `weights`; or it is a negative power of something else than what the clock shows.
+    """
+    if (declining := _declining(reading)) is None:
+        return at_clock(weights(reading), offset)
+    factor, first, power = declining
+    if first != offset:
+        shown = "no clock" if offset is None else f"the clock t + {offset!r}"
+        raise ProofError(f"the weights {reading.theorem.metric.weights}, and the derivation has {shown}")
+    return factor * clock() ** power
+
+
+def _declining(reading: Reading) -> tuple[Signomial, Signomial, int] | None:
+    """(c, o, e) of weights c (t + o)^e with c > 0 and a negative whole number e; None where they are none."""
+    formula = reading.theorem.metric.weights
+    found = None if formula is None else power_of(formula, STEP)
+    if found is None or not found[2].is_Integer or found[2] >= 0:
+        return None
+    factor, first = reading.reader.read(found[0]), reading.reader.read(found[1])
+    first = first + 1 if reading.theorem.average == "after" else first
+    if not is_positive(factor) or not is_positive(first):
+        raise ProofError(f"the weights {formula}: wanted positive ones")
+    return factor, first, int(found[2])
 
 
 def weights(reading: Reading) -> tuple[Signomial, ...]:
@@ -436,7 +475,9 @@ def weights(reading: Reading) -> tuple[Signomial, ...]:
     after = reading.theorem.average == "after"
     formula = sp.expand(formula.xreplace({STEP: STEP + 1}) if after else formula)
     if not formula.is_polynomial(STEP):
-        raise ProofError(f"the weights {formula}: the kernel knows those that are polynomials in t")
+        raise ProofError(
+            f"the weights {formula}: the kernel knows polynomials in t and negative whole powers of t + t0"
+        )
     found = tuple(reading.reader.read(c) for c in reversed(sp.Poly(formula, STEP).all_coeffs()))
     if not all(coefficient.nonnegative for coefficient in found) or not is_positive(found[0]):
         raise ProofError(

@@ -2,7 +2,8 @@
 
 A derived constant whose formula may be negative is read as that formula. One whose formula is no signomial, and never negative, stands
 for any nonnegative number: `opaque`. A function with a `quotient` (numerator, denominator) is a parameter of its own: the quotient,
-and 0 where the numerator is 0. So is a power with symbols in the exponent, of a base that is not negative (`Region.exponentials`).
+and 0 where the numerator is 0. So is a power with symbols in the exponent, of a base that is not negative (`Region.exponentials`),
+and a derived constant that is a sum of negative powers over the steps (`Region.sums`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 import sympy as sp
 
 from ...language.power import Power
+from ...language.power_sum import PowerSum
 from .signomial import ONE, Param, ProofError, Signomial, identifier, is_positive, signomial
 
 
@@ -25,12 +27,16 @@ class Reader:
         self.powers: dict[Param, int] = {}
         self.quotients: dict[Param, tuple[Signomial, Signomial]] = {}
         self.exponentials: dict[Param, tuple[Signomial, Signomial]] = {}
+        self.sums: dict[Param, tuple[Signomial, Signomial, int]] = {}
         self.opaque: tuple[str, ...] = ()
         self.signed: dict[str, Signomial] = {}
         for constant in statement.derived:
             self.accept_name(identifier(constant.name))
             if hasattr(constant.expr, "quotient"):
                 self.params[constant.name] = self._quotient(constant.expr, constant.name)
+                continue
+            if isinstance(constant.expr, PowerSum):
+                self.params[constant.name] = self._sum(constant.expr, constant.name)
                 continue
             try:
                 formula, power = self._definition(constant.expr)
@@ -71,6 +77,23 @@ class Reader:
         above, below = (self.read(part) for part in function.quotient)
         if self.quotients.setdefault(param, (above, below)) != (above, below):
             raise ProofError(f"{function}: two quotients of one name")
+        return param
+
+    def _sum(self, made: Any, name: str) -> Param:
+        """The parameter that a sum of negative powers is: positive, as it has a first term and all are."""
+        first, count = (self.read(part) for part in made.args[:2])
+        power = made.args[2]
+        (((factors, coefficient),), more) = (count.terms[:1], count.terms[1:])
+        whole = coefficient >= 1 and coefficient.denominator == 1
+        whole = whole and all(param.count and e > 0 and e.denominator == 1 for param, e in factors) and not more
+        if not (power.is_Integer and power < 0 and is_positive(first) and whole):
+            raise ProofError(
+                f"{name}: wanted a sum of negative whole powers of positive numbers, over a number of steps"
+            )
+        if (first.params | count.params) & (self.formulas.keys() | self.quotients.keys() | self.sums.keys()):
+            raise ProofError(f"{name}: wanted symbols of the statement in a sum, got derived constants")
+        param = Param(name)
+        self.sums[param] = (first, count, int(power))
         return param
 
     def _exponential(self, power: Power) -> Signomial:

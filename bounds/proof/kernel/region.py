@@ -20,7 +20,8 @@ class Region:
     """The conditions as slacks (name -> expression that is nonnegative), and constants with their formulas.
 
     `powers` says which constants are roots: the power of such a constant, not itself, is its formula. `quotients`: parameters
-    that are (above, below), above over below, and 0 where above is 0. `exponentials`: parameters that are (base, exponent).
+    that are (above, below), above over below, and 0 where above is 0. `exponentials`: parameters that are (base, exponent). `sums`:
+    parameters that are (first, count, power), the sum of the powers of first, first + 1, ..., of which there are `count`.
     A count n adds the slacks `n>=1` (n - 1) and `n whole` ((n - 1)(n - 2), nonnegative for whole n), a quotient s the slacks
     `s defined` (above - s below) and `s defined reversed`, both of which are 0 wherever the quotient has a value.
     """
@@ -30,6 +31,7 @@ class Region:
     powers: Mapping[Param, int] = field(default_factory=dict)
     quotients: Mapping[Param, tuple[Signomial, Signomial]] = field(default_factory=dict)
     exponentials: Mapping[Param, tuple[Signomial, Signomial]] = field(default_factory=dict)
+    sums: Mapping[Param, tuple[Signomial, Signomial, int]] = field(default_factory=dict)
 
     def slack(self, name: str) -> Signomial:
         """The nonnegative expression with this name.
@@ -86,6 +88,8 @@ class Region:
             ProofError: a root is not rational.
         """
         found = dict(point)
+        for param, (first, count, power) in self.sums.items():
+            found[param] = sum_of_powers(param.name, first.at(found), count.at(found), power)
         for param, formula in self.formulas.items():
             root = signomial(formula.at(found)) ** Fraction(1, self.powers.get(param, 1))
             found[param] = root.at({})
@@ -106,7 +110,7 @@ class Region:
         Raises:
             ProofError: a constant divides by 0.
         """
-        found, left = dict(values), {}
+        found, left = Region({}, sums=self.sums).constants_at(values), {}
         for param, formula in self.formulas.items():
             try:
                 found |= Region({}, {param: formula}, self.powers).constants_at(found)
@@ -118,7 +122,22 @@ class Region:
             found |= more.constants_at(found)
         formulas = {param: signomial(value) for param, value in found.items()}
         powers = {param: power for param, power in self.powers.items() if param in left}
-        return Region({}, {**formulas, **left}, powers, self.quotients, self.exponentials)
+        return Region({}, {**formulas, **left}, powers, self.quotients, self.exponentials, self.sums)
+
+
+LONGEST_SUM = 4096
+"""Terms of a sum that is worked out at a point."""
+
+
+def sum_of_powers(name: str, first: Fraction, count: Fraction, power: int) -> Fraction:
+    """first^power + (first + 1)^power + ..., so many terms.
+
+    Raises:
+        ProofError: their number is no whole number, or too large.
+    """
+    if count.denominator != 1 or not 0 <= count <= LONGEST_SUM:
+        raise ProofError(f"{name}: wanted a number of terms from 0 to {LONGEST_SUM}, got {count}")
+    return sum(((first + k) ** power for k in range(int(count))), Fraction(0))
 
 
 def whole_power(name: str, base: Fraction, exponent: Fraction) -> Fraction:

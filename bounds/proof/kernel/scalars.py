@@ -169,7 +169,7 @@ def total(name: str, *, communications: bool = False) -> Scalar:
 
 
 def weighted_total(name: str, weight: Signomial) -> Scalar:
-    """The sum of a quantity over t < T with a weight, a polynomial in the clock.
+    """The sum of a quantity over t < T with a weight, a sum of whole powers of the clock.
 
     Raises:
         ProofError: the weight is none.
@@ -178,8 +178,8 @@ def weighted_total(name: str, weight: Signomial) -> Scalar:
     for monomial, coefficient in weight.terms:
         power = dict(monomial).get(CLOCK, 0)
         rest = Signomial([(tuple((p, e) for p, e in monomial if p != CLOCK), coefficient)])
-        if power != int(power) or power < 0 or moves(rest):
-            raise ProofError(f"the weight {weight!r} is no polynomial in the clock")
+        if power != int(power) or moves(rest):
+            raise ProofError(f"the weight {weight!r} is no sum of whole powers of the clock")
         parts = parts + rest * scalar(Total(name, power=int(power)))
     return parts
 

@@ -120,6 +120,8 @@ def sharpen(
         raise InputError(f"{statement.name}: has one number for each client, which no rule of the kernel reads")
     if statement is not theorem.statement(label):
         raise InputError(f"{statement.name}: wanted the parts of its derived constants, got a constant itself")
+    if theorem.metric.own is not None:
+        raise InputError(f"{theorem.id}: has no proof to be sharpened: {theorem.metric.own.only_in_doubles}")
     if theorem.metric.of == GRADIENT:
         raise InputError(
             f"{theorem.id}: bounds a norm, and what is weighed anew is its square; wanted {GRADIENT_SQ} in its metric"

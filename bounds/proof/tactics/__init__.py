@@ -1,6 +1,7 @@
 """Arguments that many proofs share, each a function that adds checked steps to a proof."""
 
 from .descent import smooth_descent
+from .estimate import InnerEstimate
 from .momentum import averaged_estimate, averaged_updates, bounded_momentum
 from .noise import variance_of_mean
 from .rounds import averaged_rounds
@@ -8,6 +9,7 @@ from .sgd import PlainLosses, Sgd, apart_models, apart_steps, local_descent, unl
 from .smoothness import smooth_composite, smooth_composition, smooth_mean
 
 __all__ = [
+    "InnerEstimate",
     "PlainLosses",
     "Sgd",
     "apart_models",

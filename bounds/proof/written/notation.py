@@ -317,7 +317,7 @@ class Notation:
             case Named(name, shift):
                 return self.quantity(name, _step(shift))
             case Total(name, communications, power):
-                raised = rf"^{{{power}}}" if power > 1 else ""
+                raised = "" if power == 1 else rf"^{{{power}}}"
                 weight = rf"\left({self.number(clock())}\right){raised} " if power else ""
                 if communications:
                     return rf"\sum_{{t\ \mathrm{{comm.}}}} {weight}{self.quantity(name, 't')}"

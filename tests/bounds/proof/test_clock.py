@@ -99,7 +99,6 @@ def test_the_derivation_is_accepted_and_uses_all_that_it_assumes():
 
 OTHER_STEPS = {
     "summed": SumOver("approach"),
-    "at the start": AtStart("approach"),
     "at the end": AtStart("approach", end=True),
     "later": Later("approach", 1),
     "the update, later": Later("step", 1),
@@ -260,11 +259,14 @@ def test_a_potential_of_two_quantities():
         refused(replace(plan(theorem), steps=steps), "does not say that", theorem)
 
 
-def test_what_is_added_at_each_step_does_not_depend_on_it():
+def test_what_is_added_at_each_step_has_a_sum():
     added = (1 + 1 / clock()) ** 2 * S.a**2 * S.sigma**2 / (S.N * S.b)
     claimed = GROWN * quantity("distance", 1) <= NOW * quantity("distance") + added
-    with pytest.raises(ProofError, match="depends on the step"):
+    with pytest.raises(ProofError, match=r"no constant of the statement is the sum of \(t \+ offset\)\^\(-2\)"):
         with_weight_of(DECLINING, claimed, GROWN)
+    rising = GROWN * quantity("distance", 1) <= NOW * quantity("distance") + NOISE * clock() / S.t0
+    with pytest.raises(ProofError, match="depends on the step by more than negative powers"):
+        with_weight_of(DECLINING, rising, GROWN)
 
 
 def test_a_weighted_statement_holds_at_every_step():

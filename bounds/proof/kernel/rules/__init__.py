@@ -56,8 +56,10 @@ RULES = (
     Conditional,
 )
 LOOP = (Suppose, Induction, Identity, Along, ReversedPower, Length, Sure, Conditional)
-POSITIONAL = (Combine, Triangle, CauchySchwarz, Smaller, SumOver, Weighted, *LOOP)
+POSITIONAL = (Linear, Combine, Triangle, CauchySchwarz, Smaller, SumOver, Weighted, *LOOP)
 """Rules for statements about a step that may speak of numbers that depend on it, such as its position in the round."""
+WITH_CLOCK = (Assume, IndependentMean, Action)
+"""Further rules for statements about one step in whose vectors the clock may stand, outside of loops: at every step it shows a number."""
 IN_A_LOOP = (
     *LOOP,
     Definition,
@@ -74,4 +76,4 @@ IN_A_LOOP = (
     Smaller,
 )
 """Rules that may be used in a loop, which may have no steps."""
-__all__ = ["IN_A_LOOP", "POSITIONAL", "RULES", "Rule", "Weights", *(rule.__name__ for rule in RULES)]
+__all__ = ["IN_A_LOOP", "POSITIONAL", "RULES", "WITH_CLOCK", "Rule", "Weights", *(rule.__name__ for rule in RULES)]

@@ -11,7 +11,7 @@ from math import factorial
 from ..facts import Inequality, State, fact_form, inequality, refuse_part
 from ..region import Certificate
 from ..scalars import At, Atom, Named, One, Scalar, Total, at, quantity, scalar, weighted_total
-from ..setting import COMMUNICATION, EVERY, LOCAL
+from ..setting import COMMUNICATION, EVERY, LATER, LOCAL
 from ..signomial import CLOCK, ONE, ZERO, ProofError, Signomial, clock, moves
 from .base import Rule, all_uses
 from .rounds import bounded_by
@@ -138,16 +138,19 @@ class Geometric(Rule):
 
 @dataclass(frozen=True)
 class Weighted(Rule):
-    """sum of w(T + o) Q_T + S <= sum of w(o) Q_0 + T c from sum of w(s + 1) Q_{t+1} + sum of u(s) M_t <= sum of w(s) Q_t + c.
+    """sum of w(T + o) Q_T + S <= sum of w(o) Q_0 + C from sum of w(s + 1) Q_{t+1} + sum of u(s) M_t <= sum of w(s) Q_t + c(s).
 
-    s = t + o is what the clock shows at step t, and every quantity Q has a weight w, a polynomial in s, as has every quantity M that is
-    `summed`; S is the sum over t < T of what these add, and c does not depend on the step. The sum over t < T of what is said of every
-    step telescopes, whatever the signs of the quantities.
+    s = t + o is what the clock shows at step t, and every quantity Q has a weight w, a polynomial in s. Every quantity M that is
+    `summed` has a sum u of whole powers of s; S is the sum over t < T of what these add. c is a sum of powers of s that are 0 or negative
+    and whole, and C its sum over t < T: T for the power 0, for each other one the constant of the statement that is that sum. What is
+    said of every step telescopes, whatever the signs of the quantities. With `start` = 1 it is said of the steps t >= 1 only: then
+    w(o + 1) Q_1 stands in the place of w(o) Q_0, and S and C lack what t = 0 adds.
     """
 
     weights: tuple[tuple[str, Signomial], ...]
     step: str
     summed: tuple[tuple[str, Signomial], ...] = ()
+    start: int = 0
     title = "weights that change with the step, summed"
 
     @property
@@ -158,7 +161,9 @@ class Weighted(Rule):
         if state.offset is None:
             raise ProofError("the derivation has no clock")
         fact = state.inequality(self.step, position=True)
-        refuse_part(fact, self.step)
+        if self.start not in (0, 1):
+            raise ProofError("the first step of a sum is 0 or 1")
+        refuse_part(fact, self.step, LATER if self.start else EVERY)
         if any(param.moving for _, weight in (*self.weights, *self.summed) for param in weight.params - {CLOCK}):
             raise ProofError("a weight depends on the step by more than the clock")
         for names in ([name for name, _ in self.weights], [name for name, _ in self.summed]):
@@ -172,13 +177,30 @@ class Weighted(Rule):
         constant = -table.pop(One(), ZERO)
         if table != state.form(after + added - before):
             raise ProofError(f"{self.step} does not say that {after + added!r} <= {before!r} + c")
-        if moves(constant):
-            raise ProofError(f"{self.step}: what is added depends on the step")
         left = self._sum(self._end(state), lambda name: at(name, end=True))
         for name, weight in self.summed:
             left = left + weighted_total(name, weight)
-        right = self._sum(state.offset, at) + scalar(state.horizon * constant)
+        right = scalar(self._added(state, constant))
+        if self.start:
+            for name, weight in self.summed:
+                left = left - weight.substitute(CLOCK, state.offset) * at(name)
+            right = right - constant.substitute(CLOCK, state.offset)
+        first = state.offset + self.start
+        right = right + self._sum(first, lambda name: at(name, self.start))
         return inequality(state, left, right, fact.uses, phases=None)
+
+    def _added(self, state: State, constant: Signomial) -> Signomial:
+        """The sum over 0 <= t < T of what is added at step t."""
+        total = ZERO
+        for monomial, coefficient in constant.terms:
+            power = Fraction(dict(monomial).get(CLOCK, 0))
+            rest = Signomial([(tuple((p, e) for p, e in monomial if p != CLOCK), coefficient)])
+            if moves(rest) or power > 0:
+                raise ProofError(
+                    f"{self.step}: what is added depends on the step by more than negative powers of the clock"
+                )
+            total = total + rest * (sum_of_clock(state, power) if power else state.horizon)
+        return total
 
     def _sum(self, shown: Signomial, of: Callable[[str], Scalar]) -> Scalar:
         """The weighted sum where the clock shows this."""
@@ -194,6 +216,18 @@ class Weighted(Rule):
         shown = state.horizon + state.offset
         named = (p for p, made in state.region.formulas.items() if made == shown and p not in state.region.powers)
         return next((Signomial([(((param, 1),), 1)]) for param in named), shown)
+
+
+def sum_of_clock(state: State, power: Fraction) -> Signomial:
+    """The sum over 0 <= t < T of a power of what the clock shows: the constant of the statement that is this sum.
+
+    Raises:
+        ProofError: there is none.
+    """
+    for param, made in state.region.sums.items():
+        if made == (state.offset, state.horizon, power):
+            return Signomial([(((param, 1),), 1)])
+    raise ProofError(f"no constant of the statement is the sum of {clock()!r}^({power}) over the steps")
 
 
 def exceeds_exponential(bound: Signomial, rate: Signomial) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..facts import Inequality, State, at_one_step, fact_form, inequality
 from ..scalars import At, Atom, Named, One, Total, scalar
@@ -145,7 +145,7 @@ class Invariant(Rule):
 
 @dataclass(frozen=True)
 class AtStart(Rule):
-    """A statement about a step at t = 0, or with `end` at t = T."""
+    """A statement about a step at t = 0, where the clock shows the offset, or with `end` at t = T."""
 
     step: str
     end: bool = False
@@ -156,7 +156,12 @@ class AtStart(Rule):
         return (self.step,)
 
     def apply(self, state: State) -> Inequality:
-        fact = state.inequality(self.step)
+        fact = state.inequality(self.step, position=not self.end)
+        if not self.end and state.offset is not None:
+            shown = tuple((atom, c.substitute(CLOCK, state.offset)) for atom, c in fact.form)
+            fact = replace(fact, form=shown)
+        if at_one_step(fact):
+            raise ProofError(f"{self.step} speaks of the position in the round, or of the step itself")
         if fact.phases is None or not fact.phases >= (LATER if self.end else FIRST):
             raise ProofError(f"{self.step} does not hold there")
         table: dict[Atom, Signomial] = {}
