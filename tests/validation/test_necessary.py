@@ -173,7 +173,8 @@ def test_a_reason_is_about_a_part_of_its_theorem():
         statement = theorem.statement()
         assert set(theorem.unreached) <= {part.name for part in (*statement.terms, *statement.conditions)}
         for name, part in needed(statement).items():
-            assert part.why == theorem.unreached.get(name, "")
+            its = theorem.follows_from[0].unreached if theorem.follows_from else {}
+            assert part.why == theorem.unreached.get(name, its.get(name, ""))
             assert not part.why or part.kind == "condition" or part.ratio > FAR
 
 
