@@ -71,10 +71,10 @@ def dominated(statement: Statement, name: str, among: Collection[str] | None = N
         factors = {
             names: _factor([[*chain(*(held[n][i] for n in names))] for i in range(len(mine))]) for names in choices
         }
-        found = [(factor, names) for names, factor in factors.items() if factor is not None]
-        if found:
-            factor, names = min(found)
-            return Domination(name, names, factor)
+        holding = [(factor, names) for names, factor in factors.items() if factor is not None]
+        if holding:
+            least, by = min(holding)
+            return Domination(name, by, least)
     return None
 
 

@@ -135,6 +135,11 @@ def test_it_is_lost_without_the_step_size():
     assert dominated(less, "second", {"variance"}) is None and dominated(less, "drift", {"period"}).factor == 2
 
 
+def test_a_condition_on_a_square_is_one_on_its_root():
+    own = define(**{**KEYS, "conditions": {"step_size": "4*eta**2*L**2 <= 1"}}).statement("printed")
+    assert dominated(own, "second", {"variance"}).factor == Q(3, 2)
+
+
 def test_the_factor_is_attained_at_the_edge():
     """With less than the factor the claim would be false."""
     statement = get_theorem("local_scgdm.theorem_3_4").statement()
