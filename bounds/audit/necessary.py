@@ -45,6 +45,14 @@ class Needed:
         """The stated coefficient of a term over the largest one that is known to be necessary; infinite where none is."""
         return 1 / self.least if self.least else inf
 
+    def less_than(self, other: Needed) -> bool:
+        """Whether less is known of the part than `other` says of it."""
+        return self._known < other._known
+
+    @property
+    def _known(self) -> tuple[float, float, bool]:
+        return self.least, 1 / self.relaxed if self.relaxed else 0.0, bool(self.bundle)
+
     def __str__(self) -> str:
         if self.kind == "term":
             if self.least:
@@ -76,6 +84,11 @@ def _why(theorem: Theorem, part: str) -> str:
     """A corollary says what its theorem says."""
     parent = theorem.follows_from
     return theorem.unreached.get(part) or (_why(parent[0], part) if parent else "")
+
+
+def seconds_for(statement: Statement, file: Path | None = None) -> float:
+    """Processor time for which each part was searched; 0 where nothing is kept."""
+    return float(_kept(file or FILE)[_key(statement)]["seconds"]) if needed(statement, file) else 0.0
 
 
 def searched_for(statement: Statement, file: Path | None = None) -> str:

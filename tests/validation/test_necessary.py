@@ -10,8 +10,9 @@ import fedco
 import pytest
 from fedco.bounds import get_theorem
 from fedco.bounds.audit import necessary
-from fedco.bounds.audit.necessary import Needed, kept_bundles, needed, searched_for
+from fedco.bounds.audit.necessary import Needed, kept_bundles, needed, searched_for, seconds_for
 from fedco.bounds.language.change import Change, changed
+from fedco.bounds.proof.sharpen.record import parts_given, rows_in
 from fedco.bounds.registry import all_theorems
 from fedco.cli import app
 from fedco.errors import InputError
@@ -19,7 +20,18 @@ from fedco.validation.explorer.data import _statement
 from fedco.validation.falsifier import record
 from fedco.validation.falsifier.bundle import with_change
 from fedco.validation.falsifier.confirm import NotConfirmed
-from fedco.validation.falsifier.necessary_table import FAR, as_markdown, statements, unsearched
+from fedco.validation.falsifier.necessary_table import (
+    FAR,
+    GIVEN_UP,
+    HELD,
+    SAID,
+    SHARPENED,
+    SHARPER,
+    as_markdown,
+    reason,
+    statements,
+    unsearched,
+)
 from fedco.validation.runs.bundle import from_dict
 from fedco.validation.runs.refutations import named_bundle, replay
 from typer.testing import CliRunner
@@ -161,11 +173,74 @@ def test_a_reason_is_about_a_part_of_its_theorem():
         statement = theorem.statement()
         assert set(theorem.unreached) <= {part.name for part in (*statement.terms, *statement.conditions)}
         for name, part in needed(statement).items():
-            assert part.why == theorem.unreached.get(name, "")
+            its = theorem.follows_from[0].unreached if theorem.follows_from else {}
+            assert part.why == theorem.unreached.get(name, its.get(name, ""))
             assert not part.why or part.kind == "condition" or part.ratio > FAR
 
 
-def test_a_search_of_a_whole_statement_is_no_missing_search():
-    whole, none = get_theorem("library.error_feedback"), get_theorem("baselines.scgd")
-    assert unsearched(whole.statement("printed")) == "only as a whole, not part by part"
-    assert unsearched(none.statement("sharpened")) == "no search is kept"
+@pytest.mark.parametrize(
+    ("name", "label", "says"),
+    [
+        ("library.error_feedback", "printed", "only as a whole, not part by part"),
+        ("baselines.scgd", "sharpened", "no search is kept"),
+        ("meta_fl.lemma_7", "corrected", "it has one term and no condition"),
+        ("library.gossip_sgd", "printed", "it cannot be searched: the spectral_gap is that of a matrix of the clients"),
+        ("library.sgd_strongly_convex_weighted", "printed", "it cannot be searched: "),
+    ],
+)
+def test_why_nothing_is_kept_of_a_statement(name, label, says):
+    """A search of the whole statement is no missing search."""
+    assert unsearched(get_theorem(name).statement(label)).startswith(says)
+
+
+def test_what_is_known_stays_where_a_search_finds_less(tmp_path):
+    file, statement = tmp_path / "necessary.json", SGD.statement("printed")
+    drift = record.keep_instance(named_bundle("baselines.local_sgd.printed.drift"), file=file)
+    assert drift.least == needed(statement)["drift"].least > 0.5
+    assert needed(statement, file)["variance"] == Needed("variance", "term") and seconds_for(statement, file) == 0
+    for _ in range(2):
+        record.keep_parts(SGD, "printed", 0.25, file=file)
+    found = needed(statement, file)
+    assert found["drift"] == drift and found["variance"].least > 0 and seconds_for(statement, file) == 0.5
+    assert kept_bundles(file).keys() == {part.bundle for part in found.values() if part.bundle}
+    less = Needed("drift", "term", 0.1, bundle="n")
+    assert less.less_than(drift) and not drift.less_than(less) and Needed("drift", "term").less_than(less)
+    four, two = (Needed("a", "condition", relaxed=by, bundle="n") for by in (4.0, 2.0))
+    assert Needed("a", "condition").less_than(four) and four.less_than(two)
+
+
+def test_an_instance_of_no_part_is_refused(tmp_path):
+    with pytest.raises(InputError, match="wanted the refutation of a statement with a part changed"):
+        record.keep_instance(named_bundle("feddro.theorem_4_1"), file=tmp_path / "necessary.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "kind", "says"),
+    [
+        ("local_scgdm.theorem_3_4", "inner_noise_second", HELD, "at most 0.75 times inner_noise, which stays"),
+        ("acc_fcsg_m.theorem_4_7", "drift", HELD, "at most 1.67 times variance"),
+        ("fcsg_m.theorem_4_4", "start", SHARPER, "the statement without it at each of 5 sets of constants"),
+        ("fcsg_m.corollary_4_5", "start", SHARPER, "as in fcsg_m.theorem_4_4: the premises"),
+        ("feddro.theorem_5_1", "inner_variance", SAID, "no searched instance has noise in the Jacobian"),
+        ("feddro.corollary_1", "inner_variance", SAID, "as in feddro.theorem_5_1: no searched"),
+        ("fcsg.theorem_4_1", "initialisation", "", ""),
+    ],
+)
+def test_the_reason_of_a_term_of_which_little_is_known(name, part, kind, says):
+    found = reason(get_theorem(name).statement(), part)
+    assert found[0] == kind and says in found[1]
+
+
+def test_where_the_premises_give_a_statement_without_a_term_no_instance_needs_it():
+    """What is said of a term is what the sharpened bounds say at their constants; a row of another statement says nothing."""
+    statement = get_theorem("fcsg_m.theorem_4_4").statement("corrected")
+    rows = [row for row in rows_in(SHARPENED) if row["theorem"] == statement.theorem.id]
+    given = parts_given(statement, rows)
+    for place, row in enumerate(rows):
+        here = statement.theorem.bound("corrected", **{name: Q(value) for name, value in row["at"].items()})
+        for name, parts in given.items():
+            less = here.total - here.terms[name] * (1 - parts[place])
+            assert less == pytest.approx(row["sharpened"], rel=1e-9)
+    assert max(given["start"]) < 0 < max(given["variance"]) < GIVEN_UP
+    other = [{**row, "stated": 2 * row["stated"]} for row in rows]
+    assert parts_given(statement, other) == {term.name: [] for term in statement.terms}

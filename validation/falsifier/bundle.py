@@ -19,6 +19,7 @@ from ...user_files import is_python_file, name_in_data, split_file
 from ..exact.interval import Ends
 from ..exact.problem import Instance, as_fractions
 from ..runs.bundle import FROM_DATA, Bundle, BundleError, Sides
+from .coefficient_lower_bound import coefficient_lower_bound
 from .confirm import Claimed, Confirmed, NotConfirmed, confirm, sides
 from .declared import Target, own_of, target_of
 from .formula import Formula
@@ -189,6 +190,16 @@ def with_change(bundle: Bundle, change: Change) -> Bundle:
     was = _target(bundle, None)
     target = target_of(was.declared, was.label, change, was.more, was.where)
     return bundle_of(target, confirm(target, claimed_of(bundle)))
+
+
+def needed_part(bundle: Bundle) -> float:
+    """The part of the changed term's coefficient that the instance needs; see `coefficient_lower_bound`.
+
+    Raises:
+        NotConfirmed: the instance does not break the statement with its change.
+    """
+    target = _target(bundle, None)
+    return coefficient_lower_bound(target, confirm(target, claimed_of(bundle)))
 
 
 def recompute(bundle: Bundle, method: Path | None = None) -> Sides:

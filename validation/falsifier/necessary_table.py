@@ -1,40 +1,56 @@
 """The table of what is known to be necessary: python -m fedco.validation.falsifier.necessary_table [--out FILE]
 
 It has every statement with a derivation. It is made from what `python -m fedco.validation.falsifier.record --each-term` kept;
-nothing is searched for it.
+nothing is searched for it. Of a term of which little is known it says why, by what it decides itself: which other term holds it, and
+what part of it the premises of the proof give up (docs/sharpened.json); or else what its paper says.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cache
 from math import isinf
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from ...bounds.audit.necessary import Needed, needed, searched_for
 from ...bounds.audit.statement_warning import has_derivation
+from ...bounds.language.change import weakenings
 from ...bounds.language.markdown import table
 from ...bounds.language.reading import InputError
 from ...bounds.language.result import shown
 from ...bounds.language.theorem import Statement
-from ...bounds.registry import all_theorems
+from ...bounds.proof.dominated import dominated
+from ...bounds.proof.sharpen.record import parts_given, rows_in
+from ...bounds.registry import all_theorems, paper_of
 from ...storage import write_text
 from .declared import target_of
+from .formula import Formula
+from .instance_space import UncertifiedError
 from .record import searched
-from .search_spaces import spaces_of
+from .search_spaces import search_spaces
 
 OUT = Path("docs/necessary.md")
-FAR = 30
-"""A stated coefficient that is so many times the largest one known to be necessary wants a reason."""
-_HEAD = """# What of a statement is necessary
+SHARPENED = Path(__file__).parents[2] / "docs" / "sharpened.json"
+TYPICAL, FAR = 3, 30
+"""Of the stated coefficient over the largest one known to be necessary: the wanted median, and what wants a reason."""
+GIVEN_UP = 0.5
+"""A term of which the premises of the proof need no larger part, at any set of constants, is one that can be sharpened there."""
+HELD, SHARPER, SAID = "another term holds it", "the premises of its proof give less of it", "no search shows it"
+_HEAD = f"""# What of a statement is necessary
 
 Made by `python -m fedco.validation.falsifier.necessary_table` from what
 `python -m fedco.validation.falsifier.record --each-term ID` kept. For each statement with a derivation: the largest part of each
 coefficient with which some exact instance breaks the statement, and how many times the stated coefficient is larger; and the factor
-by which a condition can be relaxed so that the statement is false. Each is an instance in exact numbers, which
-`fedco replay INSTANCE` checks. What is right for a coefficient lies between that part and 1. A part of which nothing is known may be
-necessary all the same: no instance was found in the seconds of the table.
+by which a condition can be relaxed so that the statement is false. Each is an instance in exact numbers, found by a search or made by
+hand (`record --instance BUNDLE`), which `fedco replay INSTANCE` checks. What is right for a coefficient lies between that part and 1.
+A part of which nothing is known may be necessary all the same: no instance was found in the seconds of the table.
+
+Wanted is, over the headline statements of the papers, that the stated coefficient is at the median at most {TYPICAL} times the largest
+one known to be necessary, and for no term more than {FAR} times without a known reason.
 """
 
 
@@ -49,11 +65,58 @@ def statements() -> Iterator[Statement]:
 
 def unsearched(statement: Statement) -> str:
     """Why nothing is kept of a statement."""
+    if not list(weakenings(statement)):
+        return "it has one term and no condition: nothing of it can be left out"
     try:
-        spaces_of(target_of(statement.theorem, statement.label))
-    except InputError as error:
+        target = target_of(statement.theorem, statement.label)
+        search_spaces(target, Formula(target.theorem, statement.label))
+    except (InputError, UncertifiedError) as error:
         return f"it cannot be searched: {error}"
     return "only as a whole, not part by part" if searched(statement.theorem, statement.label) else "no search is kept"
+
+
+def reason(statement: Statement, part: str) -> tuple[str, str]:
+    """Why no more of a term is known to be necessary: the kind of reason, and the reason; two empty texts where none is known.
+
+    A corollary without a reason of its own has that of its theorem.
+    """
+    known = needed(statement)
+    staying = {name for name, other in known.items() if other.bundle}
+    for among, more in ((staying, ", which stays"), (None, "")):
+        held = dominated(statement, part, among)
+        if held is not None and held.factor <= FAR:
+            return HELD, f"{held}{more}"
+    if statement.theorem.unreached.get(part):
+        return SAID, statement.theorem.unreached[part]
+    if given := _given_up(statement, part):
+        return SHARPER, given
+    parent = statement.theorem.follows_from
+    if parent is None or statement.label not in parent[0].labels:
+        return "", ""
+    above = parent[0].statement(statement.label)
+    its = needed(above).get(part)
+    kind, why = ("", "") if its is None or its.ratio <= FAR else reason(above, part)
+    return kind, f"as in {above.theorem.id}: {why}" if why else ""
+
+
+def _given_up(statement: Statement, part: str) -> str:
+    """What part of a term the premises of the proof need at the sets of constants of the sharpened bounds."""
+    given = parts_given(statement, _sharpened()).get(part, [])
+    if not given or max(given) > GIVEN_UP:
+        return ""
+    many = f"at each of {len(given)} sets of constants" if len(given) > 1 else "at the one set of constants"
+    without = "without it" if max(given) <= 0 else f"with {max(given):.2g} of it"
+    return f"the premises of its proof give the statement {without} {many} in docs/sharpened.md"
+
+
+def _sharper() -> float:
+    """How many times smaller the sharpened bounds are, at the median."""
+    return median([row["factor"] for row in _sharpened() if row["factor"]] or [1.0])
+
+
+@cache
+def _sharpened() -> tuple[dict[str, Any], ...]:
+    return tuple(rows_in(SHARPENED))
 
 
 def terms_of(statement: Statement) -> list[Needed]:
@@ -66,7 +129,8 @@ def as_markdown(about: Sequence[Statement]) -> str:
     left = [statement for statement in about if not needed(statement)]
     terms = [(statement, part) for statement in kept for part in terms_of(statement)]
     far = [(statement, part) for statement, part in terms if part.ratio > FAR]
-    lines = [_HEAD, *_summary(len(about), terms, far), "", "## Terms", ""]
+    why = [reason(statement, part.part) for statement, part in far]
+    lines = [_HEAD, *_summary(len(about), len(kept), terms, Counter(kind for kind, _ in why)), "", "## Terms", ""]
     head = ("statement", "term", "largest known necessary part", "stated / necessary", "seconds", "instance")
     lines += table(head, [_term(*each) for each in terms], align=False)
     lines += ["", "## Conditions", ""]
@@ -75,9 +139,8 @@ def as_markdown(about: Sequence[Statement]) -> str:
         ("statement", "condition", "false when relaxed by", "instance"), map(_condition, conditions), align=False
     )
     lines += ["", f"## Terms above {FAR}, and why", ""]
-    lines += table(
-        ("statement", "term", "why"), [(s.name, part.part, part.why or "not known") for s, part in far], align=False
-    )
+    rows = [(s.name, part.part, text or "not known") for (s, part), (_, text) in zip(far, why, strict=True)]
+    lines += table(("statement", "term", "why"), rows, align=False)
     if left:
         lines += [
             "",
@@ -88,20 +151,37 @@ def as_markdown(about: Sequence[Statement]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _summary(
-    count: int, terms: Sequence[tuple[Statement, Needed]], far: Sequence[tuple[Statement, Needed]]
-) -> list[str]:
+def _summary(count: int, kept: int, terms: Sequence[tuple[Statement, Needed]], why: Counter[str]) -> list[str]:
+    """What is reached of what is wanted, and why the rest is not."""
     if not terms:
         return ["Nothing is kept."]
-    searched = len({statement.name for statement, _ in terms})
     dropped = sum(bool(part.bundle) for _, part in terms)
-    unexplained = sum(not part.why for _, part in far)
+    near = sum(part.ratio <= TYPICAL for _, part in terms)
     typical = _factor(median(part.ratio for _, part in terms))
+    first = [part.ratio for statement, part in terms if _is_headline(statement)]
     return [
-        f"{searched} of {count} statements are searched part by part. Of their {len(terms)} terms {dropped} cannot be left out. The stated",
-        f"coefficient is at the median {typical} times the largest one known to be necessary. For {len(far)} terms it is more than",
-        f"{FAR} times that, for {unexplained} of these without a known reason.",
+        f"{kept} of {count} statements are searched part by part. Of their {len(terms)} terms {dropped} cannot be left out. The stated",
+        f"coefficient is at the median {typical} times the largest one known to be necessary",
+        f"({_factor(median(first))} times over the {len(first)} terms of headline statements)." if first else ".",
+        f"For {near} terms it is at most {TYPICAL} times that, and for {why.total()} terms more than {FAR} times. Of these,",
+        "",
+        f"- {why[HELD]} are held by another term of the same bound: under the conditions they are at most a multiple of it, by a",
+        "  certificate in exact numbers that the command makes. Without them the bound is that much smaller at most, and an instance",
+        "  needs them only where the rest is nearly tight;",
+        f"- {why[SHARPER]} can be made smaller, at numbers at least: the premises of the proof give the statement without them, or with",
+        f"  at most {GIVEN_UP:g} of them, at the sets of constants of docs/sharpened.md, where no instance can need more;",
+        f"- {why[SAID]} are seen on no family that is searched, for the reason that their paper's file gives;",
+        f"- {why['']} have no known reason.",
+        "",
+        "A part of what lies between is lost in the constants of the proofs: at the sets of constants of docs/sharpened.md the same",
+        f"premises, with other multipliers, give bounds that are smaller by a factor of {_sharper():.3g} at the median.",
     ]
+
+
+def _is_headline(statement: Statement) -> bool:
+    paper = paper_of(statement.theorem)
+    _, _, name = statement.theorem.id.partition(".")
+    return paper is not None and name in paper.headlines and statement.label == statement.theorem.default
 
 
 def _term(statement: Statement, part: Needed) -> tuple[str, ...]:

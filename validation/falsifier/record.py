@@ -1,14 +1,15 @@
 """What searches for counterexamples came to, kept with the day: what pages and reports say of a statement.
 
 python -m fedco.validation.falsifier.record [--seconds 60] [--statement LABEL] [ID ...] searches and keeps. A result is no longer used
-when the statement that it is about has changed. With --each-term it keeps how much of every term and condition is necessary.
+when the statement that it is about has changed. With --each-term it keeps how much of every term and condition is necessary; with
+--instance BUNDLE what an instance shows of it that was made by hand, or found by `fedco falsify ID --each-term --out DIR`.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -20,19 +21,20 @@ from typing import Any
 import torch
 
 from ... import __version__
-from ...bounds.audit.necessary import Needed, formulas_digest, needed, searched_for
+from ...bounds.audit.necessary import Needed, formulas_digest, kept_bundles, needed, searched_for, seconds_for
 from ...bounds.audit.necessary import keep as keep_needed
 from ...bounds.audit.status import status
-from ...bounds.language.change import Change
+from ...bounds.language.change import Change, weakenings
 from ...bounds.language.reading import InputError
-from ...bounds.language.theorem import Theorem
+from ...bounds.language.theorem import Statement, Theorem
 from ...bounds.registry import all_theorems, get_theorem
 from ...storage import read_json, write_json
-from ..runs.bundle import to_dict
+from ..runs.bundle import Bundle, read, to_dict
 from .attack import falsify
-from .bundle import with_change
+from .bundle import needed_part, with_change
 from .declared import target_of
 from .each_term import each_term
+from .instance_space import UncertifiedError
 
 FILE = Path(__file__).with_name("searches.json")
 Entry = dict[str, Any]
@@ -161,23 +163,81 @@ def keep_parts(
 ) -> dict[str, Needed]:
     """How much of every term and condition is necessary, found by searches of so many seconds each and kept with their instances.
 
+    What was known of a part stays where a search finds no more; the seconds of the searches add up.
+
     Raises:
         InputError: nothing says how it is run.
+        UncertifiedError: no search space has its constants.
     """
     bundles, found = {}, []
     for part in each_term(theorem, label, seconds=seconds, seed=seed, clock=time.process_time):
-        least = min(floor(part.least * 1000), 999)
         if part.found is None:
             found.append(Needed(part.part, part.kind))
             continue
-        name = f"{theorem.id}.{label}.{part.part}"
-        divided = Change(part.part, "divided", Fraction(1000, least)) if least > 0 else None
-        bundles[name] = to_dict(with_change(part.found, divided) if divided else part.found)
-        found.append(Needed(part.part, part.kind, max(least, 0) / 1000, part.relaxed, name))
-    day = datetime.now(UTC).date().isoformat()
-    about = theorem.statement(label)
-    keep_needed(about, found, bundles, seconds=seconds, day=day, version=__version__, file=file)
-    return {part.part: part for part in found}
+        known, shows = _shown(theorem, label, part.found, part.least)
+        found.append(known)
+        bundles[known.bundle] = to_dict(shows)
+    return _keep_better(theorem.statement(label), found, bundles, seconds, file=file)
+
+
+def keep_instance(bundle: Bundle, *, file: Path | None = None) -> Needed:
+    """Keep a refutation of a changed statement as what its part needs, where no larger part was known; for instances made by hand.
+
+    Raises:
+        InputError: the bundle changes no part of a statement that fedco knows.
+        NotConfirmed: it refutes nothing.
+    """
+    name, _, label = bundle.claim.partition(" (")
+    if "change" not in bundle.problem["parameters"]:
+        raise InputError(f"{bundle.claim[:80]}: wanted the refutation of a statement with a part changed")
+    change = Change.from_dict(bundle.problem["parameters"]["change"])
+    theorem, label = get_theorem(name), label.rstrip(")")
+    found, shows = _shown(theorem, label, bundle, needed_part(bundle))
+    known = _keep_better(theorem.statement(label), [found], {found.bundle: to_dict(shows)}, file=file)
+    return known[change.part]
+
+
+def _shown(theorem: Theorem, label: str, found: Bundle, least: float) -> tuple[Needed, Bundle]:
+    """What a refutation shows of the part that it changes, a term with the coefficient that is said to be needed."""
+    change = Change.from_dict(found.problem["parameters"]["change"])
+    name = f"{theorem.id}.{label}.{change.part}"
+    if change.way == "relaxed":
+        return Needed(change.part, "condition", relaxed=float(change.factor), bundle=name), found
+    parts = max(min(floor(least * 1000), 999), 0)
+    divided = Change(change.part, "divided", Fraction(1000, parts)) if parts else Change(change.part, "dropped")
+    return Needed(change.part, "term", parts / 1000, bundle=name), with_change(found, divided)
+
+
+def _keep_better(
+    about: Statement,
+    found: Sequence[Needed],
+    bundles: Mapping[str, Mapping[str, Any]],
+    seconds: float = 0.0,
+    *,
+    file: Path | None = None,
+) -> dict[str, Needed]:
+    """Keep of every part the larger one of what is found and what was kept, with its instance.
+
+    Args:
+        bundles: name -> data of the instances that `found` names.
+        seconds: of processor time for each part, besides those that were searched before.
+    """
+    before = needed(about, file)
+    unknown = [Needed(c.part, "condition" if c.way == "relaxed" else "term") for c in weakenings(about)]
+    best = {part.part: part for part in [*unknown, *before.values(), *found]}
+    best |= {name: part for name, part in before.items() if not part.less_than(best[name])}
+    kept, old = dict(bundles), kept_bundles(file)
+    kept |= {part.bundle: old[part.bundle] for name, part in before.items() if part.bundle and best[name] is part}
+    keep_needed(
+        about,
+        list(best.values()),
+        {name: kept[name] for name in kept if name in {part.bundle for part in best.values()}},
+        seconds=seconds + seconds_for(about, file),
+        day=datetime.now(UTC).date().isoformat(),
+        version=__version__,
+        file=file,
+    )
+    return best
 
 
 def _change(file: Path, key: str, entry: Entry) -> None:
@@ -205,18 +265,32 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="processor time of each search")
     parser.add_argument("--statement", default="corrected", metavar="LABEL")
     parser.add_argument(
+        "--instance",
+        action="append",
+        type=Path,
+        default=[],
+        metavar="BUNDLE",
+        help="keep what this refutation shows of a part",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the search; another one goes on where one was kept")
+    parser.add_argument(
         "--each-term", action="store_true", help="search for what of every term and condition is necessary instead"
     )
     options = parser.parse_args()
     torch.set_num_threads(1)
+    for bundle in options.instance:
+        part = keep_instance(read(bundle))
+        print(part.bundle, part, flush=True)
+    if options.instance and not options.ids:
+        return
     for theorem in [get_theorem(name) for name in options.ids] or list(searchable(options.statement)):
         try:
             if options.each_term:
-                for part in keep_parts(theorem, options.statement, options.seconds).values():
+                for part in keep_parts(theorem, options.statement, options.seconds, seed=options.seed).values():
                     print(theorem.id, options.statement, f"{part.part}: {part}", flush=True)
                 continue
-            made = keep(theorem, options.statement, options.seconds)
-        except InputError as error:
+            made = keep(theorem, options.statement, options.seconds, seed=options.seed)
+        except (InputError, UncertifiedError) as error:
             print(theorem.id, options.statement, "NOT_APPLICABLE", error, flush=True)
             continue
         print(theorem.id, options.statement, made["outcome"], f"{made['ratio']:.4g}", made["evaluations"], flush=True)

@@ -9,12 +9,15 @@ the power of 2 at which it is least.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from random import Random
 from statistics import median
 from typing import Any
+
+import sympy as sp
 
 from ....storage import DamagedError, read_json, sealed, write_json, write_text
 from ...evaluation.evaluate import bound as evaluated
@@ -152,6 +155,25 @@ def rows_in(path: Path) -> list[dict[str, Any]]:
         return []
 
 
+def parts_given(statement: Statement, rows: Iterable[Mapping[str, Any]]) -> dict[str, list[float]]:
+    """Term -> the part of it, at each set of constants of its theorem's rows, with which the premises of the proof give the statement.
+
+    At most 0 where they give it without the term. A row of what was stated differently is left out.
+    """
+    found: dict[str, list[float]] = {term.name: [] for term in statement.terms}
+    for each in rows:
+        if each["theorem"] != statement.theorem.id or each["sharpened"] is None:
+            continue
+        values = {name: Fraction(value) for name, value in each["at"].items()}
+        then = evaluated(statement.theorem.statement(each["statement"]), values, strict=False)
+        here = evaluated(statement, {n: v for n, v in values.items() if n in statement.symbols}, strict=False)
+        if then.total != each["stated"] or here.total is None or not here.admissible:
+            continue
+        for name, parts in found.items():
+            parts.append(1 - (here.total - each["sharpened"]) / here.terms[name])
+    return found
+
+
 def as_markdown(rows: Iterable[Mapping[str, Any]]) -> str:
     """The page."""
     rows = list(rows)
@@ -189,7 +211,30 @@ def as_markdown(rows: Iterable[Mapping[str, Any]]) -> str:
         else:
             cells = (stated, rounded_up(row["sharpened"]), f"{row['factor']:.3g}", row["seconds"] or "")
             lines.append(f"| {row['theorem']} | {at} | {' | '.join(map(str, cells))} |")
-    return "\n".join([*lines, "", *_in_symbols()]) + "\n"
+    return "\n".join([*lines, "", *_missing(rows), *_in_symbols()]) + "\n"
+
+
+def _missing(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The headline theorems that have not all rows, and why."""
+    counts = Counter(each["theorem"] for each in rows)
+    seconds = {name: max(each.get("seconds") or 0 for each in rows if each["theorem"] == name) for name in counts}
+    lines = ["## Not made", "", "| theorem | sets | why |", "|---|---|---|"]
+    for theorem in headlines():
+        have = counts[theorem.id]
+        if have < SETS:
+            took = f": a set took {seconds[theorem.id]:.0f} s" if have else ""
+            why = hindrance(theorem) or f"time{took}; the command with its name makes them"
+            lines.append(f"| {theorem.id} | {have} of {SETS} | {why} |")
+    return [*lines, ""] if len(lines) > 4 else []
+
+
+def hindrance(theorem: Theorem) -> str:
+    """Which constant of a theorem has no value that the kernel takes at numbers; empty where each has one."""
+    for constant in theorem.statement().derived:
+        calls = sp.sympify(constant.expr).atoms(sp.Function)
+        if recursions := sorted({type(call).__name__ for call in calls if not isinstance(call, sp.Min | sp.Max)}):
+            return f"its constant {constant.name} is a recursion ({', '.join(recursions)}), for which the kernel has no value at numbers"
+    return ""
 
 
 def _in_symbols() -> list[str]:

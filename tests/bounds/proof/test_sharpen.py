@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from copy import deepcopy
 from dataclasses import replace
 from fractions import Fraction
@@ -330,6 +331,17 @@ def test_every_step_of_a_proof_with_certificates_by_hand_stands_at_numbers():
 
 ROWS = record.rows_in(Path(fedco.__file__).parent / "docs" / "sharpened.json")
 QUICK = [row for row in ROWS if (row.get("seconds") or 99) < 8]
+
+
+def test_the_page_says_of_each_headline_theorem_without_its_rows_why():
+    page = record.as_markdown(ROWS)
+    counts = Counter(row["theorem"] for row in ROWS)
+    for theorem in record.headlines():
+        assert (f"| {theorem.id} | {counts[theorem.id]} of {record.SETS} |" in page) == (
+            counts[theorem.id] < record.SETS
+        )
+    assert "is a recursion (Geometric)" in record.hindrance(get_theorem("meta_fl.theorem_8"))
+    assert record.hindrance(get_theorem("fcsg.theorem_4_1")) == ""
 
 
 def test_the_table_is_that_of_its_rows():
