@@ -361,7 +361,7 @@ def _refuse_uncounted(task: Task, point: Mapping[str, float]) -> None:
             counting = [cost for cost, expr in made.costs.items() if name in map(str, expr.free_symbols)]
             what = "a budget of" if task.cost is None else "the cost"
             counted_by = f", or {what} {' or '.join(counting)}, where it counts" if counting else ""
-            why = "the bound falls with it, and what is counted here does not grow"
+            why = "the bound keeps improving with it, and what is counted here does not grow"
             raise InputError(f"{name}: wanted a value or a range{counted_by}, got nothing; {why}")
 
 
