@@ -5,9 +5,10 @@ the horizon or of the period more in the denominator of a term; a standard devia
 the terms of one statement share one search, since they share its instances; each relaxed condition has its own.
 
 A planted change may happen to be true. Those for which that is known are told apart: the changed bound is certified to be at least
-the stated one (a negative term that is dropped), or the kernel accepts the statement's derivation for the changed statement as
-well (a coefficient with slack): `--tell-apart` asks this after a search, dropped terms first. Of the others that are not
-found nothing is known.
+the stated one (a negative term that is dropped), the kernel accepts the statement's derivation for the changed statement as
+well (a coefficient with slack), or a relaxed condition adds nothing, as the method takes no more or the statement's own choices meet
+the condition as it was. `--tell-apart` asks this after a search, dropped terms first. Of the others that are not found nothing is
+known; `--table` lists them by statement, with what the search saw of them.
 
     python benchmarks/falsifier_power.py [--seconds 60] [--relaxed 60] [--classes "term dropped" ...] [--only baselines. ...]
         [--results FILE]
@@ -42,8 +43,7 @@ from fedco.bounds.proof.derivations import derivation, verdict
 from fedco.bounds.proof.kernel import ProofError
 from fedco.bounds.proof.mutation import with_statement
 from fedco.bounds.registry import all_theorems
-from fedco.validation.falsifier.declared import target_of
-from fedco.validation.falsifier.formula import Formula
+from fedco.validation.falsifier.declared import formula_of, target_of
 from fedco.validation.falsifier.search import Claim, search_together
 
 CLASSES = {
@@ -125,7 +125,7 @@ def searched(
     if changes[0][1].way == "relaxed":
         claims = [Claim(claims[0].target)]
     base = claims[0].target if changes[0][1].way == "relaxed" else target_of(theorem, label)
-    search_together(base, Formula(base.theorem, label), claims, seconds=seconds, seed=seed, clock=time.process_time)
+    search_together(base, formula_of(base), claims, seconds=seconds, seed=seed, clock=time.process_time)
     spent = round(time.process_time() - began, 1)
     return [
         {
@@ -150,7 +150,14 @@ def holds_anyway(theorem: Theorem, label: str, change: Change) -> str:
     """Why the changed statement is true nevertheless; empty where nothing says so."""
     statement = theorem.statement(label)
     other = change.of(statement)
-    if change.way != "relaxed":
+    if change.way == "relaxed":
+        condition = next(c for c in statement.conditions if c.name == change.part)
+        if len(other.method_range) > len(statement.method_range):
+            return "the method takes nothing beyond the condition"
+        sides = [statement.expand(side) for side in (condition.left, condition.right)]
+        if condition.relation == "<=" and never_negative(sp.expand(sides[1] - sides[0])):
+            return "the statement's own choices meet the condition as it was"
+    else:
         before = statement.expand(next(term.expr for term in statement.terms if term.name == change.part))
         after = next((other.expand(term.expr) for term in other.terms if term.name == change.part), sp.Integer(0))
         if never_negative(sp.expand(after - before)):
@@ -194,16 +201,36 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+_NOT_SEEN, _WEAKER, _NOTHING, _CLOSEST = (
+    "a term is not missed",
+    "less of a term",
+    "a condition adds nothing",
+    "a condition",
+)
+
+
 def undetected(rows: list[dict[str, Any]]) -> str:
-    """What was not found, with the largest ratio."""
-    missed = sorted((row for row in rows if not row["detected"]), key=lambda row: (row["theorem"], row["change"]))
-    return "\n".join(
-        f"{r['theorem']} ({r['statement']}): {r['change']}: ratio {r['ratio']:.3g}; {_known(r)}" for r in missed
-    )
+    """What was not found and is not known to be true, in Markdown: for each statement, by what the search saw of it."""
+    missed = [row for row in rows if not row["detected"] and not row.get("true")]
+    unseen = {(r["theorem"], _part(r)) for r in missed if r["class"] == "term dropped"}
+    lines = [f"| statement | {_NOT_SEEN} | {_WEAKER} | {_NOTHING} | {_CLOSEST} |", "|---|---|---|---|---|"]
+    for theorem in dict.fromkeys(row["theorem"] for row in missed):
+        cells: dict[str, list[str]] = {kind: [] for kind in (_NOT_SEEN, _WEAKER, _NOTHING, _CLOSEST)}
+        for row in (row for row in missed if row["theorem"] == theorem):
+            if row["class"] == "condition relaxed by 4":
+                cells[_CLOSEST if row["ratio"] else _NOTHING].append(
+                    f"{_part(row)} ({row['ratio']:.2g})" if row["ratio"] else _part(row)
+                )
+            elif (theorem, _part(row)) not in unseen:
+                cells[_WEAKER].append(f"{_part(row)} {row['change'].split(': ')[1]} ({row['ratio']:.2g})")
+            elif row["class"] == "term dropped":
+                cells[_NOT_SEEN].append(f"{_part(row)} ({row['ratio']:.2g})")
+        lines.append(f"| {theorem} | " + " | ".join("; ".join(cells[kind]) for kind in cells) + " |")
+    return "\n".join(lines)
 
 
-def _known(row: dict[str, Any]) -> str:
-    return str(row.get("true", "not asked")) or "nothing says that it is true"
+def _part(row: dict[str, Any]) -> str:
+    return str(row["change"].split(": ")[0])
 
 
 def main() -> None:
@@ -230,7 +257,11 @@ def main() -> None:
         if not left:
             continue
         seconds = options.relaxed if left[0][1].way == "relaxed" else options.seconds
-        new = searched(theorem, label, left, seconds, options.seed)
+        try:
+            new = searched(theorem, label, left, seconds, options.seed)
+        except InputError as error:
+            print(f"cannot be searched: {error}", flush=True)
+            continue
         rows += new
         with options.results.open("a") as file:
             file.writelines(json.dumps(row) + "\n" for row in new)
