@@ -117,6 +117,12 @@ def test_a_lost_power_of_the_period_is_found_in_longer_rounds_of_what_the_term_i
     assert claim.found.violation.claimed.hyperparameters["tau"] >= 8
 
 
+def test_a_term_may_lose_the_only_power_of_a_symbol_that_it_has() -> None:
+    """The changed statement has no sigma any more."""
+    linear = [Change("inner_value_noise", "dropped"), Change("inner_value_noise", "power", Q(-1), "sigma")]
+    assert replays(sampled("comfedl.theorem_1", *linear)[1])
+
+
 def test_nothing_is_carried_over_to_another_term_or_to_a_smaller_coefficient() -> None:
     theorem = get_theorem("baselines.scgd")
     base = target_of(theorem, "printed")

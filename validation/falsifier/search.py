@@ -199,7 +199,7 @@ def carried_over(claim: Claim, other: Claim, space: SearchSpace) -> Iterator[Sea
         for times in _LONGER if may_be_longer(space) else ():
             yield with_rounds(space, times)
     elif change.way == "power":
-        dimension = other.target.stated[change.symbol].quantity.dimension
+        dimension = other.target.symbols[change.symbol].quantity.dimension
         for units, least in units_against(other.target.declared, dimension):
             yield replace(space, units=units, least={change.symbol: least} if least else {})
 
