@@ -51,6 +51,8 @@ _NOWHERE = -1
 """The place of a search space that is not searched further."""
 _CHECKED = 4
 """Of the instances that are carried over to another claim, how many are checked at most."""
+_CARRIED_PART = 1 / 8
+"""What a batch of them may take of what one batch may take."""
 _LONGER = (4, 16, 64, 256)
 """How many times as long the rounds are made of an instance that refuted a claim."""
 _STALLED = 40
@@ -196,7 +198,8 @@ def carried_over(claim: Claim, other: Claim, space: SearchSpace) -> Iterator[Sea
     if mine is None or change is None or mine.part != change.part or not change.symbol:
         return
     if change.symbol == other.target.period:
-        for times in _LONGER if may_be_longer(space) else ():
+        longer = _LONGER[:1] if space.is_random else _LONGER  # every step of a round with noise brings signs
+        for times in longer if may_be_longer(space) else ():
             yield with_rounds(space, times)
     elif change.way == "power":
         dimension = other.target.symbols[change.symbol].quantity.dimension
@@ -356,14 +359,18 @@ class _Search:
             assert claim.refuted_on is not None
             space, points = claim.refuted_on
             for number, other in enumerate(self.claims):
+                before = -np.inf
                 for moved in carried_over(claim, other, space):
-                    if self.is_over or not other.is_open or moved.effort(len(points)) > self.longest:
+                    if self.is_over or not other.is_open or moved.effort(len(points)) > _CARRIED_PART * self.longest:
                         break
                     self.evaluations += len(points)
                     scores = moved.scores(points, self.panel)[number]
                     for top in np.argsort(-scores, kind="stable")[:_CHECKED]:
                         if other.is_open:
                             _Visit(self, _NOWHERE, other, moved=moved)._keep(other, points[top], float(scores[top]))
+                    if moved.period > space.period and scores.max() <= before:
+                        break
+                    before = scores.max()
 
     def _visit(self, index: int, claim: Claim, share: float, turn: int) -> None:
         guided = is_guided(claim, turn)
