@@ -21,7 +21,7 @@ from scipy.optimize import differential_evolution
 from scipy.stats.qmc import Sobol
 
 from ...bounds.language.change import Change
-from .confirm import Confirmed, NotConfirmed
+from .confirm import Confirmed, NotConfirmed, confirm_beside
 from .declared import Target
 from .formula import Formula, Panel
 from .growth import FACTOR, grows_from, longest_times, may_be_longer, next_times, with_rounds
@@ -447,14 +447,30 @@ class _Visit:
         for made in drafts(claim.target, formula, candidate, self.search_space.settings, self.search_space.least):
             try:
                 found.violation, found.draft = confirmed(claim.target, formula, made), made
-                claim.refuted_on = self.search_space, self._beside(claim, point)
+                claim.refuted_on = self.search_space, self._near(claim, point)
+                self._check_beside(claim, point)
                 return
             except NotConfirmed as error:
                 found.refused.append(str(error))
                 if error.ratio is not None:
                     found.saw(min(error.ratio, 1.0), self.search_space.name)
 
-    def _beside(self, claim: Claim, point: Array) -> Array:
+    def _check_beside(self, claim: Claim, point: Array) -> None:
+        """The other claims on the run that refuted one: what takes long is its left side, which is theirs too."""
+        assert claim.found.violation is not None
+        others = [other for other in self.search.claims if other.is_open]
+        if not others:
+            return
+        scores = self.search_space.scores(point[None, :], self.search.panel)[:, 0]
+        for other, score in zip(self.search.claims, scores, strict=True):
+            if other.is_open and score > _MARGIN:
+                try:
+                    other.found.violation = confirm_beside(other.target, claim.found.violation)
+                except NotConfirmed:
+                    continue
+                other.found.draft, other.refuted_on = claim.found.draft, claim.refuted_on
+
+    def _near(self, claim: Claim, point: Array) -> Array:
         """A point that refuted a claim, and others of this search space that came close."""
         keys = [(self.index, guided) for guided in (False, True)]
         near = [claim.points[key][0][:_FOLLOWED] for key in keys if key in claim.points]
