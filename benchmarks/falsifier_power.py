@@ -10,12 +10,12 @@ well (a coefficient with slack), or a relaxed condition adds nothing, as the met
 the condition as it was. `--tell-apart` asks this after a search, dropped terms first. Of the others that are not found nothing is
 known; `--table` lists them by statement, with what the search saw of them.
 
-    python benchmarks/falsifier_power.py [--seconds 60] [--relaxed 60] [--classes "term dropped" ...] [--only baselines. ...]
+    python benchmarks/falsifier_power.py [--seconds 60] [--crowded 60] [--relaxed 60] [--classes "term dropped" ...] [--only baselines. ...]
         [--results FILE]
     python benchmarks/falsifier_power.py --tell-apart | --table [--results FILE]
 
 Seconds are of processor time, so that a busy machine finds as much as an idle one: `--seconds` for each statement, that is for all its
-changes of terms together, `--relaxed` for each condition. Results are kept one line for each change, and a run that was
+changes of terms together, `--crowded` where these are more than 20, `--relaxed` for each condition. Results are kept one line for each change, and a run that was
 stopped goes on.
 """
 
@@ -57,6 +57,7 @@ CLASSES = {
     "sigma for sigma^2": "noise",
     "p - 1 for p": "lowered",
 }
+_CROWD = 20
 _LENGTHS, _PERIOD = ("iterations", "rounds"), "communication_period"
 
 
@@ -259,6 +260,7 @@ def main() -> None:
     parser.add_argument(
         "--seconds", type=float, default=60.0, help="processor time for all changes of a statement's terms"
     )
+    parser.add_argument("--crowded", type=float, help=f"the same where these are more than {_CROWD}; else --seconds")
     parser.add_argument("--relaxed", type=float, default=60.0, help="processor time for each relaxed condition")
     parser.add_argument("--only", nargs="*", default=[], help="starts of theorem ids, searched in this order")
     parser.add_argument("--classes", nargs="*", choices=[*CLASSES], default=[*CLASSES], help="what is planted")
@@ -277,7 +279,8 @@ def main() -> None:
         left = [item for item in left if item[0] in options.classes]
         if not left:
             continue
-        seconds = options.relaxed if left[0][1].way == "relaxed" else options.seconds
+        many = options.seconds if options.crowded is None or len(changes) <= _CROWD else options.crowded
+        seconds = options.relaxed if left[0][1].way == "relaxed" else many
         try:
             new = searched(theorem, label, left, seconds, options.seed)
         except InputError as error:

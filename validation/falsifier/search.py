@@ -199,7 +199,8 @@ def carried_over(claim: Claim, other: Claim, space: SearchSpace) -> Iterator[Sea
         return
     if change.symbol == other.target.period:
         longer = _LONGER[:1] if space.is_random else _LONGER  # every step of a round with noise brings signs
-        for times in longer if may_be_longer(space) else ():
+        is_lemma = space.target.link is not None  # the exact run of a lemma keeps all its digits
+        for times in longer if may_be_longer(space) and not is_lemma else ():
             yield with_rounds(space, times)
     elif change.way == "power":
         dimension = other.target.symbols[change.symbol].quantity.dimension
