@@ -33,8 +33,8 @@ from fedco.validation.falsifier.noise import Run, measured, moments, paths, sign
 from fedco.validation.falsifier.rounding import confirmed, drafts
 from fedco.validation.falsifier.search_space import REJECTED, _guided
 from fedco.validation.falsifier.search_spaces import search_spaces
-from fedco.validation.falsifier.spaces import in_unit
 from fedco.validation.falsifier.unit_cube import UnitCube
+from fedco.validation.falsifier.units import in_unit
 from fedco.validation.runs.bundle import read, replay
 from fedco.validation.runs.refutations import REGISTRY
 

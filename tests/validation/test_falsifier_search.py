@@ -468,9 +468,9 @@ def test_a_candidate_is_checked_once_until_a_better_one_comes(monkeypatch):
 
 def test_the_first_draft_that_is_confirmed_is_the_violation(monkeypatch):
     made = visit()
-    made.search_space.formula, made.search_space.settings = None, {}
+    made.search_space.formula, made.search_space.settings, made.search_space.least = None, {}, {}
     made.search_space.candidate = lambda point, panel, of: (point, of)
-    monkeypatch.setattr(search, "drafts", lambda target, formula, candidate, settings: iter("abcd"))
+    monkeypatch.setattr(search, "drafts", lambda target, formula, candidate, settings, least: iter("abcd"))
 
     def confirmed(target, formula, draft):
         if draft in "ab":

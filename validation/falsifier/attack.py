@@ -29,7 +29,7 @@ from ..runs.scheduler import run_on_scheduler
 from .bundle import bundle_of, definition_of, describe, plain
 from .coefficient_lower_bound import coefficient_lower_bound
 from .confirm import Confirmed
-from .declared import Target, target_of
+from .declared import Target, formula_of, target_of
 from .explain import why
 from .formula import Formula
 from .instance_space import UncertifiedError
@@ -185,7 +185,7 @@ def falsify(
         spaces_of(target)
     except InputError as error:
         return Falsified(declared.id, statement, "NOT_APPLICABLE", 0.0, (str(error),))
-    formula, threads = Formula(target.theorem, statement), torch.get_num_threads()
+    formula, threads = formula_of(target), torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         found = search(target, formula, seconds=seconds, seed=seed, hidden=hidden, progress=progress, clock=clock)

@@ -156,6 +156,25 @@ def confirm(target: Target, claimed: Claimed) -> Confirmed:
     return found
 
 
+def confirm_beside(target: Target, found: Confirmed) -> Confirmed:
+    """A violation of one statement as one of another that differs from it in a term: the run, and so the left side, is the same.
+
+    Raises:
+        NotConfirmed: it is none, or the statement is a lemma, which has parts of its bound on the left.
+    """
+    if target.link is not None:
+        raise NotConfirmed(f"{target.theorem.id} ({target.label}): its left side depends on its terms")
+    try:
+        _completed(target, found.claimed.stated(target), found.claimed)
+        right = _right(target, found.claimed)
+    except _NO_RUN as error:
+        raise NotConfirmed(f"{target.theorem.id} ({target.label}): {error}") from error
+    made = replace(found, right=right)
+    if not made.left[0] > right[1]:
+        raise NotConfirmed(f"{target.theorem.id} ({target.label}): the bound holds, ratio {made.ratio:.6g}", made.ratio)
+    return made
+
+
 def check_constants(target: Target, claimed: Claimed, problem: ExactProblem) -> list[str]:
     """Every constant of the statement is declared, and at least what the instance has."""
     true = problem.constants()

@@ -21,7 +21,7 @@ from ..exact.statistic import Statistic
 from ..lemmas.link import LemmaChain, Link
 from ..runs.method_of import period_of, steps_of
 from ..runs.registry import chains, recipes
-from .formula import LENGTHS
+from .formula import LENGTHS, Formula
 from .method_call import method_of
 from .properties import PROPERTIES
 
@@ -166,6 +166,18 @@ def target_of(
     attacked = theorem if change is None else changed(theorem, label, change)
     target = replace(_target_of(attacked, label, own_of(theorem)), declared=theorem, change=change, more=more)
     return _narrowed(target, where) if where else target
+
+
+def formula_of(target: Target) -> Formula:
+    """The statement of a target, compiled for a search; one with a relaxed condition is attacked outside the condition as it was.
+
+    Inside it says what the declared statement says.
+    """
+    change, outside = target.change, None
+    if change is not None and change.way == "relaxed":
+        stated = target.declared.statement(target.label).conditions
+        outside = next(condition for condition in stated if condition.name == change.part)
+    return Formula(target.theorem, target.label, outside)
 
 
 def _narrowed(target: Target, where: tuple[str, ...]) -> Target:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -17,6 +17,7 @@ from ...bounds.language.theorem import Condition, Statement, Theorem
 from ...bounds.registry import get_theorem as find
 
 Array = np.ndarray
+_CONTRARY = {"<=": ">", "<": ">=", ">=": "<", ">": "<="}
 LENGTHS = ("iterations", "rounds")
 """The quantities that say how long a run is."""
 
@@ -32,10 +33,15 @@ class Sides:
 
 @dataclass(frozen=True)
 class Formula:
-    """A statement compiled once for one search."""
+    """A statement compiled once for one search.
+
+    Args:
+        outside: a condition that no instance may meet. How large a step may be does not depend on it.
+    """
 
     theorem: Theorem
     label: str
+    outside: Condition | None = None
 
     @property
     def statement(self) -> Statement:
@@ -147,7 +153,15 @@ class Formula:
 
     @cached_property
     def _ends(self) -> Any:
-        return self.compiled([side for condition in self.conditions for side in (condition.left, condition.right)])
+        return self.compiled([side for condition in self._judged for side in (condition.left, condition.right)])
+
+    @cached_property
+    def _judged(self) -> tuple[Condition, ...]:
+        """The conditions, and last the contrary of the one that is not to be met."""
+        if self.outside is None:
+            return self.conditions
+        contrary = self.outside.each_side(self.statement.expand)
+        return (*self.conditions, replace(contrary, relation=_CONTRARY[contrary.relation]))
 
     def compiled(self, outputs: list[sp.Expr]) -> Any:
         arguments = [self.theorem.notation[name].symbol for name in self.names]
@@ -159,27 +173,27 @@ class Formula:
         shape = np.broadcast_shapes(*(a.shape for a in arrays))
         with np.errstate(all="ignore"):
             bound = np.broadcast_to(sum(self.terms(values), np.zeros(())), shape)
-        admissible, excess = self._met(arrays)
+        admissible, excess = self._met(arrays, self.conditions)
         return Sides(bound, admissible & np.isfinite(bound), excess)
 
     def admits(self, values: Mapping[str, Any]) -> Array:
         """Whether the conditions hold."""
-        return self._met(self.arrays(values))[0]
+        return self._met(self.arrays(values), self.conditions)[0]
 
     def met(self, values: Mapping[str, Any]) -> tuple[Array, Array]:
-        """Whether the conditions hold, and the largest excess."""
-        return self._met(self.arrays(values))
+        """Whether the conditions hold and the instance is where it is looked for, and the largest excess."""
+        return self._met(self.arrays(values), self._judged)
 
     def arrays(self, values: Mapping[str, Any]) -> list[Array]:
         return [np.asarray(values[name], dtype=float) for name in self.names]
 
-    def _met(self, arrays: list[Array]) -> tuple[Array, Array]:
-        """Whether all conditions hold, and the largest excess."""
+    def _met(self, arrays: list[Array], conditions: Sequence[Condition]) -> tuple[Array, Array]:
+        """Whether all these conditions hold, and the largest excess."""
         shape = np.broadcast_shapes(*(array.shape for array in arrays))
         admissible, excess = np.ones(shape, dtype=bool), np.zeros(shape)
         with np.errstate(all="ignore"):
             ends = self._ends(*arrays)
-        for condition, left, right in zip(self.conditions, ends[::2], ends[1::2], strict=True):
+        for condition, left, right in zip(conditions, ends[::2], ends[1::2], strict=False):
             holds, over = _judge(condition.relation, np.asarray(left, dtype=float), np.asarray(right, dtype=float))
             admissible &= holds
             excess = np.maximum(excess, np.where(holds, 0.0, over))

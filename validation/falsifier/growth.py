@@ -17,12 +17,17 @@ _LEAST_GROWTH, _BEYOND = 0.02, 0.1
 """Of log10 of a ratio: what counts as growth from one length to the next, and how far beyond a violation the next one aims."""
 
 
-def grows_from(space: SearchSpace) -> bool:
+def may_be_longer(space: SearchSpace) -> bool:
     """Whether the same runs can have longer rounds: where the statement leaves their length free, and no sign is laid out."""
     target = space.target
     period = target.named("communication_period")
     is_free = isinstance(target.period, str) and period is not None and period not in space.formula.determined
-    return is_free and space.law.any_round and space.period >= FACTOR and not space.schedules
+    return is_free and space.law.any_round and not space.schedules
+
+
+def grows_from(space: SearchSpace) -> bool:
+    """Whether longer rounds are tried after these: the longest of those that are searched first."""
+    return may_be_longer(space) and space.period >= FACTOR
 
 
 def with_rounds(space: SearchSpace, times: int) -> SearchSpace:

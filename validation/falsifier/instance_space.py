@@ -13,6 +13,7 @@ import torch
 from ...algorithms import drive
 from ...algorithms.engine.method import Start
 from ...bounds.evaluation.weights import in_doubles, names_in
+from ...bounds.language.dimension import ONE
 from ...bounds.language.metrics import AVERAGED, MINIMUM, WEIGHTED
 from ...bounds.language.quantities import DOMAINS
 from ...bounds.language.reading import InputError
@@ -28,8 +29,9 @@ from .measures import MEASURED, AtAverage, InDoubles
 from .noise import Lanes, Run, signs_of
 from .noisy_quadratics import with_noise
 from .properties import imposing
-from .spaces import SILENT_BOWL, Space, in_unit
+from .spaces import SILENT_BOWL, Space
 from .unit_cube import UnitCube
+from .units import SAME, Units, in_unit
 
 Array = np.ndarray
 Values = dict[str, Any]
@@ -71,6 +73,8 @@ class InstanceSpace:
         stays: the run is endless: from a start that a round maps to itself, which is solved for, or in closed moments.
         hidden: value of a constant that the paper hides in O(.).
         law: how expectations are taken.
+        units: of the instances, in powers of 2 of those that they are made in.
+        least: symbol -> what a constant is declared as at least.
     """
 
     target: Target
@@ -83,10 +87,13 @@ class InstanceSpace:
     stays: bool = False
     hidden: float = 1.0
     law: Law = NONE
+    units: Units = SAME
+    least: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
-        return f"{self.space.name}: {self.clients} clients, rounds of {self.period}{self.law.described(self)}"
+        units = "" if self.units == SAME else ", in other units"
+        return f"{self.space.name}: {self.clients} clients, rounds of {self.period}{self.law.described(self)}{units}"
 
     @cached_property
     def size(self) -> int:
@@ -109,14 +116,17 @@ class InstanceSpace:
         parameters = self.space.decode(cube, self.clients, self.settings)
         if self.law.adds_noise and not self.space.own_noise:
             parameters = with_noise(cube, parameters)
-        parameters = self._imposed(in_unit(self.target.kind, parameters, cube))
+        parameters = in_unit(self.target.kind, parameters, cube)
+        parameters = self._imposed(self.units.of(self.target.kind, parameters))
         values: Values = {}
         for name, binding in self.target.symbols.items():
             if binding.quantity.role == "hyperparameter" and name not in self.formula.determined:
                 number = self._hyperparameter(cube, binding.quantity.name, binding.quantity.domain, parameters)
                 if number is not None:
-                    values[name] = number
-        return parameters, values, [Step(cube.limit(4), cube.log(-3, 3)) for _ in range(max(1, len(self._steps)))]
+                    is_own = binding.quantity.name == "fine_tuning_step_size"
+                    values[name] = number * (1.0 if is_own else self.units.times(binding.quantity.dimension))
+        steps = [self.target.symbols[name].quantity.dimension for name in self._steps] or [ONE]
+        return parameters, values, [Step(cube.limit(4), cube.log(-3, 3) * self.units.times(unit)) for unit in steps]
 
     def numbers(self, points: Array) -> tuple[dict[str, Array], Values]:
         """Parameters and values of all symbols but the length of the run, `(count,)` each."""
@@ -235,7 +245,8 @@ class InstanceSpace:
                 least = float(self.formula.fixed.get(name, TINY))
                 found[name] = np.where(known >= least, least if name in self.formula.fixed else known, np.nan)
             elif quantity.role == "constant":
-                found[name] = np.maximum(certified[quantity.name], float(self.formula.fixed.get(name, TINY)))
+                least = self.least.get(name, TINY)
+                found[name] = np.maximum(certified[quantity.name], float(self.formula.fixed.get(name, least)))
         return found
 
     def lengths(self, horizon: Any) -> Values:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,7 @@ class Draft:
         free: the hyperparameters that the user chooses, but for the step size.
         play: a step size is the simplest fraction between this part of its limit and the limit.
         tiny: what a positive constant is declared as where the instance has 0.
+        least: symbol -> what a constant is declared as at least.
         stays: the run is endless.
         place: where a lemma is compared.
     """
@@ -77,12 +79,20 @@ class Draft:
     tiny: Fraction
     stays: bool
     place: Place | None = None
+    least: Mapping[str, Fraction] = field(default_factory=dict)
 
 
-def drafts(target: Target, formula: Formula, candidate: Candidate, settings: Mapping[str, int]) -> Iterator[Draft]:
+def drafts(
+    target: Target,
+    formula: Formula,
+    candidate: Candidate,
+    settings: Mapping[str, int],
+    least: Mapping[str, float] = MappingProxyType({}),
+) -> Iterator[Draft]:
     """The candidate with numbers rounded to short fractions, then as the doubles are: fine structure does not survive rounding."""
     for tolerance in (_CLOSE, Q(0)):
-        yield _draft(target, formula, candidate, settings, tolerance)
+        made = _draft(target, formula, candidate, settings, tolerance)
+        yield replace(made, least={name: Q(number) for name, number in least.items()})
 
 
 def _draft(
@@ -129,7 +139,7 @@ def settle(target: Target, formula: Formula, made: Draft) -> Claimed:
     except (ValueError, ZeroDivisionError) as error:
         raise NotConfirmed(str(error)) from error
     constants = {  # papers ask for positive bounds, and every positive one holds
-        name: _declared(b.quantity, certified, formula.fixed.get(name), made.tiny)
+        name: _declared(b.quantity, certified, formula.fixed.get(name) or made.least.get(name), made.tiny)
         for name, b in target.symbols.items()
         if b.quantity.role == "constant"
     }

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
 import numpy as np
@@ -21,13 +21,14 @@ from scipy.optimize import differential_evolution
 from scipy.stats.qmc import Sobol
 
 from ...bounds.language.change import Change
-from .confirm import Confirmed, NotConfirmed
+from .confirm import Confirmed, NotConfirmed, confirm_beside
 from .declared import Target
 from .formula import Formula, Panel
-from .growth import FACTOR, grows_from, longest_times, next_times, with_rounds
+from .growth import FACTOR, grows_from, longest_times, may_be_longer, next_times, with_rounds
 from .rounding import Draft, confirmed, drafts
 from .search_space import INADMISSIBLE, REJECTED, Array, SearchSpace
 from .search_spaces import search_spaces
+from .units import units_against
 
 _POPULATION = 256
 _SAMPLED, _LEAST_SAMPLED, _SAMPLED_STEPS = 256, 32, 64
@@ -46,6 +47,14 @@ _REMEMBERED, _RECALLED = 64, 48
 """Points of a search space that are kept for each statement, and how many of them a visit starts from."""
 _GROWN, _FOLLOWED = 2, 12
 """Search spaces whose rounds are made longer for each claim and turn, and points of each claim that are followed."""
+_NOWHERE = -1
+"""The place of a search space that is not searched further."""
+_CHECKED = 4
+"""Of the instances that are carried over to another claim, how many are checked at most."""
+_CARRIED_PART = 1 / 8
+"""What a batch of them may take of what one batch may take."""
+_LONGER = (4, 16, 64, 256)
+"""How many times as long the rounds are made of an instance that refuted a claim."""
 _STALLED = 40
 """Generations without improvement after which a search space is left."""
 
@@ -94,6 +103,7 @@ class Claim:
     Args:
         target: of the changed statement.
         change: None for the searched statement itself.
+        refuted_on: the search space, the point of it that refuted it, and others of it that came close, `(points, size)`.
     """
 
     target: Target
@@ -101,6 +111,7 @@ class Claim:
     found: Found = field(default_factory=Found)
     best: dict[_Key, float] = field(default_factory=dict)
     points: dict[_Key, tuple[Array, Array]] = field(default_factory=dict)
+    refuted_on: tuple[SearchSpace, Array] | None = None
 
     @property
     def is_open(self) -> bool:
@@ -178,6 +189,25 @@ def followed(claims: Sequence[Claim]) -> list[Claim]:
     return [c for c in first.values() if c.change is None or c.change.way == "dropped" or c.change.part not in missing]
 
 
+def carried_over(claim: Claim, other: Claim, space: SearchSpace) -> Iterator[SearchSpace]:
+    """Where the instance that refuted a claim about a term may refute another claim about it: where next to nothing is left of the term.
+
+    A claim that loses a power of what has a unit is put in units in which that is large; one that loses the period, in longer rounds.
+    """
+    mine, change = claim.change, other.change
+    if mine is None or change is None or mine.part != change.part or not change.symbol:
+        return
+    if change.symbol == other.target.period:
+        longer = _LONGER[:1] if space.is_random else _LONGER  # every step of a round with noise brings signs
+        is_lemma = space.target.link is not None  # the exact run of a lemma keeps all its digits
+        for times in longer if may_be_longer(space) and not is_lemma else ():
+            yield with_rounds(space, times)
+    elif change.way == "power":
+        dimension = other.target.symbols[change.symbol].quantity.dimension
+        for units, least in units_against(other.target.declared, dimension):
+            yield replace(space, units=units, least={change.symbol: least} if least else {})
+
+
 def is_guided(claim: Claim, turn: int) -> bool:
     """Whether a turn is led by the share of the bound that a change takes away: two of three are."""
     return claim.change is not None and turn % 3 != 2
@@ -214,7 +244,7 @@ class _Search:
         self.claims, self.panel = claims, Panel(formula, tuple(claim.change for claim in claims))
         self.began = clock()
         self.until = self.began + seconds
-        self.evaluations, self.grown, self.is_late = 0, set[int](), False
+        self.evaluations, self.grown, self.carried, self.is_late = 0, set[int](), set[Claim](), False
         for claim in claims:
             claim.found.families = [search_space.name for search_space in self.search_spaces]
             claim.found.left_out = [
@@ -251,6 +281,7 @@ class _Search:
             visit = _Visit(self, index, self.claims[0])
             visit.objective(Sobol(search_space.size, rng=np.random.default_rng([self.seed, index])).random(count).T)
             visit.after_generation()
+            self._carry_over()
 
     def _within(self, search_space: SearchSpace, count: int) -> int:
         """So many points, or the half, the quarter, ... of which a batch does not take too long."""
@@ -280,6 +311,7 @@ class _Search:
                         return
                     if rank < len(order) and claim.is_open:
                         self._visit(order[rank], claim, share, turn)
+                        self._carry_over()
             share, turn = share * _GROWTH, turn + 1
 
     def _grow(self, turn: int) -> None:
@@ -320,6 +352,27 @@ class _Search:
                 claim.found.families.append(space.name)
             times = max(grown, default=None)
 
+    def _carry_over(self) -> None:
+        """What refuted a claim about a term, where less is left of what another claim about it leaves: see `carried_over`."""
+        fresh = [claim for claim in self.claims if claim.refuted_on is not None and claim not in self.carried]
+        for claim in fresh:
+            self.carried.add(claim)
+            assert claim.refuted_on is not None
+            space, points = claim.refuted_on
+            for number, other in enumerate(self.claims):
+                before = -np.inf
+                for moved in carried_over(claim, other, space):
+                    if self.is_over or not other.is_open or moved.effort(len(points)) > _CARRIED_PART * self.longest:
+                        break
+                    self.evaluations += len(points)
+                    scores = moved.scores(points, self.panel)[number]
+                    for top in np.argsort(-scores, kind="stable")[:_CHECKED]:
+                        if other.is_open:
+                            _Visit(self, _NOWHERE, other, moved=moved)._keep(other, points[top], float(scores[top]))
+                    if moved.period > space.period and scores.max() <= before:
+                        break
+                    before = scores.max()
+
     def _visit(self, index: int, claim: Claim, share: float, turn: int) -> None:
         guided = is_guided(claim, turn)
         visit = _Visit(self, index, claim, guided)
@@ -356,9 +409,11 @@ def next_power(number: int) -> int:
 class _Visit:
     """The objective of one run, and what happens after each generation."""
 
-    def __init__(self, search: _Search, index: int, claim: Claim, guided: bool = False) -> None:
+    def __init__(
+        self, search: _Search, index: int, claim: Claim, guided: bool = False, moved: SearchSpace | None = None
+    ) -> None:
         self.search, self.index, self.claim, self.guided = search, index, claim, guided
-        self.search_space, self.best, self.stalled = search.search_spaces[index], -np.inf, 0
+        self.search_space, self.best, self.stalled = moved or search.search_spaces[index], -np.inf, 0
         self.tried = dict.fromkeys(map(id, search.claims), -np.inf)
 
     def objective(self, points: Array) -> Array:
@@ -390,14 +445,37 @@ class _Visit:
     def _check(self, claim: Claim, point: Array) -> None:
         formula, found = self.search_space.formula, claim.found
         candidate = self.search_space.candidate(point, self.search.panel, self.search.claims.index(claim))
-        for made in drafts(claim.target, formula, candidate, self.search_space.settings):
+        for made in drafts(claim.target, formula, candidate, self.search_space.settings, self.search_space.least):
             try:
                 found.violation, found.draft = confirmed(claim.target, formula, made), made
+                claim.refuted_on = self.search_space, self._near(claim, point)
+                self._check_beside(claim, point)
                 return
             except NotConfirmed as error:
                 found.refused.append(str(error))
                 if error.ratio is not None:
                     found.saw(min(error.ratio, 1.0), self.search_space.name)
+
+    def _check_beside(self, claim: Claim, point: Array) -> None:
+        """The other claims on the run that refuted one: what takes long is its left side, which is theirs too."""
+        assert claim.found.violation is not None
+        others = [other for other in self.search.claims if other.is_open]
+        if not others:
+            return
+        scores = self.search_space.scores(point[None, :], self.search.panel)[:, 0]
+        for other, score in zip(self.search.claims, scores, strict=True):
+            if other.is_open and score > _MARGIN:
+                try:
+                    other.found.violation = confirm_beside(other.target, claim.found.violation)
+                except NotConfirmed:
+                    continue
+                other.found.draft, other.refuted_on = claim.found.draft, claim.refuted_on
+
+    def _near(self, claim: Claim, point: Array) -> Array:
+        """A point that refuted a claim, and others of this search space that came close."""
+        keys = [(self.index, guided) for guided in (False, True)]
+        near = [claim.points[key][0][:_FOLLOWED] for key in keys if key in claim.points]
+        return np.concatenate([point[None, :], *near])
 
     def after_generation(self, intermediate_result: object = None) -> bool:
         """Whether to stop."""

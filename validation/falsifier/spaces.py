@@ -272,30 +272,6 @@ def start_apart(parameters: Parameters, shift: Array) -> Parameters:
     return {**parameters, "start": shift * reach}
 
 
-POWERS_OF_UNIT: Mapping[str, Mapping[str, int]] = {
-    "federated": {"knots": -1, "slopes": 1, "gradient_noise": 1, "curvature": 2, "start": -1},
-    "local_composite": {"inner_slope": 1, "start": -1},
-    "conditional": {"inner_slope": 1, "start": -1},
-    "shared_composite": {"inner_slope": 1, "extra_knots": -1, "extra_slopes": 1, "gradient_noise": 1, "start": -1},
-}
-"""Kind -> the power of the unit of the variable in each parameter."""
-
-
-def in_unit(kind: str, parameters: Parameters, cube: UnitCube) -> Parameters:
-    """The same instances with the variable measured in another unit, where a kind has one that is free."""
-    powers = POWERS_OF_UNIT.get(kind)
-    if powers is None:
-        return parameters
-    unit = cube.unit(3)
-    made = dict(parameters)
-    for name, power in powers.items():
-        if name not in made:
-            continue
-        array = made[name]
-        made[name] = array * (unit**power).reshape(-1, *[1] * (array.ndim - 1))
-    return made
-
-
 _BOWL, SILENT_BOWL = "bowls with noise", "bowls"
 _FEET = Space("a tent as slope, noise that leads to its feet", _tent, own_noise=True)
 

@@ -1,0 +1,189 @@
+"""What refuted one change of a term is carried over to others of it, in other units and longer rounds; relaxed conditions."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from fractions import Fraction as Q
+
+import numpy as np
+import pytest
+import torch
+from fedco.bounds.language.change import Change
+from fedco.bounds.language.dimension import Dimension
+from fedco.bounds.language.quantities import QUANTITIES
+from fedco.bounds.registry import get_theorem
+from fedco.synthetic.families.piecewise import FAMILIES, MetaFamily
+from fedco.validation.falsifier import instance_space
+from fedco.validation.falsifier.bundle import bundle_of, recompute
+from fedco.validation.falsifier.confirm import NotConfirmed, confirm, confirm_beside
+from fedco.validation.falsifier.declared import formula_of, target_of
+from fedco.validation.falsifier.formula import Formula
+from fedco.validation.falsifier.search import Claim, _Search, carried_over
+from fedco.validation.falsifier.search_spaces import search_spaces
+from fedco.validation.falsifier.spaces import SPACES
+from fedco.validation.falsifier.unit_cube import UnitCube
+from fedco.validation.falsifier.units import SAME, Units, units_against
+
+OTHER = Units(f=4, y=-6, x=10)
+SPACE_OF = {kind: (found.affine or found.silent)[0] for kind, found in SPACES.items()}
+
+
+def points(size: int, count: int = 32) -> np.ndarray:
+    return np.random.default_rng(0).random((count, size))
+
+
+@pytest.mark.parametrize("kind", sorted(SPACE_OF))
+def test_in_other_units_every_constant_of_an_instance_is_what_its_dimension_says(kind: str) -> None:
+    space, settings = SPACE_OF[kind], {"nu": 1}
+    cube = UnitCube()
+    space.decode(cube, 2, settings)
+    made = space.decode(UnitCube(points(cube.used)), 2, settings)
+
+    def constants(parameters):
+        tensors = {n: torch.from_numpy(np.asarray(v[:, None] if v.ndim == 1 else v)) for n, v in parameters.items()}
+        family = MetaFamily(tensors, 1) if kind == "meta" else FAMILIES[kind](tensors)
+        return {name: value.numpy() for name, value in family.constants().items()}
+
+    before, after = constants(made), constants(OTHER.of(kind, made))
+    assert set(before) <= set(QUANTITIES) and len(before) > 5
+    for name, value in before.items():
+        if QUANTITIES[name].each_of:  # one number for quantities of several dimensions
+            continue
+        wanted = value * OTHER.times(QUANTITIES[name].dimension)
+        np.testing.assert_allclose(after[name], wanted, rtol=1e-6, atol=1e-9 * np.abs(wanted).max(), err_msg=name)
+    assert SAME.of(kind, made) is made
+
+
+@pytest.mark.parametrize("name", ["baselines.local_sgd", "baselines.scgd", "fcsg.theorem_4_1", "meta_fl.theorem_8"])
+def test_a_homogeneous_statement_says_the_same_in_all_units(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where what an instance has not is declared as next to nothing in either units."""
+    monkeypatch.setattr(instance_space, "TINY", 1e-100)
+    theorem = get_theorem(name)
+    target = target_of(theorem, theorem.default)
+    listed = search_spaces(target, Formula(target.theorem, theorem.default))
+    compared = 0
+    short = [i for i in listed if i.stepped < 100]
+    for space in [*short[:4], *short[-4:]]:
+        where = points(space.size, 16)
+        before, after = (each.score(where) for each in (space, replace(space, units=OTHER)))
+        seen = (before > -4) & (before < 1.9)  # otherwise rounding is compared
+        np.testing.assert_allclose(after[seen], before[seen], atol=1e-4)
+        compared += seen.sum()
+    assert compared > 3
+
+
+def test_units_make_what_loses_a_power_large_and_respect_those_that_a_paper_sets() -> None:
+    sgd, feddro = get_theorem("baselines.local_sgd"), get_theorem("feddro.theorem_5_1")
+    slope = Dimension(f=Q(1), x=Q(-1))
+    assert all(units.times(slope) >= 2**20 and least < units.times(slope) for units, least in units_against(sgd, slope))
+    assert {(u.f > 0, u.x < 0) for u, _ in units_against(sgd, slope)} >= {(True, False), (False, True)}
+    found = list(units_against(feddro, slope))
+    assert found and all(units.times(unit) == 1 for units, _ in found for unit in feddro.unit_choices)
+    assert not list(units_against(sgd, Dimension()))
+
+
+def sampled(name: str, *changes: Change) -> list[Claim]:
+    """The claims after the first sample: nothing is evolved."""
+    theorem = get_theorem(name)
+    base = target_of(theorem, theorem.default)
+    claims = [Claim(target_of(theorem, theorem.default, change), change) for change in changes]
+    formula = Formula(base.theorem, theorem.default)
+    _Search(search_spaces(base, formula), formula, claims, 0, 60.0, None, time.process_time).sample()
+    return claims
+
+
+def replays(claim: Claim) -> bool:
+    assert claim.found.violation is not None
+    bundle = bundle_of(claim.target, claim.found.violation)
+    return recompute(bundle) == (bundle.values, bundle.bound)
+
+
+@pytest.mark.parametrize("lost", ["sigma_f", "sigma_g"])
+def test_a_standard_deviation_for_a_variance_is_found_in_other_units(lost: str) -> None:
+    """No instance has sigma_g: it is declared so that it is large as a divisor, and small beside sigma_f in the sum that it stands in."""
+    dropped, root = Change("gradient_noise", "dropped"), Change("gradient_noise", "power", Q(-1), lost)
+    alone, (missing, claim) = (
+        sampled("local_scgdm.theorem_3_4", root)[0],
+        sampled("local_scgdm.theorem_3_4", dropped, root),
+    )
+    assert alone.is_open and not missing.is_open and replays(claim)
+    assert claim.refuted_on is not None and claim.refuted_on[0].name.endswith("in other units")
+
+
+def test_a_lost_power_of_the_period_is_found_in_longer_rounds_of_what_the_term_is_needed_for() -> None:
+    drift = [Change("estimator_drift", "dropped"), Change("estimator_drift", "power", Q(-1), "tau")]
+    _, claim = sampled("comfedl.theorem_1", *drift)
+    assert replays(claim) and claim.found.violation is not None
+    assert claim.found.violation.claimed.hyperparameters["tau"] >= 8
+
+
+def test_a_term_may_lose_the_only_power_of_a_symbol_that_it_has() -> None:
+    """The changed statement has no sigma any more."""
+    linear = [Change("inner_value_noise", "dropped"), Change("inner_value_noise", "power", Q(-1), "sigma")]
+    assert replays(sampled("comfedl.theorem_1", *linear)[1])
+
+
+def test_nothing_is_carried_over_to_another_term_or_to_a_smaller_coefficient() -> None:
+    theorem = get_theorem("baselines.scgd")
+    base = target_of(theorem, "printed")
+    space = search_spaces(base, Formula(base.theorem, "printed"))[0]
+
+    def claim(change: Change) -> Claim:
+        return Claim(target_of(theorem, "printed", change), change)
+
+    dropped, root = claim(Change("inner_noise", "dropped")), claim(Change("inner_noise", "power", Q(-1), "delta_g"))
+    assert len(list(carried_over(dropped, root, space))) > 3
+    for other in (
+        Change("variance", "power", Q(-1), "N"),
+        Change("inner_noise", "divided", Q(4)),
+        Change("inner_noise", "power", Q(-1), "N"),
+    ):
+        assert not list(carried_over(dropped, claim(other), space))
+    assert not list(carried_over(claim(Change("variance", "dropped")), root, space))
+
+
+def test_one_exact_run_refutes_every_claim_that_it_breaks() -> None:
+    """What is said beside it is what the whole check says."""
+    changes = [Change("drift", "divided", Q(by)) for by in (100, 99, 98)]
+    claims = sampled("baselines.local_sgd", *changes, Change("variance", "divided", Q(1, 4)))
+    *refuted, larger = claims
+    assert larger.is_open and not any(claim.is_open for claim in refuted)
+    first, *others = refuted
+    beside = [claim for claim in others if claim.found.violation.claimed is first.found.violation.claimed]
+    assert beside
+    for claim in beside:
+        assert confirm(claim.target, claim.found.violation.claimed) == claim.found.violation and replays(claim)
+    with pytest.raises(NotConfirmed, match="the bound holds"):
+        confirm_beside(larger.target, replace(first.found.violation, left=(Q(0), Q(0))))
+
+
+def test_a_lemma_is_not_confirmed_beside_another() -> None:
+    lemma = get_theorem("fcsg.lemma_b_2")
+    with pytest.raises(NotConfirmed, match="depends on its terms"):
+        confirm_beside(target_of(lemma, lemma.default), None)  # type: ignore[arg-type]
+
+
+# --- relaxed conditions -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_relaxed_condition_is_attacked_outside_the_condition_as_it_was() -> None:
+    theorem, change = get_theorem("baselines.local_sgd"), Change("step_size", "relaxed", Q(4))
+    target = target_of(theorem, "printed", change)
+    formula = formula_of(target)
+    space = search_spaces(target, formula)[0]
+    values = space.with_horizon(space.numbers(points(space.size, 256))[1], space.horizon)
+    met, stated = formula.met(values)[0], values["eta"] * values["L"]
+    assert met.any() and (stated[met] > 1).all() and (stated[met] <= 4).all()
+    assert (formula.admits(values) & (stated <= 1)).any()  # how large a step may be is another question
+    assert formula_of(target_of(theorem, "printed")).outside is None
+
+
+def test_what_a_relaxed_condition_does_not_add_is_no_near_miss() -> None:
+    """B = b is the statement's choice, so that b <= B holds whatever is relaxed."""
+    theorem = get_theorem("fcsg.theorem_4_1")
+    target = target_of(theorem, "corrected", Change("first_batch", "relaxed", Q(4)))
+    claim = Claim(target)
+    formula = formula_of(target)
+    _Search(search_spaces(target, formula)[:4], formula, [claim], 0, 60.0, None, time.process_time).sample()
+    assert claim.found.evaluations > 100 and claim.found.ratio == 0.0
