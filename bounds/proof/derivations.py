@@ -36,7 +36,12 @@ def derivation(theorem: Theorem, label: str = "") -> Plan | None:
         InputError: the code that a file of data names for it is not trusted, or fails.
         ProofError: a claim in it does not follow.
     """
-    label = label or theorem.default
+    return _derived(theorem, label or theorem.default)
+
+
+@cache
+def _derived(theorem: Theorem, label: str) -> Plan | None:
+    """Solved once in a process: the steps are data."""
     if theorem.proof is None:
         build = _of_its_paper(theorem, label)
         found = build(Reader(theorem, theorem.statement(label))) if build else None

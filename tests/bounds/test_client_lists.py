@@ -386,6 +386,6 @@ def test_a_word_of_ones_own_for_what_is_about_all_clients_is_no_number_of_one():
     meaning = {"meaning": "how far the clients differ", "dimension": "[f] [x]^-1", "domain": "nonnegative real"}
     bounds = "distance from the mean over the clients of local_gradient, mean over the clients"
     with pytest.raises(
-        InputError, match="z_i: a name that ends in _i has one number for each client, and .* is one number for all"
+        InputError, match=r"z_i: a name that ends in _i has one number for each client, and .* is one number for all"
     ):
         define(**keys(quantities={"apart": {**meaning, "bounds": bounds}}, symbols={"z_i": "apart"}))
