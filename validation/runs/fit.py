@@ -38,13 +38,13 @@ def fits(theorem: Theorem, problem: Any, label: str = "") -> bool:
 
 def fitting_problems(theorem: Theorem, label: str = "") -> tuple[str, ...]:
     """The registered problems whose constants are proved and that fit."""
-    return tuple(each.name for each in listed() if each.certified and fits(theorem, each, label))
+    return tuple(each.name for each in listed() if fits(theorem, each, label))
 
 
 def why_none_fits(theorem: Theorem, label: str) -> str:
     """What no registered problem has of what a statement assumes, in a few words."""
     words = theorem.notation.words_only("no problem can certify it")
-    candidates = [each for each in listed() if each.certified and each.kind == theorem.problem]
+    candidates = [each for each in listed() if each.kind == theorem.problem]
     missing = [name for name in _constants(theorem, label) if all(name not in each.certificates for each in candidates)]
     none_has = f"none of the kind {theorem.problem} certifies {', '.join(missing)}" if candidates and missing else ""
     lacking = (binding.quantity for binding in theorem.notation if binding.quantity.name in missing)
