@@ -22,11 +22,11 @@ site: $(STAMP)  ## the documentation as a site, site/index.html; a broken link o
 	@mkdir -p $(VENV)/src && ln -sfn $(CURDIR) $(VENV)/src/fedco  # docstrings are read from the source, whose folder must be called fedco
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
-test: $(STAMP) lint  ## lint, types and the whole test suite
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+test: $(STAMP) lint  ## lint, types and the whole test suite; a file's tests in one process, where they share what is derived
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 test-all: $(STAMP) lint  ## the slow tests too
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
