@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: report report-full site gallery test test-all lint docs dependencies check-vulnerabilities bench faults fuzz mutation gpu clean practice reproduced
+.PHONY: report report-full site test test-all lint docs dependencies check-vulnerabilities bench faults fuzz mutation gpu clean practice reproduced
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -22,14 +22,11 @@ site: $(STAMP)  ## the documentation as a site, site/index.html; a broken link o
 	@mkdir -p $(VENV)/src && ln -sfn $(CURDIR) $(VENV)/src/fedco  # docstrings are read from the source, whose folder must be called fedco
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
-gallery: $(STAMP)  ## draw every measured dependence into docs/gallery, for the site; what is not measured yet is measured first (hours), into report/
-	$(BIN)/python -m fedco.validation.report.gallery docs report
-
-test: $(STAMP) lint  ## lint, types and the whole test suite
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+test: $(STAMP) lint  ## lint, types and the whole test suite; a file's tests in one process, where they share what is derived
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 test-all: $(STAMP) lint  ## the slow tests too
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""Which papers there are: the built-in ones, those of installed packages, and those that a program adds.
+"""Which papers there are: the built-in ones, and those of installed packages.
 
 A paper is imported when its key is first asked for, so that a command about one theorem does not pay for the others.
 """
@@ -20,20 +20,17 @@ from .language.paper import Paper
 from .language.reading import InputError
 from .language.theorem import Theorem
 
-_added: dict[str, Paper] = {}
-
-
 _built_in = cache(built_in.built_in_keys)
 
 
 def paper_keys() -> tuple[str, ...]:
-    """The keys of all papers: built in, announced by installed packages (group `fedco.papers`), and added."""
-    return tuple(dict.fromkeys((*_built_in(), *installed("papers"), *_added)))
+    """The keys of all papers: built in, and announced by installed packages (group `fedco.papers`)."""
+    return tuple(dict.fromkeys((*_built_in(), *installed("papers"))))
 
 
 def is_paper(key: str) -> bool:
     """Whether a paper has this key; installed packages are asked last, because that is slow."""
-    return key in _built_in() or key in _added or key in installed("papers")
+    return key in _built_in() or key in installed("papers")
 
 
 @cache
@@ -54,18 +51,7 @@ def get_paper(key: str) -> Paper:
     """
     if not is_paper(key):
         raise InputError(f"{str(key)[:40]!r}: not a paper; {instead(str(key), paper_keys())}")
-    return _added[key] if key in _added else _loaded(key)
-
-
-def add_paper(paper: Paper) -> None:
-    """Make a paper known for the rest of the process.
-
-    Raises:
-        InputError: another paper has its key.
-    """
-    if is_paper(paper.key) and _added.get(paper.key) is not paper:
-        raise InputError(f"{paper.key}: there is a paper with this key")
-    _added[paper.key] = paper
+    return _loaded(key)
 
 
 def all_papers() -> tuple[Paper, ...]:

@@ -23,7 +23,6 @@ from .applications.fairness import FairClassifier
 from .applications.federated_logistic import FederatedLogistic
 from .applications.invariant import InvariantLogistic
 from .applications.maml import FederatedMAML
-from .applications.sinewave import sinewave_maml
 from .families.bilevel import QuadraticLower
 from .families.conditional import Conditional
 from .families.federated import FederatedHuber, FederatedQuadratic, FederatedSines, FederatedStronglyConvex
@@ -34,17 +33,15 @@ from .families.minimax import Saddle
 from .families.shared_composite import SharedComposite
 from .kinds import AbstractProblem
 from .models.build import from_description
-from .parts.adversary import Budget
 
 
 @dataclass(frozen=True)
 class Preset:
-    """How to build a problem: `family(name=..., **parameters)`; `certified` unless its constants are estimates."""
+    """How to build a problem: `family(name=..., **parameters)`."""
 
     family: Callable[..., AbstractProblem]
     summary: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    certified: bool = True
 
     @property
     def all_parameters(self) -> dict[str, Any]:
@@ -243,12 +240,6 @@ PRESETS: dict[str, Preset] = {
     "invariant_logistic": Preset(
         InvariantLogistic, "invariant logistic regression with saturated margins, 4 clients", {"shift": 0.5}
     ),
-    "sinewave_maml": Preset(
-        sinewave_maml,
-        "sinewave regression by MAML with a tanh network of 1 unit, 3 tasks; constants estimated, not proved",
-        {"tasks": 3, "hidden": 1, "samples": 4, "budget": Budget(lanes=4, steps=10, farthest=3.0)},
-        certified=False,
-    ),
     "minimax_homogeneous": Preset(Saddle, "6 equal clients, little noise", {"sigma": 0.1, "sigma_y": 0.1}),
     "minimax_heterogeneous": Preset(
         Saddle,
@@ -277,8 +268,8 @@ PRESETS: dict[str, Preset] = {
 
 
 def problems() -> tuple[str, ...]:
-    """The names of the registered problems whose constants are proved."""
-    return tuple(name for name, preset in PRESETS.items() if preset.certified)
+    """The names of the registered problems, whose constants are proved."""
+    return tuple(PRESETS)
 
 
 def problem(name: str | Mapping[str, Any] | AbstractProblem, /, **parameters: Any) -> AbstractProblem:

@@ -195,7 +195,7 @@ RUN_BY = {
 WRITTEN = [
     README,
     ROOT / "CONTRIBUTING.md",
-    *sorted(p for p in (ROOT / "docs").rglob("*.md") if "gallery" not in p.parts),
+    *sorted((ROOT / "docs").rglob("*.md")),
 ]
 INSTALLING = {"README.md", "docs/dependencies.md"}
 """Pages with a block of no kind: how fedco is installed, which `make test` itself and tests/test_wheel.py do."""

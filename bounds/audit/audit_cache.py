@@ -52,7 +52,7 @@ class AuditCache:
 
 
 def folder_of(key: str) -> Path | None:
-    """Where a paper's declarations stand; None for one that a program added, or that is a single module."""
+    """Where a paper's declarations stand; None for one that is a single module."""
     for place in built_in.__path__:
         if (Path(place) / key).is_dir():
             return Path(place) / key

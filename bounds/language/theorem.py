@@ -433,13 +433,6 @@ class Statement:
                 known[constant.symbol] = self.at(constant.expr, known)
         return put_in(expr, known)
 
-    def with_derived(self, point: Mapping[sp.Symbol, sp.Expr]) -> dict[sp.Symbol, sp.Expr]:
-        """A point that fixes the base symbols with the exact values of all derived constants, so that `at` computes none again."""
-        known = dict(point)
-        for constant in self.derived:
-            known[constant.symbol] = self.at(constant.expr, known)
-        return known
-
     @cached_property
     def total(self) -> sp.Expr:
         return sp.Add(*(term.expr for term in self.terms))

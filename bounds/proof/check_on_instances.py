@@ -26,7 +26,7 @@ from ..language.metrics import GRADIENT
 from ..language.reading import InputError
 from ..language.theorem import Theorem
 from ..registry import get_theorem
-from .derivations import derivation, derived_ids
+from .derivations import derivation, derived_ids, unsolved
 from .finite import Component, Run, rational, root, times, total
 from .instances import ZERO, as_fraction, each, is_outer
 from .kernel import (
@@ -222,7 +222,7 @@ def derivation_names() -> tuple[str, ...]:
     """Ids of the theorems with a derivation of their own (a corollary follows from its theorem); with several cases, "ID CASE" each."""
     found: list[str] = []
     for name in derived_ids():
-        plan = derivation(get_theorem(name))
+        plan = unsolved(get_theorem(name))
         if isinstance(plan, Alternatives):
             found += [f"{name} {case}" for case, _ in plan.cases]
         elif isinstance(plan, Loop):

@@ -36,15 +36,29 @@ def derivation(theorem: Theorem, label: str = "") -> Plan | None:
         InputError: the code that a file of data names for it is not trusted, or fails.
         ProofError: a claim in it does not follow.
     """
+    return _derived(theorem, label or theorem.default)
+
+
+@cache
+def _derived(theorem: Theorem, label: str) -> Plan | None:
+    """Solved once in a process: the steps are data."""
+    found = unsolved(theorem, label)
+    return found and solved(found, theorem, label)
+
+
+def unsolved(theorem: Theorem, label: str = "") -> Plan | None:
+    """The derivation of a statement as its author wrote it, with claims that are not solved yet.
+
+    Raises:
+        InputError: the code that a file of data names for it is not trusted, or fails.
+    """
     label = label or theorem.default
     if theorem.proof is None:
         build = _of_its_paper(theorem, label)
-        found = build(Reader(theorem, theorem.statement(label))) if build else None
-    elif label != theorem.default:
+        return build(Reader(theorem, theorem.statement(label))) if build else None
+    if label != theorem.default:
         return None
-    else:
-        found = _built(theorem.proof.load() if isinstance(theorem.proof, CodeName) else theorem.proof, theorem)
-    return found and solved(found, theorem, label)
+    return _built(theorem.proof.load() if isinstance(theorem.proof, CodeName) else theorem.proof, theorem)
 
 
 def _built(own: Callable[[Reader], Any], theorem: Theorem) -> Plan:

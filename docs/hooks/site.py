@@ -28,7 +28,6 @@ BARE_LETTER = re.compile(r"\\mathbb +([A-Za-z])")
 WIDE = re.compile(r'<(div class="fedco"|div(?=>\s*<style scoped)|p(?=><math [^>]*display="block"))')
 """Outputs of notebooks that scroll sideways."""
 EXPLORER = "explore.html"
-ENTRY = re.compile(r"^- \[(.+)\]\((.+\.md)\)$", re.MULTILINE)
 TOUR = "tour.md"
 EXPERIMENTS = "reproduced/index.md"
 PUBLIC = "<!-- every public name -->"
@@ -46,7 +45,6 @@ def on_config(config: Any) -> Any:
         {"Derivations": [{title(path): page(docs, path)} for path in sorted((docs / "theory").glob("*.md"))]},
         {"Audit": "audit.md"},
         {"Practice": "practice.md"},
-        *([{"Gallery": gallery(docs)}] if (docs / "gallery" / "index.md").exists() else []),
         *([{"Experiments": EXPERIMENTS}] if (docs / EXPERIMENTS).exists() else []),
         {"Glossary": "glossary.md"},
         {"Reference": [{title(path): page(docs, path)} for path in sorted((docs / "reference").glob("*.md"))]},
@@ -76,12 +74,6 @@ def theorems() -> list[dict[str, Any]]:
         for paper in all_papers()
         if paper.theorems
     ]
-
-
-def gallery(docs: Path) -> list[Any]:
-    """The pages of the gallery, where `make gallery` has drawn it."""
-    pages = [path for path in sorted((docs / "gallery").glob("*.md")) if path.stem != "index"]
-    return ["gallery/index.md", *({title(path): page(docs, path)} for path in pages)]
 
 
 def notebooks(docs: Path) -> list[Path]:
@@ -127,24 +119,9 @@ def notebook_files(path: Path) -> Iterator[tuple[str, str | bytes]]:
     )
 
 
-def on_page_markdown(text: str, page: Any, config: Any, **_: Any) -> str:
-    """The public names of the package with their docstrings, the figures of a theorem on its page, pictures in the gallery."""
-    place, drawn = Path(page.file.src_uri), Path(config.docs_dir) / "gallery"
-    if place.as_posix() == "gallery/index.md":
-        return ENTRY.sub(lambda match: entry(match[1], match[2]), text)
-    if place.parent.name == "theorems":
-        return text + "".join(figure(path) for path in sorted(drawn.glob(f"{place.stem}_*.svg")))
+def on_page_markdown(text: str, **_: Any) -> str:
+    """The public names of the package with their docstrings."""
     return text.replace(PUBLIC, "\n".join(map(documented, public_names())))
-
-
-def entry(name: str, page: str) -> str:
-    """An entry of the gallery with its picture."""
-    return f"- [![{name}]({Path(page).with_suffix('.svg')}) {name}]({page})"
-
-
-def figure(path: Path) -> str:
-    """A kept figure of a theorem, which leads to its page in the gallery."""
-    return f"\n[![{path.stem}](../gallery/{path.name})](../gallery/{path.stem}.md)\n"
 
 
 def public_names() -> list[str]:

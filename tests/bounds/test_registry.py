@@ -143,7 +143,9 @@ def misfits(theorem, label, point, direction, base) -> list[str]:
     known = {binding.symbol: binding.quantity.dimension for binding in theorem.notation}
     base_point = complete(statement, point)
     rescaled = {symbol: value * factor(known[symbol], direction, base) for symbol, value in base_point.items()}
-    old, new = statement.with_derived(base_point), statement.with_derived(rescaled)
+    old, new = dict(base_point), dict(rescaled)
+    for constant in statement.derived:
+        old[constant.symbol], new[constant.symbol] = statement.at(constant.expr, old), statement.at(constant.expr, new)
 
     def follows(expr, dimension):
         before, after = statement.at(expr, old), statement.at(expr, new)

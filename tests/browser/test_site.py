@@ -97,7 +97,7 @@ def test_notebooks_are_pages_with_their_outputs(site: Path) -> None:
 
 
 def test_no_page_asks_for_anything_outside(site: Path) -> None:
-    pages = list(site.rglob("*.html"))  # those of the gallery too, where `make gallery` has drawn it
+    pages = list(site.rglob("*.html"))
     assert {page.stem for page in (site / "theorems").glob("*.html")} >= set(all_theorems()) and len(pages) > 100
     for path in pages:
         text = path.read_text(encoding="utf-8")

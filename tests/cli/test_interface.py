@@ -303,7 +303,7 @@ def test_a_hidden_constant_is_positive():
 
 
 ROW = {
-    "name": "p", "kind": "k", "summary": "what it is", "clients": 3, "dim": 4, "inner_dim": 2, "certified": True,
+    "name": "p", "kind": "k", "summary": "what it is", "clients": 3, "dim": 4, "inner_dim": 2,
     "properties": ["a", "b"], "parameters": {"x": 1, "y": 2.5}, "fits": ["t.1", "t.2"],
     "constants": {"inner_noise": {"value": 0.125, "kind": "exact"}},
 }  # fmt: skip
@@ -314,8 +314,8 @@ def test_a_problem_in_words():
         "p (k, 3 clients, dimension 4): what it is\n  fits t.1, t.2\n  properties a, b\n  parameters x=1, y=2.5\n"
         f"  {'inner_noise':<36} {'0.125':<12} exact"
     )
-    bare = problem_text({**ROW, "fits": [], "constants": {}, "certified": False}).splitlines()
-    assert bare[1] == "  fits no theorem as it stands" and bare[-1].startswith("  constants are estimated on request")
+    bare = problem_text({**ROW, "fits": [], "constants": {}}).splitlines()
+    assert bare[1] == "  fits no theorem as it stands"
 
 
 @pytest.mark.parametrize(

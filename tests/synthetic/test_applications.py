@@ -1,13 +1,11 @@
-"""DRO, invariant logistic regression, sinewave MAML and users' own problems."""
+"""DRO, invariant logistic regression and users' own problems."""
 
 import math
 
 import pytest
 import torch
-from fedco.synthetic import PRESETS, problem, problems
 from fedco.synthetic.applications.dro import RobustLoss
 from fedco.synthetic.applications.invariant import InvariantLogistic
-from fedco.synthetic.applications.sinewave import sinewave_maml
 from fedco.synthetic.applications.user import LocalFromFunctions, SharedFromFunctions
 from fedco.synthetic.conformance.suite import Budget, ConformanceError, check_problem
 from fedco.synthetic.parts import scalar
@@ -167,32 +165,3 @@ def test_users_are_told_what_is_wrong():
         LocalFromFunctions(inner, lambda y, row: y.sum(), big, big, start).atoms()
     with pytest.raises(ValueError, match="safety factor must be at least 1"):
         _ = LocalFromFunctions(inner, lambda y, row: y.sum(), data, None, start, factor=0.5).certificates
-
-
-def test_sinewave_maml_fine_tunes_on_train_and_scores_on_test():
-    budget = Budget(lanes=2, steps=2, farthest=3.0)
-    instance = sinewave_maml(tasks=3, hidden=1, samples=2, lam=0.01, budget=budget)
-    check_problem(instance, budget, skip=("bits", "objective bits"))
-    assert instance.clients == 3 and instance.dim == instance.inner_dim == 4
-    x = instance.start
-
-    def error(w, data):
-        into, bias, out = w[:-1].unflatten(0, (3, -1))
-        return ((torch.tanh(data[:, :1] * into + bias) * out).sum(-1) + w[-1] - data[:, 1]).square().mean()
-
-    total = 0.0
-    for client in range(3):
-        w = x.clone().requires_grad_()
-        (step,) = torch.autograd.grad(error(w, instance.data[client]), w)
-        total += float(error(x - 0.01 * step, instance.outer_data[client])) / 3
-    assert float(instance.objective(x[None])) == pytest.approx(total, rel=1e-12)
-    with pytest.raises(ValueError, match="tasks must be in"):
-        sinewave_maml(tasks=26)
-
-
-def test_sinewave_is_registered_but_not_among_the_certified_problems():
-    instance = problem("sinewave_maml", tasks=2)
-    assert instance.name == "sinewave_maml" and instance.clients == 2
-    assert not PRESETS["sinewave_maml"].certified and "sinewave_maml" not in problems()
-    x = instance.initial_point.unsqueeze(0)
-    assert float(instance.objective(x - 0.1 * instance.gradient(x))) < float(instance.objective(x))

@@ -31,9 +31,9 @@ def test_every_preset_is_listed_with_its_kind_sizes_and_theorems(listed):
             made.dim,
             made.inner_dim,
         )
-        assert bool(row["fits"]) == (row["certified"] and made.kind in stated)
+        assert bool(row["fits"]) == (made.kind in stated)
         assert row["properties"] == sorted(made.properties)
-        assert row["certified"] == (name in problems())
+        assert row["certified"]
 
 
 def test_listed_parameters_are_those_that_rebuild_the_problem(listed):
@@ -56,7 +56,6 @@ def test_listed_constants_are_the_certificates_at_the_defaults(listed):
             assert shown["kind"] == certificate.kind != "estimated"
             assert shown["argument"] == certificate.argument and shown["domain"] == certificate.domain
             assert shown["kind"] != "exact" or shown["value"] == 0 or shown["witness"] >= 0.99
-    assert listed["sinewave_maml"]["constants"] == {}
 
 
 def test_the_text_names_theorems_parameters_and_what_is_not_proved():
@@ -66,7 +65,6 @@ def test_the_text_names_theorems_parameters_and_what_is_not_proved():
         and "properties independent_clients" in shown
         and "parameters clients=" in shown
     )
-    assert shown.count("estimated on request") == sum(not preset.certified for preset in PRESETS.values()) == 1
 
 
 def test_oracles_take_a_batch_of_another_size_at_every_step():

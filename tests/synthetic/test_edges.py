@@ -14,10 +14,8 @@ from fedco.synthetic.applications.counterexample import FedAvgCounterexample
 from fedco.synthetic.applications.dro import RobustLoss
 from fedco.synthetic.applications.fairness import FairClassifier
 from fedco.synthetic.applications.federated_logistic import FederatedLogistic
-from fedco.synthetic.applications.federated_user import FederatedFromFunctions
 from fedco.synthetic.applications.invariant import InvariantLogistic
 from fedco.synthetic.applications.maml import FederatedMAML
-from fedco.synthetic.applications.sinewave import sinewave_maml
 from fedco.synthetic.applications.user import LocalFromFunctions, SharedFromFunctions
 from fedco.synthetic.conformance.kinds import KINDS, oracle_checks
 from fedco.synthetic.estimation.functions import estimated_certificates
@@ -428,25 +426,21 @@ def test_samples_of_functions_are_their_data():
     both = LocalFromFunctions(inner, outer, first, second, start)
     one = LocalFromFunctions(inner, outer, first, None, start)
     shared = SharedFromFunctions(inner, lambda y, _: y.sum(), first, None, start)
-    plain = FederatedFromFunctions(lambda x, row: (x * row).sum(), first, start)
     for made, asked in (
         (both, {"s.inner": (3, (5,)), "s.outer": (4, (5,))}),
         (one, {"s.inner": (3, (5,)), "s.outer": (1, (5,))}),
         (shared, {"s": (3, (5,))}),
-        (plain, {"s": (3, (5,))}),
     ):
         draws = Counting()
         made.sample(draws, 5, "s")
         assert draws.asked == asked and (made.clients, made.dim) == (2, 2)
         atoms, weights = made.atoms()
-        count = {both: 12, one: 3, shared: 3, plain: 3}[made]
+        count = {both: 12, one: 3, shared: 3}[made]
         assert weights.tolist() == pytest.approx([1 / count] * count)
         assert {tensor.shape for tensor in vars(atoms).values()} == {(1, 2, count)}
     x = start.expand(1, 2, 2)
     for k in range(2):
-        assert torch.allclose(both.inner(x)[0, k], start * (10 * k + 1)) and torch.allclose(
-            plain.local_value(x)[0, k], double(3.0 * (10 * k + 1))
-        )
+        assert torch.allclose(both.inner(x)[0, k], start * (10 * k + 1))
     assert (
         both.outer(x).tolist() == [[3.0 * 101.5] * 2]
         and one.outer(x).tolist() == [[3.0] * 2] == shared.outer(x).tolist()
@@ -454,37 +448,9 @@ def test_samples_of_functions_are_their_data():
     assert shared.outer(x[:, 0]).tolist() == [3.0] and torch.equal(
         shared.outer_gradient(x[:, 0]), torch.ones(1, 2).double()
     )
-    assert both.inner_dim == one.inner_dim == shared.inner_dim == 2 and plain.inner_dim == 0
+    assert both.inner_dim == one.inner_dim == shared.inner_dim == 2
     assert one.properties - both.properties == {"equal_outer_functions", "one_outer_function"}
     assert "no_extra_term" in shared.properties and not shared.extra(x).any() and shared.extra_gradient(x) is None
-
-
-def squared_error(w, data):
-    into, bias, out = w[:-1].unflatten(0, (3, -1))
-    return ((torch.tanh(data[:, :1] * into + bias) * out).sum(-1) + w[-1] - data[:, 1]) ** 2
-
-
-def test_tasks_of_sine_waves():
-    """Pairs of amplitude and phase, the phase running first; a unit has three weights, and there is one bias."""
-    made = sinewave_maml(tasks=25, hidden=2, samples=3)
-    assert (made.clients, made.dim, made.data.shape) == (25, 7, (25, 3, 2)) and made.outer_data.shape == (25, 3, 2)
-    assert not torch.equal(made.data, made.outer_data) and made.budget.farthest == 3.0
-    pairs = [(A, b) for A in range(1, 6) for b in range(1, 6)]
-    inputs, targets = made.data.unbind(-1)
-    assert 4.5 < float(inputs.max()) <= 5 and -5 <= float(inputs.min()) < -4.5
-    for k, (A, b) in enumerate(pairs):
-        assert torch.allclose(targets[k], A * torch.sin(inputs[k] + b * math.pi / 5)), (A, b)
-    assert sinewave_maml(tasks=1, hidden=1, samples=1).clients == 1
-    papers = sinewave_maml(hidden=1, samples=2)  # all 25 tasks, fine-tuned with the rate 0.001
-    x = papers.to_clients(papers.start[None])
-    errors = papers.inner(x) - x
-    (slope,) = torch.autograd.grad(
-        squared_error(at := papers.start.clone().requires_grad_(), papers.data[7]).mean(), at
-    )
-    assert papers.clients == 25 and torch.allclose(errors[0, 7], -0.001 * slope, atol=1e-13)
-    for tasks in (0, -1, 26):
-        with pytest.raises(ValueError, match=r"tasks must be in \[1, 25\]"):
-            sinewave_maml(tasks=tasks)
 
 
 # --- problems that are not fedco's own -------------------------------------------------------------------------------------------
@@ -545,8 +511,7 @@ def test_what_a_preset_says_of_its_parameters():
     preset = catalogue.Preset(FederatedHuber, "mine", {"clients": 3})
     assert preset.all_parameters == {
         "clients": 3, "dim": 6, "L": 1.0, "sigma": 0.0, "kurtosis": 1, "Delta": 0.0, "start": 10.0, "device": "cpu", "G": 1.0,
-    } and preset.certified  # fmt: skip
-    assert set(catalogue.PRESETS) - set(catalogue.problems()) == {"sinewave_maml"}
+    }  # fmt: skip
 
 
 # --- outer functions beyond the values that the inner map takes ------------------------------------------------------------------
@@ -576,7 +541,7 @@ def test_outer_functions_are_continued_linearly(made, f, slope):
         *((family, ("inner_dim",)) for family in (Meta, FederatedMAML, FairClassifier, AveragePrecision, InvariantLogistic,
           FederatedLogistic, FederatedHuber, FederatedQuadratic, FederatedSines, FederatedStronglyConvex, FederatedBowl)),
         (FedAvgCounterexample, ("clients", "dim", "inner_dim")),
-        *((family, ("clients", "dim", "inner_dim")) for family in (LocalFromFunctions, SharedFromFunctions, FederatedFromFunctions)),
+        *((family, ("clients", "dim", "inner_dim")) for family in (LocalFromFunctions, SharedFromFunctions)),
     ],
     ids=lambda v: getattr(v, "__name__", ""),
 )  # fmt: skip
@@ -603,7 +568,7 @@ def test_atoms_are_one_run_of_every_client():
     """Of each family once: `(1, clients, atoms)`, and as many probabilities."""
     seen = set()
     for name, preset in catalogue.PRESETS.items():
-        if preset.family in seen or not preset.certified:
+        if preset.family in seen:
             continue
         seen.add(preset.family)
         made = problem(name)

@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import fedco
-from fedco.synthetic import problem
 from fedco.validation.statistics.verdict import Outcome, judge, judge_exact, weakest_certificate
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -38,8 +37,3 @@ def test_one_estimate_among_the_certificates_is_enough_to_forbid_supported(kinds
     assert judge_exact(0, 1, certificates_kind=mixed, cap=2).outcome is Outcome.INCONCLUSIVE
     proved = judge([0.0] * 100, bound, alpha=0.5, cap=2 * bound, certificates_kind=kinds or ["exact"])
     assert proved.outcome is Outcome.SUPPORTED
-
-
-def test_an_estimated_problem_declares_what_is_known_of_it():
-    instance = problem("sinewave_maml", tasks=2)
-    assert "independent_clients" in instance.properties and "one_outer_function" not in instance.properties

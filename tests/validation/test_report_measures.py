@@ -75,7 +75,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         page, "cached_json", lambda folder, name, make: asked.setdefault(f"{folder.name}/{name}", make())
     )
     finding = SimpleNamespace(check=lambda: asked.update(checked=True), to_dict=lambda: {"theorem": "p.b", "id": "f"})
-    monkeypatch.setattr(page, "audit", lambda paper: [finding] if paper is None else [])
+    monkeypatch.setattr(page, "all_papers", lambda: [SimpleNamespace(key="p")])
+    monkeypatch.setattr(page, "audit", lambda paper: [finding] if paper == "p" else [])
     monkeypatch.setattr(page, "all_theorems", lambda: {name: name for name in ("p.a", "p.b", "p.c", "p.d")})
     monkeypatch.setattr(page.contents, "card", card)
     monkeypatch.setattr(page, "write_kept", lambda target: {"figures": 3})
@@ -137,14 +138,14 @@ def test_a_short_report_measures_one_theorem_in_full_and_the_others_briefly(
     assert 0 <= made.seconds < 60 and made.to_dict()["page"] == str(made.page)
     lines = capsys.readouterr().err.splitlines()
     assert lines == [
-        "p.b: rates over its symbols", "p.a: every lemma of the proof, measured", "p.c: every lemma of the proof, measured",
+        "p.b: rates over its symbols", "every lemma of the 2 proofs that have a chain, measured",
         "negative controls", "counterexamples: certificates and figures", "exact refutations of printed claims",
         "audit: running every check", "status of every statement",
     ]  # fmt: skip
 
 
 def test_a_whole_report_measures_everything(asked: dict[str, Any], tmp_path: Path) -> None:
-    page.write_report(tmp_path, jobs=None)
+    page.write_report(tmp_path, jobs=1)
     assert (
         all(asked["validate"][name]["instances"] is None for name in ("p.a", "p.b", "p.c")) and len(asked["rates"]) == 3
     )
@@ -157,3 +158,8 @@ def test_a_report_of_too_many_processes_does_not_begin(asked: dict[str, Any], tm
     with pytest.raises(ValueError, match="jobs"):
         page.write_report(tmp_path, jobs=10**9)
     assert asked["validate"] == {}
+
+
+def test_processes_change_neither_the_order_nor_what_is_made() -> None:
+    names = ["c", "a", "b"]
+    assert page._spread(str.upper, names, 2) == page._spread(str.upper, names, 1) == ["C", "A", "B"]

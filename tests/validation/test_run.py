@@ -10,11 +10,13 @@ from fractions import Fraction
 import fedco
 import numpy as np
 import pytest
+import torch
 from fedco.algorithms import ComFedL, FedDRO, LocalSGD, drive, metrics
 from fedco.algorithms.engine.progress import Interrupted
 from fedco.cli import app
 from fedco.errors import InputError
 from fedco.storage import DamagedWarning
+from fedco.synthetic.applications.user import LocalFromFunctions
 from fedco.validation.experiments.bounds import matches
 from fedco.validation.experiments.grid import read_axis
 from fedco.validation.experiments.table import compared, read_run
@@ -159,7 +161,8 @@ def test_a_bound_needs_the_methods_own_statement_and_certified_constants():
         matches(method, problem, 50, only=["comfedl.theorem_1"])
     with pytest.raises(InputError, match="another method"):
         matches(LocalSGD(eta=0.01, tau=4), fedco.problem("federated_homogeneous"), 50, only=["baselines.minibatch_sgd"])
-    estimated = fedco.problem("sinewave_maml")
+    rows = torch.ones(2, 3, 1, dtype=torch.float64)
+    estimated = LocalFromFunctions(lambda x, row: x * row, lambda y, _: y.sum(), rows)
     assert matches(ComFedL(eta=0.01, tau=1), estimated, 50) == []
     with pytest.raises(InputError, match="estimate"):
         matches(ComFedL(eta=0.01, tau=1), estimated, 50, only=["comfedl.theorem_1"])

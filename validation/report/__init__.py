@@ -1,1 +1,1 @@
-"""What a person looks at: figures, pages, the gallery, the report."""
+"""What a person looks at: figures, pages, the report."""

@@ -36,6 +36,7 @@ _LONG = 24
 def card(theorem: Theorem) -> dict[str, Any]:
     """What is declared and known of a theorem; `measured` has what its runs say."""
     key = theorem.id.partition(".")[0]
+    statements = [statement(theorem, label) for label in theorem.labels]
     return {
         "id": theorem.id,
         "paper": key,
@@ -52,8 +53,8 @@ def card(theorem: Theorem) -> dict[str, Any]:
         "assumptions": [{"name": item.name, "text": item.text} for item in theorem.assumptions],
         "note": theorem.note,
         "default": theorem.default,
-        "statements": [statement(theorem, label) for label in theorem.labels],
-        "proof": proof(theorem, theorem.default),
+        "statements": statements,
+        "proof": next(item["proof"] for item in statements if item["label"] == theorem.default),
     }
 
 

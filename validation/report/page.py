@@ -8,9 +8,10 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from ...algorithms.engine.limits import check_jobs, usual_jobs
 from ...bounds.audit.checks import audit
 from ...bounds.audit.findings import Finding
 from ...bounds.audit.refuted import refutations as declared_refutations
-from ...bounds.registry import all_theorems
+from ...bounds.registry import all_papers, all_theorems
 from ...storage import make_folder, write_json, write_text
 from ..experiments.keeping import write_kept
 from ..runs.bundle import write as write_bundle
@@ -84,17 +85,21 @@ def write_report(out: Path, *, quick: bool = False, jobs: int | None = None, sch
     validations = {name: _validate(name, name not in in_full, share, jobs, out, scheduler) for name in known}
     swept = declared("sweeps_in_short") if quick else in_full
     rates = {name: _rates(name, jobs, out, scheduler) for name in swept}
-    lemmas = {name: _lemmas(name, name not in in_full, out) for name in known}
+    chained = [name for name in known if name in chains()]
+    _say(f"every lemma of the {len(chained)} proofs that have a chain, measured")
+    lemmas = dict(zip(chained, _spread(partial(_lemmas, in_full=in_full, out=out), chained, jobs), strict=True))
     _say("negative controls")
     controls, ledger = run_controls(share)
     _say("counterexamples: certificates and figures")
     exhibits = cached_json(out / "parts", "exhibits", _exhibits)
     _say("exact refutations of printed claims")
-    refutations = _refutations(out)
+    refutations = _spread(partial(_refutation, out=out), list(declared_refutations()), jobs)
     _say("audit: running every check")
-    findings = cached_json(out / "parts", "audit", _findings)
+    papers = [paper.key for paper in all_papers()]
+    audited = cached_json(out / "parts", "audit", lambda: _spread(_findings, papers, jobs))
+    findings = [item for found in audited for item in found]
     _say("status of every statement")
-    theory = cached_json(out / "parts", "theory", _theory)
+    theory = cached_json(out / "parts", "theory", lambda: _spread(_card, list(all_theorems()), jobs))
     for card in theory:
         name = card["id"]
         card |= contents.measured(
@@ -184,12 +189,22 @@ def _rates(name: str, jobs: int | None, out: Path, scheduler: str | None) -> Mea
     return measure_rates(name, jobs=jobs or usual_jobs(), cache=cache, scheduler=scheduler)
 
 
-def _theory() -> list[dict[str, Any]]:
-    return [contents.card(theorem) for theorem in all_theorems().values()]
+def _spread(make: Callable[[str], Any], names: Sequence[str], jobs: int | None) -> list[Any]:
+    """`make` of every name, in their order, on `jobs` processes."""
+    if jobs == 1:
+        return [make(name) for name in names]
+    from joblib import Parallel, delayed
+
+    return list(Parallel(n_jobs=jobs or usual_jobs(), batch_size=1)(delayed(make)(name) for name in names))
 
 
-def _findings() -> list[dict[str, Any]]:
-    found: list[Finding] = audit(None)
+def _card(name: str) -> dict[str, Any]:
+    return contents.card(all_theorems()[name])
+
+
+def _findings(paper: str) -> list[dict[str, Any]]:
+    """Of a paper, worst first."""
+    found: list[Finding] = audit(paper)
     for finding in found:
         finding.check()  # a finding that is not confirmed stops the report
     return [finding.to_dict() for finding in found]
@@ -200,27 +215,22 @@ def _exhibits() -> list[dict[str, Any]]:
     return [contents.exhibit(theorem, known) for theorem, known in counterexamples().items()]
 
 
-def _refutations(out: Path) -> list[dict[str, Any]]:
-    """Every exact refutation, its instance rebuilt now and its bundle written to `out`/refutations."""
-    made = []
-    for name, item in declared_refutations().items():
-        case = item.case()
-        path = write_bundle(bundle_of(item), out / "refutations" / f"{name}.json")
-        picture = None if case.picture is None else case.picture.drawn()
-        made.append(contents.refutation(item, case, f"{path.parent.name}/{path.name}", picture))
-    return made
+def _refutation(name: str, out: Path) -> dict[str, Any]:
+    """An exact refutation, its instance rebuilt now and its bundle written to `out`/refutations."""
+    item = declared_refutations()[name]
+    case = item.case()
+    path = write_bundle(bundle_of(item), out / "refutations" / f"{name}.json")
+    picture = None if case.picture is None else case.picture.drawn()
+    return contents.refutation(item, case, f"{path.parent.name}/{path.name}", picture)
 
 
-def _lemmas(theorem: str, is_brief: bool, out: Path) -> dict[str, Any] | None:
-    """The chain of lemmas of a theorem, measured or taken from `out`; None where none is declared."""
+def _lemmas(theorem: str, in_full: Sequence[str], out: Path) -> dict[str, Any]:
+    """The chain of lemmas of a theorem, measured or taken from `out`."""
     from ..lemmas.measure import measure_chain, measure_lemmas
     from ..lemmas.table import section
 
-    if theorem not in chains():
-        return None
-    _say(f"{theorem}: every lemma of the proof, measured")
     cache = out / theorem / "lemmas"
-    if is_brief:
+    if theorem not in in_full:
         shortest = _shortest(recipe_for(theorem).instances)[0]
         return section([measure_chain(theorem, shortest, shortest.horizons[0], seeds=BRIEF_SEEDS, cache=cache)])
     return section(measure_lemmas(theorem, cache=cache))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +98,7 @@ class Task:
     first: int
     count: int
 
-    @property
+    @cached_property
     def made_from(self) -> dict[str, Any]:
         """Everything that the numbers depend on."""
         experiment = self.experiment
@@ -126,7 +126,7 @@ class Task:
         elif call is not None:
             yield get_method(call.name, call.code)
 
-    @property
+    @cached_property
     def key(self) -> str:
         """Names the result on disk; changes when anything that the numbers depend on changes."""
         return digest(self.made_from)[:24]

@@ -33,7 +33,7 @@ class Counterexample:
         text: a summary -> the lines that the command prints.
         row: a summary -> the cells of its row in the report, by heading; the verdict's heading is `certificate`.
         figure: case -> the figure with its data.
-        caption: what every figure shows, for the report and the gallery.
+        caption: what every figure shows, for the report.
         scene: case -> what the report draws and lets a reader play, as plain data: `landscape` (`x`, `y`, `label`),
             `paths` (each `name`, `values` by round, `converges`, and `limit` where one is certified), `floor` and `target`
             (each `at` and `text`), `round` and `variable`, the words on the axes, and `story`, what happens in a
@@ -82,7 +82,7 @@ class Runs:
         without: why a statement cannot be compared with a run. Lemmas are not listed: they are measured with the chain
             of their theorem.
         counterexamples: the paper's own counterexamples, certified.
-        in_full: theorems that a short report treats in full, and whose figures the gallery keeps.
+        in_full: theorems that a short report treats in full.
         sweeps_in_short: theorems whose sweeps a short report measures.
         outside: controls with a step far outside the region.
         codes: theorem id, or `ID CASE` where there are several derivations -> the method's code, in each of its variants, as it

@@ -24,8 +24,7 @@ MADE_FROM = ("synthetic", "bounds/language/quantity.py", "bounds/language/quanti
 class Listed:
     """A registered problem at the parameters of its preset.
 
-    `certificates`: quantity -> value, kind, argument, domain and witness; none where `certified` is False, since estimating
-    them takes minutes. `parameters`: those that a text can name.
+    `certificates`: quantity -> value, kind, argument, domain and witness. `parameters`: those that a text can name.
     """
 
     name: str
@@ -34,7 +33,6 @@ class Listed:
     clients: int
     dim: int
     inner_dim: int
-    certified: bool
     properties: tuple[str, ...]
     parameters: Mapping[str, Any]
     certificates: Mapping[str, Mapping[str, Any]]
@@ -60,7 +58,6 @@ def made() -> tuple[Listed, ...]:
 
 
 def _of(problem: Any, preset: Any) -> Listed:
-    certificates = problem.certificates if preset.certified else {}
     return Listed(
         name=problem.name,
         kind=problem.kind,
@@ -68,7 +65,6 @@ def _of(problem: Any, preset: Any) -> Listed:
         clients=problem.clients,
         dim=problem.dim,
         inner_dim=problem.inner_dim,
-        certified=preset.certified,
         properties=tuple(sorted(problem.properties)),
         parameters={k: v for k, v in preset.all_parameters.items() if isinstance(v, (bool, int, float, str))},
         certificates={
@@ -79,7 +75,7 @@ def _of(problem: Any, preset: Any) -> Listed:
                 "domain": c.domain,
                 "witness": c.witness,
             }
-            for quantity, c in certificates.items()
+            for quantity, c in problem.certificates.items()
         },
     )
 

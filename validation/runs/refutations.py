@@ -40,6 +40,7 @@ def bundle_of(item: Refutation) -> Bundle:
     case = item.case() if item.data is None else run_now(item)
     item = item.graded(case)
     left, right = item.sides(case)
+    checked = item.checked(case)
     certificates = {
         name: {"value": _plain(value), "kind": "exact", "argument": why}
         for name, (value, why) in case.constants.items()
@@ -61,8 +62,8 @@ def bundle_of(item: Refutation) -> Bundle:
             "status": item.word,
             "reading": item.reading or NO_READING,
             "choice": case.choice,
-            "assumptions": {**case.assumptions, **{each.name: each.holds for each in item.checked(case)}},
-            "assumption_checks": {each.name: list(each.how) for each in item.checked(case)},
+            "assumptions": {**case.assumptions, **{each.name: each.holds for each in checked}},
+            "assumption_checks": {each.name: list(each.how) for each in checked},
             "alternatives": dict(item.alternatives),
             "observables": _plain(dict(case.observables)),
             "checked": list(case.facts),

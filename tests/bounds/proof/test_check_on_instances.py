@@ -22,7 +22,7 @@ from fedco.bounds.proof.check_on_instances import (
     instances,
     leaf_names,
 )
-from fedco.bounds.proof.derivations import derivation
+from fedco.bounds.proof.derivations import unsolved
 from fedco.bounds.proof.finite import Run
 from fedco.bounds.proof.kernel import (
     FIRST,
@@ -43,7 +43,7 @@ from fedco.bounds.proof.kernel.facts import Equation
 
 IDS = derivation_names()
 QUICK = tuple(s for s in STYLES if s.horizon == 1 or s.loud == 0 or s.name == "straight, large")
-LOOPS = tuple(name for name in IDS if isinstance(derivation(get_theorem(name.partition(" ")[0])), Loop))
+LOOPS = tuple(name for name in IDS if isinstance(unsolved(get_theorem(name.partition(" ")[0])), Loop))
 REVERSED = tuple(name for name in LOOPS if name.partition(" ")[0] + " before:" in LOOPS and " " not in name)
 """Loops that go back along what another made."""
 NEARLY = 0.98
