@@ -239,6 +239,7 @@ class _Claim:
             claim.bound,
             alpha=level,
             cap=claim.cap,
+            resolution=claim.resolution,
             certificates_kind=self.kind,
             claim=self.name,
             instance=self.where,

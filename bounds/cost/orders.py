@@ -223,6 +223,8 @@ def _slow(expr: sp.Expr) -> sp.Expr:
         raise InputError(
             "no exponents, a sum over t stands in a denominator; with a lower bound in its place there are"
         )
+    if vanishing := [item for item in expr.atoms(sp.log) if _may_vanish(item.args[0])]:
+        raise InputError(f"no exponents, {vanishing[0]} may be small; with an upper bound in its place there are")
     expr = expr.xreplace({item: _above(*item.args) for item in expr.atoms(PowerSum)})
     below = [power for power in expr.atoms(sp.Pow) if isinstance(power.base, sp.ceiling) and power.exp.is_negative]
     expr = expr.xreplace({power: power.base.args[0] ** power.exp for power in below})
@@ -230,6 +232,14 @@ def _slow(expr: sp.Expr) -> sp.Expr:
     rounded |= {item: item.args[0] + 1 for item in expr.atoms(sp.ceiling) if item.free_symbols}
     expr = expr.xreplace(rounded)
     return expr.xreplace({item: _LOG for item in expr.atoms(sp.log) if item.free_symbols})
+
+
+def _may_vanish(inside: sp.Expr) -> bool:
+    """Whether a logarithm is of a number plus what need not grow: of 1 + 1/T it decays like 1/T."""
+    number, rest = inside.as_coeff_Add()
+    parts = [part.as_powers_dict() for part in sp.Add.make_args(rest)]
+    grows = any(base.is_integer and power.is_positive for part in parts for base, power in part.items())
+    return bool(number) and bool(rest.free_symbols) and not grows
 
 
 def _above(first: sp.Expr, count: sp.Expr, power: sp.Expr) -> sp.Expr:

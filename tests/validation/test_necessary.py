@@ -185,7 +185,6 @@ def test_a_reason_is_about_a_part_of_its_theorem():
         ("baselines.scgd", "sharpened", "no search is kept"),
         ("meta_fl.lemma_7", "corrected", "it has one term and no condition"),
         ("library.gossip_sgd", "printed", "it cannot be searched: the spectral_gap is that of a matrix of the clients"),
-        ("library.sgd_strongly_convex_weighted", "printed", "it cannot be searched: "),
     ],
 )
 def test_why_nothing_is_kept_of_a_statement(name, label, says):

@@ -9,12 +9,14 @@ import fedco
 import numpy as np
 import pytest
 import torch
+from fedco.bounds import get_theorem
 from fedco.bounds.cost.comparison import compare
 from fedco.bounds.proof.derivations import prove
 from fedco.bounds.proof.sharpen import sharpen
 from fedco.errors import InputError
 from fedco.user_files import load_object
 from fedco.validation.experiments.run import run
+from fedco.validation.explorer.data import theorem_data
 from fedco.validation.falsifier.attack import falsify
 from fedco.validation.runs.instance import Instance
 from fedco.validation.runs.measures import At
@@ -223,3 +225,28 @@ def test_reading_a_definition_runs_nothing(file):
     assert theorem.metric.name == "(1/T) sum_t E same(xbar_t)" and "same, by" in theorem.metric.meaning
     with pytest.raises(InputError, match="running it failed in line 1: RuntimeError"):
         statistic(theorem)
+
+
+def test_a_cap_belongs_to_what_is_kept(file, tmp_path):
+    """What was measured under a larger cap was read back, and the answer said that no number exceeds the smaller one."""
+    instance = Instance(SINES, {"eta": Fraction(1, 10), "b": 1}, "", horizons=(16,))
+    kept = {"instances": [instance], "seeds": 8, "jobs": 1, "out": tmp_path / "kept"}
+    validate(of(f"{file}:large", metric={"cap": "G**2*100"}), **kept)
+    with pytest.raises(InputError, match="wanted at most its cap"):
+        validate(of(f"{file}:large"), **kept)
+
+
+@pytest.mark.parametrize("cap", ["-G**2", "G**2/(b - 1)"])
+def test_a_cap_that_is_no_positive_number_is_one_line(file, cap):
+    instance = Instance(SINES, {"eta": Fraction(1, 10), "b": 1}, "", horizons=(16,))
+    with pytest.raises(InputError, match=r"the cap of same, .*: wanted a positive number, got") as raised:
+        validate(of(f"{file}:same", metric={"cap": cap}), instances=[instance], seeds=8, jobs=1)
+    assert "\n" not in str(raised.value)
+
+
+def test_the_explorer_compares_it_with_no_other_metric(file):
+    """Its unit may be that of the squared gradient; the script asks for `own`."""
+    both = of(f"{file}:same"), get_theorem("baselines.minibatch_sgd")
+    data, other = (theorem_data(theorem, theorem.id, ()) for theorem in both)
+    assert data["metric"]["own"] is True and data["metric"]["unit"] == other["metric"]["unit"]
+    assert "own" not in other["metric"]

@@ -6,13 +6,17 @@ Their constants are ours and nothing is said of whether they hold: the tests are
 from fractions import Fraction
 
 import fedco
+import numpy as np
 import pytest
 from fedco.algorithms import GossipSGD
+from fedco.bounds import get_theorem
 from fedco.bounds.language.reading import InputError
 from fedco.validation import validate
 from fedco.validation.falsifier.attack import falsify
 from fedco.validation.runs.generate import instances_of
+from fedco.validation.runs.measures import judged
 from fedco.validation.runs.registry import recipe_for
+from fedco.validation.statistics.verdict import Outcome, judge
 
 COMMON = {"F_gap": "objective_gap", "eta": "step_size", "T": "iterations"}
 DELAYED = {
@@ -134,3 +138,50 @@ def test_a_reason_that_several_cases_have_is_said_once():
         InputError, match=r"others.exact: tuned, edge, stress: eps: wanted more than [\d.]+, got 0.5; [^:]*$"
     ):
         generated(theorem, "federated_noisy")
+
+
+def test_a_method_that_cannot_be_built_is_one_line():
+    star = {**GOSSIP["method"], "topology": "star"}
+    with pytest.raises(InputError, match=r"gossip_sgd: topology must be one of ring, complete; got 'star'"):
+        generated(fedco.define(**{**GOSSIP, "method": star}), "federated_sines")
+
+
+@pytest.mark.parametrize(("cap", "outcome"), [(1000.0, Outcome.REFUTED), (1e15, Outcome.INCONCLUSIVE)])
+def test_how_often_a_bound_fails_is_not_decided_within_rounding(cap: float, outcome: Outcome):
+    """A bound of 100 that 500 exceeds in every run was SUPPORTED where the cap is so large that 400 is rounding."""
+    metric = get_theorem("library.sgd_probable").metric
+    claim = judged(metric, {"delta": 0.1}, np.full(99, 500.0), 100.0, cap)
+    found = judge(
+        claim.values, claim.bound, alpha=1e-6, cap=claim.cap, resolution=claim.resolution, certificates_kind="exact"
+    )
+    assert found.outcome is outcome
+
+
+def test_two_cases_that_come_to_one_instance_are_judged_once():
+    """Where the tuned step size is the largest one, both had the same name, of which the second had no probability of error left."""
+    theorem = fedco.define(
+        id="others.same",
+        symbols={**COMMON, **{"L": "local_smoothness", "sigma": "local_gradient_noise", "D": "delay", "N": "clients"}},
+        terms={
+            "start": "F_gap/(8*eta*T)",
+            "noise": "L*eta*sigma**2/N/10",
+            "stale": "L**2*eta**2*D*sigma**2/N",
+        },
+        conditions={"step_size": "eta*L*(D + 1)*4 <= 1"},
+        method={"name": "delayed_sgd", "eta": "eta", "D": "D", "b": 1},
+    )
+    made = generated(theorem, "federated_sines").instances
+    named = [(each.name, T) for each in made for T in each.horizons]
+    assert len(named) == len(set(named))
+
+
+def test_a_schedule_without_a_first_step_size_is_no_method():
+    theorem = fedco.define(
+        id="others.pole",
+        symbols={"L": "objective_smoothness", "F_gap": "objective_gap", "T": "iterations"}
+        | {"a": "step_numerator", "t0": "step_offset", "sigma": "local_gradient_noise"},
+        terms={"start": "2*F_gap*(T + t0)/(a*T) + L*a*sigma**2"},
+        conditions={"first_step": "a <= t0/L"},
+        method={"name": "minibatch_sgd", "eta": "a/(t + t0 - 1)", "b": 1},
+    )
+    assert falsify(theorem, seconds=2).outcome in ("REFUTED", "SURVIVED")

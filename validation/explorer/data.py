@@ -61,6 +61,7 @@ def theorem_data(theorem: Theorem, reference: str, measured: Sequence[Mapping[st
             "name": theorem.metric.name,
             "unit": str(theorem.metric.dimension),
             "meaning": theorem.metric.meaning,
+            **({"own": True} if theorem.metric.own is not None else {}),
         },
         "horizon": horizon,
         "default": theorem.default,

@@ -24,6 +24,8 @@ from ...bounds.language.theorem import MethodCall
 from ...ranges import AT_MOST
 from ..exact.tensor import ExactTensor
 
+TINY = 1e-300
+
 
 class UnbuiltError(InputError):
     """The method cannot be built from what a search makes of the symbols."""
@@ -83,6 +85,8 @@ def _at(schedule: StepSchedule, values: Mapping[str, Any]) -> Schedule:
     """A schedule at values of its symbols."""
     parts = (value_of(part, values) for part in (schedule.a, schedule.t0))
     a, t0 = (float(part) if isinstance(part, (int, Fraction)) else part for part in parts)
+    if isinstance(t0, float) or type(t0) is Tensor:  # what has no first step size counts for nothing, and is no method
+        t0 = t0.clamp_min(TINY) if isinstance(t0, Tensor) else max(t0, TINY)
     return Schedule(a, t0, schedule.power, int(schedule.every))
 
 

@@ -52,7 +52,7 @@ WEIGHTS = {
     "step_numerator": Fraction(7, 8),
     "step_offset": Fraction(5, 2),
     "momentum": Fraction(7, 16),
-    "momentum_numerator": Fraction(13, 16),
+    "momentum_numerator": Fraction(15, 16),
     "gradient_momentum": Fraction(5, 16),
     "inner_momentum": Fraction(11, 16),
     "step_scale": Fraction(9, 16),
@@ -137,8 +137,8 @@ class Code:
 class Beside:
     """The update equations of a derivation and the code of a method, along the same paths; both run once."""
 
-    def __init__(self, code: Code, progress: Progress, style: Style = STYLE, factor: Fraction = Fraction(1)):
-        self.code, self.progress, self.factor = code, progress, factor
+    def __init__(self, code: Code, progress: Progress, style: Style = STYLE, seed: str = ""):
+        self.code, self.progress, self.seed = code, progress, seed
         self.functions = progress.derivation.setting.functions
         self.mixes = any(function.role == MIXING for function in self.functions)
         style = replace(style, left_out=code.left_out, clients=style.clients + _MORE * self.mixes)
@@ -155,7 +155,7 @@ class Beside:
         """The equations of the derivation, or of another setting, along a few random paths."""
         laws = {**self.base.laws, **dict.fromkeys(self.code.silent, NOTHING)}
         base, known = self.base, ((b.name, WEIGHTS.get(b.quantity.name)) for b in self.progress.theorem.notation)
-        weights = {name: value and self.factor * value for name, value in known}
+        weights = {name: value and _smaller(name, self.seed) * value for name, value in known}
         chosen = {**weights, str(self.progress.state.period): Fraction(period)}
         point = {p: chosen.get(p.name) or v for p, v in base.point.items()}
         if (offset := self.progress.state.offset) is not None:
@@ -247,8 +247,8 @@ class Beside:
             except OtherSampleError as error:
                 yield Difference(f"period {period}", "none of the kind", str(error))
         if self.code.named:
-            style, factor = _elsewhere(self.progress.theorem)
-            yield from Beside(replace(self.code, named=False), self.progress, style, factor).differences(setting)
+            style, seed = _elsewhere(self.progress.theorem)
+            yield from Beside(replace(self.code, named=False), self.progress, style, seed).differences(setting)
 
     def _differences(self, period: int, setting: Setting | None) -> Iterator[Difference]:
         run, code = self.along(period, setting), self.code
@@ -269,14 +269,21 @@ def _numbers(run: Paths) -> SimpleNamespace:
     )
 
 
-def _elsewhere(theorem: Theorem) -> tuple[Style, Fraction]:
-    """A second point at which what a theorem gives its method is compared: sizes, and how much smaller the other hyperparameters are,
-    between 1/2 and 1. It is drawn from the formulas that the method gets, so that a formula is not made to agree there by its point."""
+def _elsewhere(theorem: Theorem) -> tuple[Style, str]:
+    """A second point at which what a theorem gives its method is compared: sizes, and from what the other hyperparameters are drawn there.
+
+    Both come from the formulas that the method gets, so that a formula is not made to agree there by its point.
+    """
     told = sorted((name, str(formula)) for name, formula in theorem.method.values.items()) if theorem.method else []
     draw = Random(repr(told))
     b, m, B = draw.sample(range(3, 12), 3)
     style = replace(STYLE, b=b, m=m, B=B, clients=draw.choice((2, 4, 5)), horizon=draw.randrange(2, 9))
-    return style, Fraction(1, 2) + Fraction(draw.randrange(2**40), 2**41)
+    return style, repr(told)
+
+
+def _smaller(name: str, seed: str) -> Fraction:
+    """How much smaller a hyperparameter is at the second point, between 1/2 and 1: each by a number of its own, so that ratios differ."""
+    return Fraction(1, 2) + Fraction(Random(f"{seed} {name}").randrange(2**40), 2**41) if seed else Fraction(1)
 
 
 def undecided(theorem: Theorem) -> Iterator[str]:

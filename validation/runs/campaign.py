@@ -71,7 +71,8 @@ def _experiment(theorem: str | Theorem, *parts: Any) -> Experiment:
 def _statement(theorem: Theorem, label: str) -> str:
     """A statement, what of a run it speaks of, what its symbols mean and its method as text: those of a file may change while its id does
     not."""
-    call, bounded = theorem.method, [theorem.metric.name, theorem.average]
+    own = theorem.metric.own
+    call, bounded = theorem.method, [theorem.metric.name, theorem.average, str(own.cap) if own else ""]
     symbols = {binding.name: binding.quantity.name for binding in theorem.notation}
     given = ("", {}, {}) if call is None else (call.name, call.values, call.options)
     method = [given[0], *({name: str(value) for name, value in table.items()} for table in given[1:])]
@@ -374,6 +375,7 @@ def verdict_for(
         found.bound,
         alpha=alpha,
         cap=found.cap,
+        resolution=found.resolution,
         certificates_kind=kind,
         claim=f"{claim}, how often it fails" if metric.failure else claim,
         instance=instance,

@@ -95,6 +95,7 @@ def _judged(found: Measured, bound: float | None, ledger: AlphaBudget, name: str
         claimed.bound,
         alpha=alpha,
         cap=claimed.cap,
+        resolution=claimed.resolution,
         certificates_kind=found.certificates,
         claim=f"negative control: {claim}",
         instance=where,

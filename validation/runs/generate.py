@@ -95,9 +95,15 @@ def generate(theorem: Theorem, label: str, problem: Any, fixed: Mapping[str, Fra
     missing: list[str] = []
     for case in cases:
         try:
-            found.append(case(setting))
+            made = case(setting)
         except InputError as error:
             missing.append(f"{case.__name__.strip('_')}: {error}")
+            continue
+        before = {T for other in found if other.name == made.name for T in other.horizons}
+        if horizons := tuple(T for T in made.horizons if T not in before):
+            found.append(replace(made, horizons=horizons))
+        else:
+            missing.append(f"{case.__name__.strip('_')}: no other instance than those before")
     return Generated(tuple(found), tuple(missing))
 
 

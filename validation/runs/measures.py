@@ -190,16 +190,20 @@ def said_cap(own: OwnMeasure, numbers: Mapping[str, Any]) -> float:
     names = {symbol: str(symbol) for symbol in own.cap.free_symbols}
     if missing := sorted(names.values() - numbers.keys()):
         raise InputError(f"the cap of {own.name} speaks of {missing[0]}, which has no value before the run")
-    return float(own.cap.xreplace({symbol: sp.Float(float(numbers[name]), 30) for symbol, name in names.items()}))
+    cap = own.cap.xreplace({symbol: sp.Float(float(numbers[name]), 30) for symbol, name in names.items()})
+    if not (cap.is_number and cap.is_finite and cap.is_positive):
+        raise InputError(f"the cap of {own.name}, {own.cap}: wanted a positive number, got {cap}")
+    return float(cap)
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What is judged of a bound: the mean of `values` is at most `bound`, and none of them is above `cap`."""
+    """What is judged of a bound: the mean of `values`, known to `resolution`, is at most `bound`, and none of them is above `cap`."""
 
     values: np.ndarray
     bound: float
     cap: float
+    resolution: float | None = None
 
 
 def judged(metric: Metric, numbers: Mapping[str, float], statistic: np.ndarray, bound: float, cap: float) -> Judged:
@@ -212,4 +216,8 @@ def judged(metric: Metric, numbers: Mapping[str, float], statistic: np.ndarray, 
     """
     if not metric.failure or bound >= cap:
         return Judged(statistic, bound, cap)
-    return Judged((statistic > bound + RESOLUTION * cap).astype(float), numbers[metric.failure], 1.0)
+    fails, near = (
+        statistic > bound,
+        np.abs(statistic - bound) <= RESOLUTION * cap,
+    )  # where rounding decides nothing is said
+    return Judged(fails.astype(float), numbers[metric.failure], 1.0, 1.0 if near.any() else None)

@@ -20,6 +20,7 @@ from ...bounds.language.notation import STEP, Binding
 from ...bounds.language.reading import InputError
 from ...bounds.language.schedule import read_schedule
 from ...bounds.language.theorem import Theorem
+from ...user_files import one_line
 from .recipe import Build
 
 Given: TypeAlias = Method | type[Method] | Build
@@ -162,7 +163,10 @@ def measured_by(theorem: Theorem, clients: int) -> Mapping[str, float]:
     if call is None or not owner.measured:
         return {}
     required = [f.name for f in fields(owner) if f.default is MISSING and f.default_factory is MISSING]
-    return owner(**{name: DEFAULTS.get(name, 1) for name in required}, **call.options).measure(clients)
+    try:
+        return owner(**{name: DEFAULTS.get(name, 1) for name in required}, **call.options).measure(clients)
+    except ValueError as error:
+        raise InputError(f"{theorem.id}: {one_line(error)}") from None
 
 
 def fixed_by(theorem: Theorem, given: Given | None) -> dict[str, Fraction]:

@@ -245,6 +245,7 @@ def _control(result: ExperimentResult, name: str, ledger: AlphaBudget) -> Verdic
             claim.bound,
             alpha=alpha,
             cap=claim.cap,
+            resolution=claim.resolution,
             certificates_kind=result.certificates,
             claim=f"negative control: {result.experiment.theorem.id} divided by {divisor:,}",
             instance=f"{result.experiment.instance.name}, T={result.experiment.T}",

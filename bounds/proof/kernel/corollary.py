@@ -164,6 +164,7 @@ def _meaning(binding: Any) -> tuple[Any, Any]:
 
 def _prepared(corollary: Corollary, statement: Any, reader: Reader, lines: list[Line]) -> _Check:
     formulas, powers = _constants(corollary, reader)
+    others = dict(reader.quotients), dict(reader.exponentials), dict(reader.sums)
     chosen: dict[Param, Signomial] = {}
     slacks: dict[str, Signomial] = {}
     fixed: dict[str, str] = {}
@@ -184,14 +185,16 @@ def _prepared(corollary: Corollary, statement: Any, reader: Reader, lines: list[
         lines.append(Line(condition.name, f"{param.name} = {value!r}", "schedule", ()))
         if param.count:
             fixed[f"{param.name}>=1"] = param.name
-    check = _Check(Region({}, formulas, powers), corollary.certificates, chosen, lines, set(), set(), [], of=of)
+    check = _Check(
+        Region({}, formulas, powers, *others), corollary.certificates, chosen, lines, set(), set(), [], of=of
+    )
     table = {name: check.put_in(slack) for name, slack in slacks.items()}
     table |= {name: chosen[reader.params[param]] - 1 for name, param in fixed.items()}
     powered = {f"{name}^{exponent}": slack for name, exponent, slack in _powers(corollary, table)}
     distinct([*(c.name for c in statement.conditions), *of, *fixed, *powered])
     of |= {f"{name}^{exponent}": of.get(name, name) for name, exponent in corollary.powers}
     table |= powered
-    check.region = Region(table, formulas, powers)
+    check.region = Region(table, formulas, powers, *others)
     _inhabited(corollary, reader, check)
     return check
 
@@ -254,6 +257,10 @@ def _parent(corollary: Corollary, check: _Check) -> Reader:
     for param, formula in reader.formulas.items():
         if check.region.formulas.get(param) != formula or check.region.powers.get(param) != reader.powers.get(param):
             raise ProofError(f"the constant {param.name} is not that of {corollary.theorem.id}")
+    for theirs, own in ((reader.quotients, check.region.quotients), (reader.sums, check.region.sums)):
+        for param, made in theirs.items():
+            if own.get(param) != made:
+                raise ProofError(f"the constant {param.name} is not that of {corollary.theorem.id}")
     return reader
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from itertools import combinations, permutations
 from math import comb
 from typing import Any
 
@@ -22,7 +23,19 @@ from .algebra import Algebra
 from .assumptions import Start
 from .readings import Reading
 from .scalars import One, Scalar, at, form, sq, total, weighted_total
-from .setting import BATCH, CLIENTS, COMMUNICATION, LOCAL, PLACES, Function, Index, Objective, Source, Variable
+from .setting import (
+    BATCH,
+    CLIENTS,
+    COMMUNICATION,
+    COMPRESSOR,
+    LOCAL,
+    PLACES,
+    Function,
+    Index,
+    Objective,
+    Source,
+    Variable,
+)
 from .signomial import ONE, ZERO, ProofError, Signomial, clock, is_positive
 from .terms import Act, App, Given, Mean, Pair, Sum, Term, Var, is_pointwise, replaced, shifted
 
@@ -100,6 +113,7 @@ def accept_declarations(reading: Reading, time: str) -> frozenset[str]:
     """
     setting = reading.setting
     names = {_index(reading, index) for index in setting.indices} | {_source(reading, s) for s in setting.sources}
+    names |= _apart(reading)
     for function in setting.functions:
         names |= _function(reading, function)
     for objective in setting.objectives:
@@ -152,6 +166,18 @@ def _source(reading: Reading, source: Source) -> str:
         reading.says(source.independent, bounding.INDEPENDENT_CLIENTS)
     reading.says(source.independent, bounding.SEPARATE, bounding.INDEPENDENT, bounding.INDEPENDENT_CLIENTS)
     return source.independent
+
+
+def _apart(reading: Reading) -> set[str]:
+    """The name of the assumption by which samples of the problem that no function has together are independent, where there are such."""
+    functions = reading.setting.functions
+    drawn = {name for f in functions if f.role in ("drawn_client", "random_set", COMPRESSOR) for name in f.sources}
+    sources = [source for source in reading.setting.sources if source.name not in drawn]
+    together = {pair for f in functions for pair in permutations(f.sources, 2)}
+    if all((a.name, b.name) in together for a, b in combinations(sources, 2)):
+        return set()
+    own = {item.name for item in reading.theorem.assumptions if bounding.SEPARATE in item.says}
+    return own & {source.independent for source in sources} or {reading.that_says(bounding.SEPARATE)}
 
 
 def _function(reading: Reading, function: Function) -> set[str]:
@@ -227,7 +253,13 @@ def accept_schedules(reading: Reading, offset: Signomial | None) -> None:
     method = reading.theorem.method
     for name, formula in (method.schedules if method else {}).items():
         found = read_schedule(formula)
-        if found is None or found.every != 1 or offset is None or reading.reader.read(found.t0) != offset:
+        if (
+            found is None
+            or found.every != 1
+            or found.power != 1
+            or offset is None
+            or reading.reader.read(found.t0) != offset
+        ):
             shown = "no clock" if offset is None else f"the clock t + {offset!r}"
             raise ProofError(f"{method.name} gets {name} = {formula}, and the derivation has {shown}")
 

@@ -49,11 +49,10 @@ def changed(theorem, constants=(), without=(), weights="", **terms: str):
     )
     made = tuple(replace(t, expr=read_formula(terms[t.name], own)) if t.name in terms else t for t in statement.terms)
     kept = tuple(c for c in statement.conditions if c.name not in without)
-    found = with_statement(theorem, replace(statement, terms=made, derived=derived, conditions=kept))
-    if not weights:
-        return found
-    other = read_formula(weights, {**names, "t": STEP})
-    return replace(found, metric=with_weights(found.metric, other, ""))
+    if weights:
+        other = read_formula(weights, {**names, "t": STEP})
+        theorem = replace(theorem, metric=with_weights(theorem.metric, other, ""))
+    return with_statement(theorem, replace(statement, terms=made, derived=derived, conditions=kept))
 
 
 def broken(theorem) -> str:

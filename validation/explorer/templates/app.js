@@ -430,7 +430,8 @@ const drawStatements = () => {
 
 // --- several theorems ------------------------------------------------------------------------------------------------
 
-const comparable = (a, b) => a.horizon && b.horizon && a.metric.unit === b.metric.unit && a.statement[a.default].terms.length > 0;
+const sameMetric = (a, b) => a.unit === b.unit && (a.name === b.name || !(a.own || b.own)); // as `fedco compare` has it
+const comparable = (a, b) => a.horizon && b.horizon && sameMetric(a.metric, b.metric) && a.statement[a.default].terms.length > 0;
 const usualRivals = (theorem) => { // those about the same kind of problem; all where there is no other
   const all = DATA.theorems.filter((t) => comparable(t, theorem)), same = all.filter((t) => t.problem === theorem.problem);
   return new Set((same.length > 1 ? same : all).map((t) => t.id));
