@@ -31,7 +31,7 @@ def rate(eta, t: int) -> float:
     if not hasattr(eta, "every"):
         return eta
     under = math.floor(t / eta.every) + eta.t0
-    return eta.a / (math.sqrt(under) if eta.root else under)
+    return eta.a / (math.sqrt(under) if eta.power == Fraction(1, 2) else under ** float(eta.power))
 
 
 class Composite:

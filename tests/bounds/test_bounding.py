@@ -39,7 +39,7 @@ UNSAID = {"local_gradient_fourth_moment", "local_hessian_fourth_moment", "domain
 def test_every_constant_says_what_it_bounds():
     assert {name for name, quantity in CONSTANTS.items() if not quantity.bounds} == UNSAID
     others = {name for name, quantity in QUANTITIES.items() if quantity.bounds} - CONSTANTS.keys()
-    of_methods = {"compression_variance", "compression_accuracy", "mixing_contraction", "spectral_gap"}
+    of_methods = {"compression_variance", "compression_accuracy", "mixing_contraction", "spectral_gap", "delay"}
     assert others == {"participation", *of_methods}
 
 

@@ -412,8 +412,8 @@ CASES = {
         ),
     ),
 }  # fmt: skip
-GIVEN_ELSEWHERE = {"FederatedLogistic": {"objective_gap"}}
-"""Quantities that another test pins: the gap of a logistic loss needs its minimiser."""
+GIVEN_ELSEWHERE = {"FederatedLogistic": {"objective_gap", "initial_gradient_heterogeneity"}}
+"""Quantities that another test pins: the gap of a logistic loss needs its minimiser, and the gradients at the start are evaluated."""
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -482,6 +482,10 @@ def test_whole_constants_of_the_families():
     wanted = {q: v for q, v in losses(plain, 1.3, 0.8, 0.4, 0.4 * 1.7, 3).items() if "hessian" not in q}
     bowl = plain.bowl
     wanted["objective_smoothness"] = bowl.radial.smoothness + bowl.ripple.lipschitz * bowl.ripple.wavenumber
+    start = plain.to_clients(plain.initial_point.unsqueeze(0)).clone().requires_grad_()
+    (slopes,) = torch.autograd.grad(plain.local_value(start).sum(), start)
+    apart = (slopes - slopes.mean(1, keepdim=True)).square().sum(-1).mean().sqrt().item()
+    assert apart <= c.pop("initial_gradient_heterogeneity") <= apart * (1 + 1e-11)  # rounded up
     wanted |= {"gradient_cap": 1.3 - 0.5, "objective_gap": start_value(plain)}
     assert c == pytest.approx(wanted, rel=1e-12)
 

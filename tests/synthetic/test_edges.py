@@ -207,7 +207,8 @@ def test_which_constants_are_suprema(instance, upper):
         (FairClassifier(clients=2, samples=8), {"outer_lipschitz", "outer_smoothness"}),
         (AveragePrecision(clients=2, samples=8), set()),
         (InvariantLogistic(clients=2), {"outer_sample_smoothness"}),
-        (FederatedLogistic(clients=2, samples=4), {"local_smoothness", "local_sample_smoothness", "objective_smoothness", "objective_gap"}),
+        (FederatedLogistic(clients=2, samples=4), {"local_smoothness", "local_sample_smoothness", "objective_smoothness", "objective_gap",
+         "initial_gradient_heterogeneity"}),
     ],
     ids=lambda v: getattr(v, "name", ""),
 )  # fmt: skip

@@ -8,7 +8,6 @@ import torch
 from fedco.algorithms import LocalSGD, MetaFL, drive, metrics
 from fedco.synthetic import problem, problems
 from fedco.synthetic.applications.federated_logistic import FederatedLogistic
-from fedco.synthetic.applications.federated_user import FederatedFromFunctions
 from fedco.synthetic.conformance.suite import Budget, ConformanceError, check_problem, with_scaled_certificate
 from fedco.synthetic.families.federated import (
     FederatedHuber,
@@ -139,25 +138,3 @@ def test_every_shape_of_loss_is_registered():
     registered = [problem(name) for name in problems() if problem(name).kind == "federated"]
     assert {type(p) for p in registered} == {type(p) for p in FAMILIES}
     assert any(getattr(p, "table", "") for p in registered)
-
-
-def test_a_users_loss_and_data_are_a_federated_problem():
-    """The logistic family again, from a loss and rows: the same values and gradients, and estimates of its constants."""
-    family = FederatedLogistic(clients=3, samples=5, dim=3, shift=0.8)
-    rows = family.data.features
-
-    def loss(x, row):
-        return torch.log1p(torch.exp(-(row * x).sum()))
-
-    mine = FederatedFromFunctions(
-        loss, rows, start=family.initial_point, factor=1.3, budget=Budget(4, 10, farthest=5.0)
-    )
-    x = torch.randn(4, 3, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    torch.testing.assert_close(mine.local_value(x), family.local_value(x))
-    torch.testing.assert_close(mine.local_gradient(x), family.local_gradient(x))
-    check_problem(mine, GLANCE, skip=("bits", "objective bits"))
-    for quantity in ("local_smoothness", "objective_smoothness", "local_sample_smoothness"):
-        estimate, truth = mine.certificates[quantity], float(family.certificates[quantity].value)
-        assert estimate.kind == "estimated" and 0.8 * truth < float(estimate.value) / 1.3 <= truth * (1 + 1e-9)
-    models = [drive(LocalSGD(eta=0.2, tau=3, b=2), p, steps=9, seeds=2).state.x for p in (family, mine)]
-    torch.testing.assert_close(*models)

@@ -202,7 +202,7 @@ def kept(tmp_path, monkeypatch):
 def test_the_command_searches_what_is_named_and_says_what_cannot_be(kept, monkeypatch, capsys):
     made = []
 
-    def keep(theorem, label, seconds):
+    def keep(theorem, label, seconds, seed=0):
         made.append((theorem.id, label, seconds))
         if theorem.id == "meta_fl.lemma_7":
             raise record.InputError("no method")
@@ -210,7 +210,9 @@ def test_the_command_searches_what_is_named_and_says_what_cannot_be(kept, monkey
 
     monkeypatch.setattr(record, "keep", keep)
     parts = {"noise": Needed("noise", "term", 0.5, bundle="somewhere")}
-    monkeypatch.setattr(record, "keep_parts", lambda theorem, label, seconds: keep(theorem, label, -seconds) and parts)
+    monkeypatch.setattr(
+        record, "keep_parts", lambda theorem, label, seconds, seed: keep(theorem, label, -seconds) and parts
+    )
     monkeypatch.setattr(record.torch, "set_num_threads", lambda number: None)
     names = ["baselines.local_sgd", "meta_fl.lemma_7", "baselines.scgd"]
     monkeypatch.setattr("sys.argv", ["record", *names, "--seconds", "3", "--statement", "printed"])

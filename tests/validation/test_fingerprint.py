@@ -75,10 +75,9 @@ def test_a_cached_part_is_made_again_when_the_source_changed(tmp_path, monkeypat
 def test_a_chunk_is_named_after_the_source_of_measurements(monkeypatch):
     (experiment,) = plan("feddro.theorem_5_1", [RECIPES["feddro.theorem_5_1"].instances[0]], AlphaBudget("1e-6"),
                    horizons=(256,), seeds=2)  # fmt: skip
-    task, asked = Task(experiment, 0, 2), []
-    before = task.key
+    before, asked = Task(experiment, 0, 2).key, []
     monkeypatch.setattr(campaign, "source_fingerprint", lambda places: asked.append(places) or "changed")
-    assert task.key != before and asked == [MEASUREMENT]
+    assert Task(experiment, 0, 2).key != before and asked == [MEASUREMENT]
 
 
 def test_a_lemma_table_is_measured_again_when_the_chains_changed(tmp_path, monkeypatch):

@@ -162,5 +162,5 @@ def test_fcsg_is_reached_from_a_model(file):
     found = fedco.practice("fcsg.theorem_4_1", name, T=8, seeds=2, above=1)
     assert found.problem == "my_model" and len(found.rows) == 3 and found.explanation is not None
     assert any("constants of my_model are estimated" in note for note in found.notes)
-    with pytest.raises(InputError, match=r"not an instance of fcsg\.theorem_4_1: tuned: eps: wanted more than"):
+    with pytest.raises(InputError, match=r"not an instance of fcsg\.theorem_4_1: tuned, edge: eps: wanted more than"):
         fedco.validate("fcsg.theorem_4_1", problems=[name], seeds=2)  # no bound below the cap: it says so

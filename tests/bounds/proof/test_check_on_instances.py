@@ -48,6 +48,8 @@ REVERSED = tuple(name for name in LOOPS if name.partition(" ")[0] + " before:" i
 """Loops that go back along what another made."""
 NEARLY = 0.98
 """Share of its bound that each assumption attains on some instance."""
+FAR = {"library.sgd_declining": {"infimum": 0.5}, "library.scgd_declining": {"infimum": 0.5}}
+"""Less of some: steps that decline do not come to the infimum in as few steps as an instance has."""
 ATTAINED = tuple(kind for kind in FUNCTIONS if kind is not CentralDifference)
 """Assumptions that free points attain. A central difference errs most where the Hessian has its kink in the middle."""
 
@@ -134,7 +136,8 @@ def test_every_assumption_is_nearly_attained(name):
     leaves = {leaf for leaf in leaf_names(progress) if not isinstance(progress.state.facts[leaf], Equation)}
     leaves -= {step.name for step in progress.derivation.steps if is_about_values(progress, step.rule)}
     assert leaves <= {leaf for leaf in found.tightest if not leaf.startswith(STATEMENT)}
-    assert not {leaf: found.tightest[leaf] for leaf in leaves if found.tightest[leaf] < NEARLY}
+    wanted = {leaf: FAR.get(name, {}).get(leaf, NEARLY) for leaf in leaves}
+    assert not {leaf: found.tightest[leaf] for leaf in leaves if found.tightest[leaf] < wanted[leaf]}
 
 
 @pytest.mark.parametrize("name", IDS)

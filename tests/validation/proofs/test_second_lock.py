@@ -104,7 +104,7 @@ def test_another_variant_of_the_method_is_seen():
     update, keep = codes_of(theorem)
     result = instances_of(derivation(theorem), theorem, codes=(update, replace(keep, covered=True)))
     (line, *_) = result.failed
-    assert line.startswith("first_update = keep: x after step 0 (period 2): the code has") and not result.hold
+    assert line.startswith("first_update = keep: x after step 0 (period 3): the code has") and not result.hold
 
 
 def test_a_schedule_that_is_too_short_is_seen():
@@ -130,7 +130,7 @@ def test_the_method_that_a_theorem_names_is_compared():
     x = replace(plan.setting.variable("x"), equations=((EVERY, slower),))
     setting = replace(plan.setting, variables=(x, *(v for v in plan.setting.variables if v.name != "x")))
     lines = instances_of(replace(plan, setting=setting, steps=()), theorem).failed
-    assert any(line.startswith("as declared: x after step 0 (period 2): the code has") for line in lines)
+    assert any(line.startswith("as declared: x after step 0 (period 3): the code has") for line in lines)
 
 
 def test_a_symbol_that_nothing_measures_is_not_covered():
