@@ -47,5 +47,5 @@ def run(folder: Path, program: str, *arguments: str) -> str:
     variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     command = [str(folder.parent / "environment" / "bin" / program), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=variables, timeout=600, check=False)
-    assert done.returncode == 0, f"{' '.join(arguments)[:200]}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+    assert done.returncode == 0, f"{' '.join(arguments)[:200]}\n{done.stdout[-9000:]}{done.stderr[-2000:]}"
     return done.stdout
