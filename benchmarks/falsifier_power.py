@@ -220,10 +220,10 @@ def _unseen(rows: list[dict[str, Any]]) -> set[tuple[str, str]]:
     return {(r["theorem"], _part(r)) for r in rows if r["class"] == "term dropped" and not r["detected"]}
 
 
-_UNSEEN, _LESS, _SAME, _HOLDS = (
+_UNSEEN, _LESS, _NOT_MET, _HOLDS = (
     "no instance misses",
     "less of a term",
-    "a condition adds nothing",
+    "nothing met outside a condition",
     "a condition holds out",
 )
 
@@ -232,14 +232,14 @@ def undetected(rows: list[dict[str, Any]]) -> str:
     """What was not found and is not known to be true, in Markdown: for each statement, by what the search saw of it."""
     missed = [row for row in rows if not row["detected"] and not row.get("true")]
     unseen = _unseen(rows)
-    known, columns = all_theorems(), (_UNSEEN, _LESS, _SAME, _HOLDS)
+    known, columns = all_theorems(), (_UNSEEN, _LESS, _NOT_MET, _HOLDS)
     lines = ["| statement | " + " | ".join(columns) + " |", "|---" * (1 + len(columns)) + "|"]
     for theorem in dict.fromkeys(row["theorem"] for row in missed):
         cells: dict[str, dict[str, list[str]]] = {column: {} for column in columns}
         for row in (row for row in missed if row["theorem"] == theorem):
             part, change, why = _part(row), row["change"].split(": ")[1], known[theorem].unreached.get(_part(row), "")
             if row["class"] == "condition relaxed by 4":
-                cells[_HOLDS if row["ratio"] else _SAME][part] = [f"{row['ratio']:.2g}"] if row["ratio"] else []
+                cells[_HOLDS if row["ratio"] else _NOT_MET][part] = [f"{row['ratio']:.2g}"] if row["ratio"] else []
             elif (theorem, part) not in unseen:
                 cells[_LESS].setdefault(part, []).append(change.replace("divided by ", "/").replace("times ", ""))
             elif row["class"] == "term dropped":

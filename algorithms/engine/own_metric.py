@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from inspect import isfunction
 from typing import Any
 
 import torch
@@ -23,10 +24,11 @@ class OwnMetric:
         """The function itself.
 
         Raises:
-            InputError: the code is not trusted, there is no such file or name, the file fails, or it is no function.
+            InputError: the code is not trusted, there is no such file or name, the file fails, or it is no function written with `def`:
+                what is kept is made again when the file of a function changes, and of other objects no file is known.
         """
         found = self.code.load()
-        if not callable(found) or isinstance(found, type):
+        if not isfunction(found):
             raise InputError(
                 f"{self.code.text}: wanted a function (problem, state, t) -> (runs,), got {str(found)[:40]!r}"
             )

@@ -15,7 +15,7 @@ from torch import Tensor
 Scalar = float | Tensor  # one number, or a 1-d float64 tensor with one number per grid point
 
 _NUMBER = r"(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)"
-_FORMULA = re.compile(rf"{_NUMBER}/(sqrt)?\((?:t|floor\(t/(\d+)\))\+{_NUMBER}\)(?:\*\*\((\d+)/(\d+)\))?")
+_FORMULA = re.compile(rf"{_NUMBER}/(sqrt)?\((?:t|floor\(t/(\d+)\))\+{_NUMBER}\)(?:\*\*\((\d+)/([1-9]\d*)\))?")
 _HALF = Fraction(1, 2)
 
 
@@ -68,7 +68,7 @@ class Schedule:
             ValueError: another formula.
         """
         found = _FORMULA.fullmatch(text.replace(" ", ""))
-        if found is None or (found[2] and found[5]) or found[6] == "0":
+        if found is None or (found[2] and found[5]):
             raise ValueError(
                 f"schedule: wanted A/(t + T0), A/sqrt(t + T0) or A/(t + T0)**(1/3) with numbers A and T0, floor(t/K) for t if it "
                 f"changes each K steps; got {text[:60]!r}"

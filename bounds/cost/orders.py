@@ -235,11 +235,14 @@ def _slow(expr: sp.Expr) -> sp.Expr:
 
 
 def _may_vanish(inside: sp.Expr) -> bool:
-    """Whether a logarithm is of a number plus what need not grow: of 1 + 1/T it decays like 1/T."""
-    number, rest = inside.as_coeff_Add()
-    parts = [part.as_powers_dict() for part in sp.Add.make_args(rest)]
-    grows = any(base.is_integer and power.is_positive for part in parts for base, power in part.items())
-    return bool(number) and bool(rest.free_symbols) and not grows
+    """Whether a logarithm is of what need not grow: of 1 + 1/T it decays like 1/T, of 1 + T/t0 it stays a number with t0 in proportion
+    to T. A power of whole numbers that only grows is enough."""
+
+    def grows(part: sp.Expr) -> bool:
+        powers = [(base, power) for base, power in part.as_powers_dict().items() if base.free_symbols]
+        return bool(powers) and all(base.is_integer and power.is_positive for base, power in powers)
+
+    return bool(inside.free_symbols) and not any(map(grows, sp.Add.make_args(inside)))
 
 
 def _above(first: sp.Expr, count: sp.Expr, power: sp.Expr) -> sp.Expr:

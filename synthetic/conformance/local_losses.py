@@ -7,6 +7,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from ...bounds.language.bounding import AVERAGE, unlike
 from ..kinds import Sample
 from .inequalities import WHOLE, Inequality, Problem, Role, along_axes, each_atom, mean_square, norm, spectral_norm
 
@@ -30,12 +31,13 @@ def _fourth_moment(role: Role, problem: Problem, x: Tensor) -> Tensor:
 
 def _unlike_at_start(problem: Problem, x: Tensor) -> Tensor:
     """The same wherever x is."""
-    gradients = problem.local_gradient(problem.to_clients(problem.initial_point.expand_as(x)), None)
-    return (gradients - gradients.mean(1, keepdim=True)).square().sum(-1).mean(1, keepdim=True).sqrt()
+    start = problem.to_clients(problem.initial_point.expand_as(x))
+    return GRADIENTS["local_gradient"].attained(unlike("local_gradient", over=AVERAGE), problem, start)
 
 
 def with_fourth_moments(roles: dict[str, Role]) -> dict[str, Inequality]:
-    """What no row says formally: the fourth moments of the errors of these functions, and what every kind has."""
+    """What is no row read at every point: the fourth moments of the errors of these functions, how unlike the first gradients are, and what
+    every kind has."""
     moments = {
         f"{name}_fourth_moment": Inequality("x", False, partial(_fourth_moment, of)) for name, of in roles.items()
     }

@@ -159,7 +159,7 @@ def test_one_number_for_each_client_is_refused_where_one_is_for_all():
     assert plain.reason == "local_smoothness: got one number for each client, and L is one for all of them"
 
 
-@pytest.mark.parametrize("inside", ["1 + 1/T", "2 + L*eta/sqrt(T)", "1 + L*eta"])
+@pytest.mark.parametrize("inside", ["1 + 1/T", "2 + L*eta/sqrt(T)", "1 + L*eta", "1 + L*eta*T"])
 def test_a_logarithm_that_may_be_small_has_no_orders(inside):
     """It was taken for log(1/eps), and a bound that can be made small was said to have a floor."""
     made = theorem(terms={"initialisation": f"F_gap/eta*log({inside})", "other": "L*eta*sigma**2*(1 + 1/T)"})

@@ -9,6 +9,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import fedco
 import pytest
 from fedco.bounds.language.quantities import STEPS
 from fedco.bounds.registry import all_papers, get_theorem
@@ -312,3 +313,16 @@ def test_measured_means_are_drawn_on_their_preset(open_page: Any, tmp_path: Path
     page.wait_for_function(drawn, arg=2)
     page.select_option("#preset", "1")
     page.wait_for_function(drawn, arg=0)
+
+
+def test_a_metric_of_its_own_is_compared_with_no_other(open_page: Any, tmp_path: Path) -> None:
+    """Its unit is that of the squared gradient, which the other two bound; `fedco compare` refuses the pair too."""
+    envelope, others = Path(fedco.__file__).parent / "examples" / "envelope.toml", ["minibatch_sgd", "local_sgd"]
+    write_explorer(tmp_path / "own.html", [str(envelope), *(f"baselines.{name}" for name in others)])
+    page = open_page(tmp_path / "own.html")
+    found = []
+    for index in range(3):
+        page.select_option("#theorem", str(index))
+        settle(page)
+        found.append(page.evaluate("() => document.querySelectorAll('#rivals input').length"))
+    assert found == [1, 2, 2]

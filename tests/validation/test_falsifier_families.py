@@ -20,7 +20,7 @@ from fedco.validation.falsifier.bundle import bundle_of, recompute
 from fedco.validation.falsifier.confirm import Confirmed, NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.formula import Formula
-from fedco.validation.falsifier.search import Claim, _Search
+from fedco.validation.falsifier.search import Claim, Search
 from fedco.validation.falsifier.search_space import SearchSpace
 from fedco.validation.falsifier.search_spaces import search_spaces
 
@@ -31,7 +31,7 @@ def found_on(name: str, label: str, part: str, where: Callable[[SearchSpace], bo
     base, claim = target_of(theorem, label), Claim(target_of(theorem, label, change), change)
     formula = Formula(base.theorem, label)
     searched = [i for i in search_spaces(base, formula) if where(i)]
-    run = _Search(searched, formula, [claim], 0, 30.0, None, time.process_time)
+    run = Search(searched, formula, [claim], 0, 30.0, None, time.process_time)
     run.sample()
     run.evolve()
     assert claim.found.violation is not None, f"{claim.found.ratio:.3g} on {[i.name for i in searched]}"
@@ -93,7 +93,7 @@ def test_a_true_statement_survives_clients_without_number() -> None:
     base = target_of(get_theorem("baselines.local_sgd_heterogeneity"), "printed")
     formula, claim = Formula(base.theorem, "printed"), Claim(base)
     crowds = [i for i in search_spaces(base, formula) if i.law.name == "infinite clients"]
-    run = _Search(crowds, formula, [claim], 0, 30.0, None, time.process_time)
+    run = Search(crowds, formula, [claim], 0, 30.0, None, time.process_time)
     run.sample()
     assert claim.is_open and claim.found.evaluations >= 64 * len(crowds) > 0
 

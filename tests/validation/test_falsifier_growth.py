@@ -28,7 +28,7 @@ from fedco.validation.falsifier.exact_run import ExactRun
 from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.growth import FACTOR, grows_from, longest_times, next_times, with_rounds
 from fedco.validation.falsifier.laws import MOMENTS, POWERS, law_of
-from fedco.validation.falsifier.search import Claim, _Search
+from fedco.validation.falsifier.search import Claim, Search
 from fedco.validation.falsifier.search_spaces import search_spaces
 
 SGD = get_theorem("baselines.local_sgd")
@@ -49,7 +49,7 @@ def test_a_lost_power_of_the_period_is_found_though_it_shows_in_long_rounds_only
     target = target_of(wrong_drift(), "printed")
     formula, claim = Formula(target.theorem, "printed"), Claim(target)
     short = [i for i in search_spaces(target, formula) if i.stays and i.period == 4 and not i.is_random]
-    run = _Search(short, formula, [claim], 0, 30.0, None, time.process_time)
+    run = Search(short, formula, [claim], 0, 30.0, None, time.process_time)
     run.sample()
     assert claim.is_open
     run.evolve()
@@ -138,7 +138,7 @@ def found_in_powers(name: str, change: Change):
     )
     formula = Formula(base.theorem, "printed")
     spaces = [i for i in search_spaces(base, formula) if i.law is POWERS]
-    run = _Search(spaces, formula, [claim], 0, 30.0, None, time.process_time)
+    run = Search(spaces, formula, [claim], 0, 30.0, None, time.process_time)
     run.sample()
     run.evolve()
     assert claim.found.violation is not None, claim.found.ratio
@@ -178,7 +178,7 @@ def test_a_run_with_noise_is_stepped_through_while_its_numbers_are_short() -> No
 
 def test_after_its_time_a_search_begins_one_more_exact_check(monkeypatch: pytest.MonkeyPatch) -> None:
     now = {"at": 0.0}
-    run = _Search([], Formula(SGD, "printed"), [Claim(target_of(SGD, "printed"))], 0, 1.0, None, lambda: now["at"])
+    run = Search([], Formula(SGD, "printed"), [Claim(target_of(SGD, "printed"))], 0, 1.0, None, lambda: now["at"])
     assert [run.has_time_to_check() for _ in range(3)] == [True] * 3
     now["at"] = 2.0
     assert [run.has_time_to_check() for _ in range(3)] == [True, False, False]

@@ -23,7 +23,7 @@ from fedco.validation.falsifier.laws.base import EACH_LANE_STEP, EACH_RUN_BEGUN,
 from fedco.validation.falsifier.laws.paths import SHORT
 from fedco.validation.falsifier.laws.powers import rounds_compared
 from fedco.validation.falsifier.noise import MOST_SIGNS as MOST_MOMENTS
-from fedco.validation.falsifier.search import Claim, _Search, _Visit
+from fedco.validation.falsifier.search import Claim, Search, Visit
 from fedco.validation.falsifier.search_space import (
     REJECTED,
     SearchSpace,
@@ -304,8 +304,8 @@ class Stub:
         return 0.5
 
 
-def running(stubs, claims=None, until: float = 1.0, progress=None) -> _Search:
-    run = object.__new__(_Search)
+def running(stubs, claims=None, until: float = 1.0, progress=None) -> Search:
+    run = object.__new__(Search)
     run.search_spaces, run.claims, run.seed, run.panel = stubs, claims or [Claim(None)], 0, None  # type: ignore[arg-type]
     run.progress, run.clock, run.began, run.until, run.evaluations = progress, lambda: 0.0, 0.0, until, 0
     run.longest, run.grown, run.is_late = 15.0, set(range(len(stubs))), False
@@ -343,7 +343,7 @@ def test_batches_that_take_long_are_smaller_and_islands_with_too_long_ones_left_
     each = {"a": 0.001, "b": 0.01, "c": 0.03, "d": 0.05}
     search_spaces = [Slow(name) for name in each]
     claim = Claim(None)  # type: ignore[arg-type]
-    run = _Search(search_spaces, SimpleNamespace(), [claim], 0, 5.0, None, lambda: 0.0)  # type: ignore[arg-type]
+    run = Search(search_spaces, SimpleNamespace(), [claim], 0, 5.0, None, lambda: 0.0)  # type: ignore[arg-type]
     assert claim.found.families == ["a", "b", "c"] and claim.found.left_out == ["d"]  # a batch may take 1.25 s
     run.sample()
     assert [len(search_space.asked[0]) for search_space in search_spaces[:3]] == [256, 64, 32] and not search_spaces[
@@ -354,7 +354,7 @@ def test_batches_that_take_long_are_smaller_and_islands_with_too_long_ones_left_
     for index in range(3):
         run._visit(index, claim, 3.0, 0)
     assert sizes == [255, 63, 31]
-    short = _Search(search_spaces, SimpleNamespace(), [Claim(None)], 0, 0.0, None, lambda: 0.0)  # type: ignore[arg-type]
+    short = Search(search_spaces, SimpleNamespace(), [Claim(None)], 0, 0.0, None, lambda: 0.0)  # type: ignore[arg-type]
     assert short.search_spaces == search_spaces[:2]  # half a second, however short the search
 
 
@@ -430,9 +430,9 @@ def test_a_visit_has_at_least_one_generation_and_five_points(monkeypatch):
 # --- one visit ----------------------------------------------------------------------------------------------------------------
 
 
-def visit(score: float = -1.0, progress=None) -> _Visit:
+def visit(score: float = -1.0, progress=None) -> Visit:
     run = running([Stub("a", score)], progress=progress)
-    return _Visit(run, 0, run.claims[0])
+    return Visit(run, 0, run.claims[0])
 
 
 def test_a_generation_is_scored_remembered_and_counted():
@@ -526,7 +526,7 @@ def test_a_search_is_a_sample_and_then_visits_with_what_it_was_given(monkeypatch
     target = target_of(get_theorem("baselines.local_sgd"), "printed", where=("p=1", "T=16", "b=2"))
     done, formula = [], Formula(target.theorem, "printed")
     for name in ("sample", "evolve"):
-        monkeypatch.setattr(_Search, name, lambda run, name=name: done.append((name, run)))
+        monkeypatch.setattr(Search, name, lambda run, name=name: done.append((name, run)))
     found = search.search(target, formula, seconds=60.0, seed=7, hidden=3.0, clock=lambda: 5.0)
     (first, run), (second, same) = done
     assert (first, second) == ("sample", "evolve") and run is same

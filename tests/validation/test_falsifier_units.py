@@ -19,7 +19,7 @@ from fedco.validation.falsifier.bundle import bundle_of, recompute
 from fedco.validation.falsifier.confirm import NotConfirmed, confirm, confirm_beside
 from fedco.validation.falsifier.declared import formula_of, target_of
 from fedco.validation.falsifier.formula import Formula
-from fedco.validation.falsifier.search import Claim, _Search, carried_over
+from fedco.validation.falsifier.search import Claim, Search, carried_over
 from fedco.validation.falsifier.search_spaces import search_spaces
 from fedco.validation.falsifier.spaces import SPACES
 from fedco.validation.falsifier.unit_cube import UnitCube
@@ -89,7 +89,7 @@ def sampled(name: str, *changes: Change) -> list[Claim]:
     base = target_of(theorem, theorem.default)
     claims = [Claim(target_of(theorem, theorem.default, change), change) for change in changes]
     formula = Formula(base.theorem, theorem.default)
-    _Search(search_spaces(base, formula), formula, claims, 0, 60.0, None, time.process_time).sample()
+    Search(search_spaces(base, formula), formula, claims, 0, 60.0, None, time.process_time).sample()
     return claims
 
 
@@ -185,5 +185,5 @@ def test_what_a_relaxed_condition_does_not_add_is_no_near_miss() -> None:
     target = target_of(theorem, "corrected", Change("first_batch", "relaxed", Q(4)))
     claim = Claim(target)
     formula = formula_of(target)
-    _Search(search_spaces(target, formula)[:4], formula, [claim], 0, 60.0, None, time.process_time).sample()
+    Search(search_spaces(target, formula)[:4], formula, [claim], 0, 60.0, None, time.process_time).sample()
     assert claim.found.evaluations > 100 and claim.found.ratio == 0.0

@@ -66,6 +66,9 @@ def large(problem, state, t):
     return torch.full_like(same(problem, state, t), 7.0 if t == 5 else 0.0)
 
 class Thing: pass
+
+from functools import partial as _partial
+partial = _partial(same)
 """
 
 
@@ -134,6 +137,7 @@ def test_a_bound_that_may_fail_is_judged_by_how_often_it_does(file):
         ("number", "got a float at step 0"),
         ("fails", "fails at step 0: AttributeError: .*nothing"),
         ("large", r"wanted at most its cap G\*\*2 = .*, got 7 at step 5"),
+        ("partial", r"wanted a function \(problem, state, t\) -> \(runs,\)"),
         ("Thing", r"wanted a function \(problem, state, t\) -> \(runs,\)"),
         ("missing", r"wanted FILE\.py:NAME with one of its names"),
     ],

@@ -156,7 +156,11 @@ def _roots(a: Any) -> np.ndarray:
 
 
 def _power(a: Any, exponent: float) -> np.ndarray:
-    """Raises: InexactError, for a power that is not whole."""
+    """Refused: what is raised to a power that is a number in double precision has no exact value.
+
+    Raises:
+        InexactError: always.
+    """
     raise InexactError(f"the power {exponent:g}: irrational")
 
 

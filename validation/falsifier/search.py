@@ -167,7 +167,7 @@ def search_together(
     Args:
         target: of the statement that the claims are changes of; its instances are searched.
     """
-    run = _Search(search_spaces(target, formula, hidden), formula, claims, seed, seconds, progress, clock)
+    run = Search(search_spaces(target, formula, hidden), formula, claims, seed, seconds, progress, clock)
     try:
         run.sample()
         run.evolve()
@@ -223,7 +223,7 @@ def visiting_order(search_spaces: Sequence[SearchSpace], claim: Claim, guided: b
     return [i for pair in zip_longest(endless, finite) for i in pair if i is not None]
 
 
-class _Search:
+class Search:
     """All search spaces and claims with one clock."""
 
     def __init__(
@@ -278,7 +278,7 @@ class _Search:
             search_space = self.search_spaces[index]
             count = max(_LEAST_SAMPLED, min(_SAMPLED, _SAMPLED * _SAMPLED_STEPS // next_power(search_space.stepped)))
             count = self._within(search_space, count)
-            visit = _Visit(self, index, self.claims[0])
+            visit = Visit(self, index, self.claims[0])
             visit.objective(Sobol(search_space.size, rng=np.random.default_rng([self.seed, index])).random(count).T)
             visit.after_generation()
             self._carry_over()
@@ -341,7 +341,7 @@ class _Search:
             self.search_spaces.append(space)
             number = len(self.search_spaces) - 1
             self.grown.add(number)
-            _Visit(self, number, open_claims[0]).objective(points.T)
+            Visit(self, number, open_claims[0]).objective(points.T)
             steps = [
                 next_times(times, claim.best[index, guided], claim.best[number, guided], longest)
                 for claim, guided in keys
@@ -368,14 +368,14 @@ class _Search:
                     scores = moved.scores(points, self.panel)[number]
                     for top in np.argsort(-scores, kind="stable")[:_CHECKED]:
                         if other.is_open:
-                            _Visit(self, _NOWHERE, other, moved=moved)._keep(other, points[top], float(scores[top]))
+                            Visit(self, _NOWHERE, other, moved=moved)._keep(other, points[top], float(scores[top]))
                     if moved.period > space.period and scores.max() <= before:
                         break
                     before = scores.max()
 
     def _visit(self, index: int, claim: Claim, share: float, turn: int) -> None:
         guided = is_guided(claim, turn)
-        visit = _Visit(self, index, claim, guided)
+        visit = Visit(self, index, claim, guided)
         size = visit.search_space.size
         count = self._within(visit.search_space, max(5, _POPULATION // size * size))
         generations = max(1, round(share / visit.search_space.effort(count)))
@@ -406,11 +406,11 @@ def next_power(number: int) -> int:
     return 1 << (number - 1).bit_length()
 
 
-class _Visit:
+class Visit:
     """The objective of one run, and what happens after each generation."""
 
     def __init__(
-        self, search: _Search, index: int, claim: Claim, guided: bool = False, moved: SearchSpace | None = None
+        self, search: Search, index: int, claim: Claim, guided: bool = False, moved: SearchSpace | None = None
     ) -> None:
         self.search, self.index, self.claim, self.guided = search, index, claim, guided
         self.search_space, self.best, self.stalled = moved or search.search_spaces[index], -np.inf, 0

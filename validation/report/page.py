@@ -87,19 +87,19 @@ def write_report(out: Path, *, quick: bool = False, jobs: int | None = None, sch
     rates = {name: _rates(name, jobs, out, scheduler) for name in swept}
     chained = [name for name in known if name in chains()]
     _say(f"every lemma of the {len(chained)} proofs that have a chain, measured")
-    lemmas = dict(zip(chained, _spread(partial(_lemmas, in_full=in_full, out=out), chained, jobs), strict=True))
+    lemmas = dict(zip(chained, spread(partial(_lemmas, in_full=in_full, out=out), chained, jobs), strict=True))
     _say("negative controls")
     controls, ledger = run_controls(share)
     _say("counterexamples: certificates and figures")
     exhibits = cached_json(out / "parts", "exhibits", _exhibits)
     _say("exact refutations of printed claims")
-    refutations = _spread(partial(_refutation, out=out), list(declared_refutations()), jobs)
+    refutations = spread(partial(_refutation, out=out), list(declared_refutations()), jobs)
     _say("audit: running every check")
     papers = [paper.key for paper in all_papers()]
-    audited = cached_json(out / "parts", "audit", lambda: _spread(_findings, papers, jobs))
+    audited = cached_json(out / "parts", "audit", lambda: spread(_findings, papers, jobs))
     findings = [item for found in audited for item in found]
     _say("status of every statement")
-    theory = cached_json(out / "parts", "theory", lambda: _spread(_card, list(all_theorems()), jobs))
+    theory = cached_json(out / "parts", "theory", lambda: spread(_card, list(all_theorems()), jobs))
     for card in theory:
         name = card["id"]
         card |= contents.measured(
@@ -189,7 +189,7 @@ def _rates(name: str, jobs: int | None, out: Path, scheduler: str | None) -> Mea
     return measure_rates(name, jobs=jobs or usual_jobs(), cache=cache, scheduler=scheduler)
 
 
-def _spread(make: Callable[[str], Any], names: Sequence[str], jobs: int | None) -> list[Any]:
+def spread(make: Callable[[str], Any], names: Sequence[str], jobs: int | None) -> list[Any]:
     """`make` of every name, in their order, on `jobs` processes."""
     if jobs == 1:
         return [make(name) for name in names]

@@ -86,8 +86,6 @@ def generate(theorem: Theorem, label: str, problem: Any, fixed: Mapping[str, Fra
         reason = str(error)
     if reason:
         return Generated((), (reason,))
-    if (own := theorem.metric.own) is not None and own.cap is None:
-        said_cap(own, {})
     if gradient_power(theorem.metric) and "gradient_cap" not in setting.far.certificates:
         return Generated((), ("the problem certifies no gradient_cap, without which no bound is supported",))
     cases = (_schedule, _stress) if setting.scheduled else (_tuned, _edge, _stress)

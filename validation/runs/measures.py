@@ -37,8 +37,6 @@ RECORDED: Mapping[str, Callable[[Any, Any, int], Any]] = {
     DISTANCE_SQ: metrics.distance_squared,
 }
 """Measure -> what a run records of it, at the averaged model."""
-ROUNDING = 1e-9
-"""How far a number that was computed in doubles may lie above its cap, relative to that."""
 
 
 def measure_of(metric: Metric) -> metrics.Metric:
@@ -83,7 +81,7 @@ def _within(measure: metrics.Metric, cap: float, own: OwnMeasure) -> metrics.Met
 
     def checked(problem: Any, state: Any, t: int) -> Any:
         found = measure(problem, state, t)
-        if (largest := float(found.max())) > cap * (1 + ROUNDING):
+        if (largest := float(found.max())) > cap * (1 + RESOLUTION):
             raise InputError(
                 f"{own.code.text}: wanted at most its cap {own.cap} = {cap:g}, got {largest:g} at step {t}"
             )

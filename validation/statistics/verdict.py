@@ -1,8 +1,9 @@
 """Verdicts: what the evidence says about one claim E X <= bound on one instance.
 
 Four outcomes and never a bare bool. SUPPORTED and REFUTED are each wrong with probability at most alpha (statistical
-path) or never (exact path), given that the certificates and the cap are right. INCONCLUSIVE says what the seeds could
-have told. NOT_APPLICABLE says why the claim does not speak of the instance.
+path) or never (exact path), given that the certificates and the cap are right, and that a statistic in doubles lies
+within `RESOLUTION` of the exact one, which was seen and is not proved. INCONCLUSIVE says what the seeds could have told.
+NOT_APPLICABLE says why the claim does not speak of the instance.
 
 No verdict rests on an estimated certificate: an estimate from below makes the bound too small, so that it may be
 "refuted" although the theorem holds, and an estimate from above proves nothing about the constant that the claim names.

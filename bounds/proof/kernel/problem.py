@@ -176,8 +176,11 @@ def _apart(reading: Reading) -> set[str]:
     together = {pair for f in functions for pair in permutations(f.sources, 2)}
     if all((a.name, b.name) in together for a, b in combinations(sources, 2)):
         return set()
-    own = {item.name for item in reading.theorem.assumptions if bounding.SEPARATE in item.says}
-    return own & {source.independent for source in sources} or {reading.that_says(bounding.SEPARATE)}
+    own = {source.independent for source in sources}
+    entries = [item.name for item in reading.theorem.assumptions if bounding.SEPARATE in item.says]
+    entry = next((name for name in entries if name in own), "") or reading.that_says(bounding.SEPARATE)
+    reading.says(entry, bounding.SEPARATE)
+    return {entry}
 
 
 def _function(reading: Reading, function: Function) -> set[str]:

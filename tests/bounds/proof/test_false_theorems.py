@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from fedco.bounds import get_theorem
-from fedco.bounds.language.bounding import SEPARATE, noise
+from fedco.bounds.language.bounding import EITHER, SEPARATE, noise
 from fedco.bounds.language.change import with_statement
 from fedco.bounds.language.definition import define
 from fedco.bounds.language.formula import read_formula
@@ -459,4 +459,15 @@ def test_samples_of_other_kinds_are_independent_only_where_it_is_said(name: str)
     silent = tuple(replace(a, says=tuple(s for s in a.says if s != SEPARATE)) for a in found.assumptions)
     attack = replace(found, assumptions=silent)
     with pytest.raises(ProofError, match="no assumption of the theorem says that samples of different kinds"):
+        verdict(derivation(attack, found.default), attack, found.default)
+
+
+def test_one_of_several_things_is_no_independence_of_samples():
+    found = get_theorem("baselines.scgd")
+    others = tuple(replace(a, says=tuple(s for s in a.says if s != SEPARATE)) for a in found.assumptions)
+    extra = replace(
+        next(a for a in found.assumptions if SEPARATE in a.says), name="one or the other", says=(SEPARATE, EITHER)
+    )
+    attack = replace(found, assumptions=(*others, extra))
+    with pytest.raises(ProofError, match="is one of several things: a derivation covers one of them only"):
         verdict(derivation(attack, found.default), attack, found.default)
