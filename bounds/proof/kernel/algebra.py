@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from .known import Averaged, Known, When
 from .setting import Setting, Space, Variable
 from .signomial import ONE, ProofError, Signomial
-from .terms import Act, App, Given, Mean, Pair, Proj, Sum, Term, Var, variables
+from .terms import Act, App, Given, Mean, Pair, Proj, Sum, Term, Var, inside, rebuilt, variables
 
 _NO_INDEX: frozenset[str] = frozenset()
 
@@ -98,15 +98,11 @@ class Algebra:
 
     def _support(self, term: Term) -> Support:
         match term:
-            case Sum(parts):
-                return _join(self.support(inner) for _, inner in parts)
             case Var(name, shift):
                 variable = self.setting.variable(name)
                 return Support(variable.index, self.setting.known(name, shift))
             case App(name, argument, samples):
                 return self.support(argument) | self._own(name, samples)
-            case Act(first, second) | Pair(first, second):
-                return self.support(first) | self.support(second)
             case Proj(index, known, inner):
                 return Support(index, known) & self.support(inner)
             case Mean(index, inner):
@@ -115,7 +111,7 @@ class Algebra:
             case Given(known, inner):
                 found = self.support(inner)
                 return Support(found.index, found.known & known)
-        raise TypeError(f"{term!r} is no term")
+        return _join(map(self.support, inside(term)))
 
     def _own(self, name: str, samples: tuple[When | None, ...]) -> Support:
         function = self.setting.function(name)
@@ -173,18 +169,14 @@ class Algebra:
 
     def _steps(self, term: Term, index: str) -> frozenset[When]:
         """Steps of the samples by which a term depends on the index."""
+        own: set[When] = set()
         match term:
-            case Sum(parts):
-                return frozenset().union(*(self._steps(inner, index) for _, inner in parts))
-            case App(name, argument, samples):
+            case App(name, _, samples):
                 drawn = zip(self.setting.function(name).sources, samples, strict=True)
                 own = {s for source, s in drawn if s is not None and index in self.setting.source(source).index}
-                return self._steps(argument, index) | own
-            case Act(first, second) | Pair(first, second):
-                return self._steps(first, index) | self._steps(second, index)
-            case Proj(kept, _, inner):
-                return self._steps(inner, index) if index in kept else frozenset()
-        return frozenset()
+            case Proj(kept) if index not in kept:
+                return frozenset()
+        return frozenset(own).union(*(self._steps(inner, index) for inner in inside(term)))
 
     def project(self, term: Term, onto) -> Sum:
         """The projection of each part on `onto` of its support."""
@@ -250,67 +242,60 @@ class Algebra:
 
     def _averaged_steps(self, node: Term, known: Known) -> dict[When, Averaged]:
         """Steps of averaged samples -> marks in their order: samples of different steps have one law."""
-        found: set[When] = set()
-        _collect_steps(self.setting, node, known, found)
-        return {step: Averaged(rank) for rank, step in enumerate(sorted(found))}
+        return {step: Averaged(rank) for rank, step in enumerate(sorted(self._unknown_steps(node, known)))}
+
+    def _unknown_steps(self, node: Term, known: Known) -> frozenset[When]:
+        """Steps of the samples inside that are not known."""
+        drawn = (
+            zip(self.setting.function(node.function).sources, node.samples, strict=True)
+            if isinstance(node, App)
+            else ()
+        )
+        own = frozenset(s for source, s in drawn if s is not None and not known.has(source, s))
+        return own.union(*(self._unknown_steps(inner, known) for inner in inside(node)))
 
     def _renamed(self, node: Term, known: Known, table: dict[When, Averaged]) -> Term:
         match node:
             case Sum(parts):
                 return collect([(c, self._renamed(inner, known, table)) for c, inner in parts])
-            case Var():
-                return node
             case App(name, argument, samples):
                 drawn = zip(self.setting.function(name).sources, samples, strict=True)
                 steps = tuple(s if s is None or known.has(source, s) else table[s] for source, s in drawn)
                 return App(name, self._renamed(argument, known, table), steps)
-            case Act(operator, vector):
-                return Act(self._renamed(operator, known, table), self._renamed(vector, known, table))
-            case Pair(point, label):
-                return Pair(self._renamed(point, known, table), self._renamed(label, known, table))
-            case Proj(index, _, inner) if self.support(inner).known <= self.support(node).known:
+            case Proj(index, _, inner):
+                if not self.support(inner).known <= self.support(node).known:
+                    return node
                 changed = self._renamed(inner, known, table)
                 return Proj(index, self.support(changed).known, changed)
-        return node
+        return rebuilt(node, lambda inner: self._renamed(inner, known, table))
 
     def _sized(self, node: Term) -> bool:
         """Whether something inside must keep the step of its samples: a batch of another size at step 0, or a conditional expectation."""
-        match node:
-            case Sum(parts):
-                return any(self._sized(inner) for _, inner in parts)
-            case App(_, argument, _):
-                return self._sized(argument)
-            case Act(first, second) | Pair(first, second):
-                return self._sized(first) or self._sized(second)
-            case Proj(index, known, inner):
-                gone = self.support(inner).index - index
-                varies = any(self.setting.index(i).first is not None for i in gone)
-                return varies or not self.support(inner).known <= known or self._sized(inner)
-        return False
+        if isinstance(node, Proj):
+            gone = self.support(node.term).index - node.index
+            varies = any(self.setting.index(i).first is not None for i in gone)
+            if varies or not self.support(node.term).known <= node.known:
+                return True
+        return any(map(self._sized, inside(node)))
 
     def _index_given(self, node: Term, known: Known) -> frozenset[str]:
         """The indices over which anything inside differs but the samples outside `known`, which are averaged: those are alike.
 
         An index inside a mean counts: its values change places with those outside. Not in what is known, whose samples all stay.
         """
+        own = _NO_INDEX
         match node:
-            case Sum(parts):
-                return _NO_INDEX.union(*(self._index_given(inner, known) for _, inner in parts))
             case Var(name, _):
-                return self.setting.variable(name).index
-            case App(name, argument, samples):
+                own = self.setting.variable(name).index
+            case App(name, _, samples):
                 function = self.setting.function(name)
-                own = set(self._index_given(argument, known)) | function.index
+                own = function.index
                 for source, step in zip(function.sources, samples, strict=True):
                     if step is not None and known.has(source, step):
-                        own |= set(self.setting.source(source).index)
-                return frozenset(own)
-            case Act(first, second) | Pair(first, second):
-                return self._index_given(first, known) | self._index_given(second, known)
-            case Proj(_, _, inner):
-                found = self.support(node)
-                return found.index if found.known <= known else self._index_given(inner, known)
-        raise TypeError(f"{node!r} is not in normal form")
+                        own |= frozenset(self.setting.source(source).index)
+            case Proj() if (found := self.support(node)).known <= known:
+                return found.index
+        return own.union(*(self._index_given(inner, known) for inner in inside(node)))
 
     # --- inner products -----------------------------------------------------------------------------------------
 
@@ -335,22 +320,6 @@ class Algebra:
             if (first, second) == (a, b):
                 return (a, b) if repr(a) <= repr(b) else (b, a)
             a, b = first, second
-
-
-def _collect_steps(setting: Setting, node: Term, known: Known, found: set[When]) -> None:
-    match node:
-        case Sum(parts):
-            for _, inner in parts:
-                _collect_steps(setting, inner, known, found)
-        case App(name, argument, samples):
-            drawn = zip(setting.function(name).sources, samples, strict=True)
-            found |= {s for source, s in drawn if s is not None and not known.has(source, s)}
-            _collect_steps(setting, argument, known, found)
-        case Act(first, second) | Pair(first, second):
-            _collect_steps(setting, first, known, found)
-            _collect_steps(setting, second, known, found)
-        case Proj(_, _, inner):
-            _collect_steps(setting, inner, known, found)
 
 
 def _join(supports) -> Support:

@@ -17,7 +17,7 @@ from .known import Known
 from .scalars import At, dot, scalar, sq, value
 from .setting import CLIENTS, EVERY, FIRST, MIXING, Variable
 from .signomial import ONE, ZERO, ProofError, Signomial
-from .terms import Act, App, Given, Mean, Pair, Proj, Sum, Term, Var, replaced, samples, variables
+from .terms import Act, App, Given, Mean, Pair, Proj, Sum, Term, Var, inside, replaced, samples, variables
 
 NOTHING = Known()
 
@@ -89,16 +89,8 @@ def _drawn(state: State, app: App) -> Known:
 
 def _explicit(state: State, term: Term) -> Known:
     """The samples that stand in a term itself, not those in its variables."""
-    match term:
-        case Sum(parts):
-            return _union(_explicit(state, inner) for _, inner in parts)
-        case App(_, argument, _):
-            return _explicit(state, argument) | _drawn(state, term)
-        case Act(first, second) | Pair(first, second):
-            return _explicit(state, first) | _explicit(state, second)
-        case Mean(_, inner) | Given(_, inner) | Proj(_, _, inner):
-            return _explicit(state, inner)
-    return NOTHING
+    own = _drawn(state, term) if isinstance(term, App) else NOTHING
+    return own | _union(_explicit(state, inner) for inner in inside(term))
 
 
 def _union(found: Iterable[Known]) -> Known:

@@ -12,7 +12,7 @@ from typing import Any
 
 from .known import Averaged, Known
 from .signomial import ProofError, Signomial, identifier
-from .terms import Act, App, Given, Mean, Pair, Proj, Sum, Term, Var, variables
+from .terms import App, Given, Proj, Term, Var, inside, variables
 
 PHASES = ("first local", "first communication", "local", "communication")
 """Kinds of step: step 0 or a later one, without or with communication at its end."""
@@ -128,19 +128,10 @@ class Setting:
 
     def _accept_gradient(self, objective: Objective, term: Term) -> None:
         """A gradient is a function of its point: inside a conditional expectation the point is known."""
-        match term:
-            case Sum(parts):
-                for _, inner in parts:
-                    self._accept_gradient(objective, inner)
-            case App(_, inner, _) | Mean(_, inner):
-                self._accept_gradient(objective, inner)
-            case Act(first, second) | Pair(first, second):
-                self._accept_gradient(objective, first)
-                self._accept_gradient(objective, second)
-            case Given(known, inner) | Proj(_, known, inner):
-                if not all(self.known(*each) <= known for each in variables(inner)):
-                    raise ProofError(f"{objective.name}: its gradient is averaged over the point {objective.at}")
-                self._accept_gradient(objective, inner)
+        if isinstance(term, Given | Proj) and not all(self.known(*each) <= term.known for each in variables(term)):
+            raise ProofError(f"{objective.name}: its gradient is averaged over the point {objective.at}")
+        for inner in inside(term):
+            self._accept_gradient(objective, inner)
 
     def _accept_function(self, function: Function) -> None:
         self.accept_sources(function)
@@ -248,8 +239,6 @@ def _highest(tables: list[Mapping[str, int]] | list[dict[str, int]]) -> dict[str
 def _latest(setting: Setting, term: Term, levels: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
     """Source -> smallest l such that the term is determined by its samples before t + l; only sources on which it depends."""
     match term:
-        case Sum(parts):
-            return _highest([_latest(setting, inner, levels) for _, inner in parts])
         case Var(name, shift):
             return {source: level + shift for source, level in levels[name].items()}
         case App(name, argument, samples):
@@ -261,10 +250,6 @@ def _latest(setting: Setting, term: Term, levels: Mapping[str, Mapping[str, int]
             if any(isinstance(s, Averaged) for s in samples):
                 raise ProofError("a sample that is averaged away has no step that can be written")
             return _highest([_latest(setting, argument, levels), *drawn])
-        case Act(first, second) | Pair(first, second):
-            return _highest([_latest(setting, first, levels), _latest(setting, second, levels)])
-        case Mean(_, inner):
-            return _latest(setting, inner, levels)
         case Given() | Proj():
             raise ProofError("an update equation holds no conditional expectation")
-    raise TypeError(f"{term!r} is no term")
+    return _highest([_latest(setting, inner, levels) for inner in inside(term)])

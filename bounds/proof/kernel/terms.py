@@ -173,26 +173,57 @@ def _closed(term: Term, always: bool = False) -> str:
     return f"({text})" if always or isinstance(term, Sum) else text
 
 
-def shifted(term: Term, by: int) -> Term:
-    """The term `by` steps later."""
+def inside(term: Term) -> tuple[Term, ...]:
+    """The terms of which a term is made, one level down."""
     match term:
         case Sum(parts):
-            return Sum(tuple((c, shifted(inner, by)) for c, inner in parts))
+            return tuple(inner for _, inner in parts)
+        case Var():
+            return ()
+        case App(_, argument, _):
+            return (argument,)
+        case Act(first, second) | Pair(first, second):
+            return first, second
+        case Mean(_, inner) | Given(_, inner) | Proj(_, _, inner):
+            return (inner,)
+    raise TypeError(f"{term!r} is no term")
+
+
+def rebuilt(term: Term, change: Callable[[Term], Term]) -> Term:
+    """The term with change(inner) in the place of each term inside it, one level down."""
+    match term:
+        case Sum(parts):
+            return Sum(tuple((c, change(inner)) for c, inner in parts))
+        case Var():
+            return term
+        case App(function, argument, drawn):
+            return App(function, change(argument), drawn)
+        case Pair(point, label):
+            return Pair(change(point), change(label))
+        case Act(operator, vector):
+            return Act(change(operator), change(vector))
+        case Mean(index, inner):
+            return Mean(index, change(inner))
+        case Given(known, inner):
+            return Given(known, change(inner))
+        case Proj(index, known, inner):
+            return Proj(index, known, change(inner))
+    raise TypeError(f"{term!r} is no term")
+
+
+def shifted(term: Term, by: int) -> Term:
+    """The term `by` steps later."""
+    match rebuilt(term, lambda inner: shifted(inner, by)):
         case Var(name, shift):
             return Var(name, shift + by)
-        case App(function, argument, samples):
-            return App(function, shifted(argument, by), tuple(None if s is None else s + by for s in samples))
-        case Pair(point, label):
-            return Pair(shifted(point, by), shifted(label, by))
-        case Act(operator, vector):
-            return Act(shifted(operator, by), shifted(vector, by))
-        case Mean(index, inner):
-            return Mean(index, shifted(inner, by))
+        case App(function, argument, drawn):
+            return App(function, argument, tuple(None if s is None else s + by for s in drawn))
         case Given(known, inner):
-            return Given(known.later(by), shifted(inner, by))
+            return Given(known.later(by), inner)
         case Proj(index, known, inner):
-            return Proj(index, known.later(by), shifted(inner, by))
-    raise TypeError(f"{term!r} is no term")
+            return Proj(index, known.later(by), inner)
+        case moved:
+            return moved
 
 
 def replaced(term: Term, table: dict[str, Term]) -> Term:
@@ -202,69 +233,22 @@ def replaced(term: Term, table: dict[str, Term]) -> Term:
 
 def put_in(term: Term, new: Callable[[Var], Term]) -> Term:
     """The term with new(v) in the place of each variable v."""
-    match term:
-        case Sum(parts):
-            return Sum(tuple((c, put_in(inner, new)) for c, inner in parts))
-        case Var():
-            return new(term)
-        case App(function, argument, samples):
-            return App(function, put_in(argument, new), samples)
-        case Pair(point, label):
-            return Pair(put_in(point, new), put_in(label, new))
-        case Act(operator, vector):
-            return Act(put_in(operator, new), put_in(vector, new))
-        case Mean(index, inner):
-            return Mean(index, put_in(inner, new))
-        case Given(known, inner):
-            return Given(known, put_in(inner, new))
-        case Proj(index, known, inner):
-            return Proj(index, known, put_in(inner, new))
-    raise TypeError(f"{term!r} is no term")
+    return new(term) if isinstance(term, Var) else rebuilt(term, lambda inner: put_in(inner, new))
 
 
 def variables(term: Term) -> frozenset[tuple[str, int]]:
     """(name, shift) of every variable inside."""
-    match term:
-        case Sum(parts):
-            return frozenset().union(*(variables(inner) for _, inner in parts))
-        case Var(name, shift):
-            return frozenset({(name, shift)})
-        case App(_, argument, _):
-            return variables(argument)
-        case Act(first, second) | Pair(first, second):
-            return variables(first) | variables(second)
-        case Mean(_, inner) | Given(_, inner) | Proj(_, _, inner):
-            return variables(inner)
-    raise TypeError(f"{term!r} is no term")
-
-
-def is_pointwise(term: Term) -> bool:
-    """Whether no sample and no conditional expectation stands in a term: then it is a function of the values of its variables."""
-    match term:
-        case Sum(parts):
-            return all(is_pointwise(inner) for _, inner in parts)
-        case Var():
-            return True
-        case App(_, argument, drawn):
-            return set(drawn) <= {None} and is_pointwise(argument)
-        case Act(first, second) | Pair(first, second):
-            return is_pointwise(first) and is_pointwise(second)
-        case Mean(_, inner):
-            return is_pointwise(inner)
-    return False
+    own = {(term.name, term.shift)} if isinstance(term, Var) else ()
+    return frozenset(own).union(*map(variables, inside(term)))
 
 
 def samples(term: Term) -> frozenset[When]:
     """The steps of all samples inside."""
-    match term:
-        case Sum(parts):
-            return frozenset().union(*(samples(inner) for _, inner in parts))
-        case Var():
-            return frozenset()
-        case App(_, argument, drawn):
-            return samples(argument) | {step for step in drawn if step is not None}
-        case Act(first, second) | Pair(first, second):
-            return samples(first) | samples(second)
-        case Mean(_, inner) | Given(_, inner) | Proj(_, _, inner):
-            return samples(inner)
-    raise TypeError(f"{term!r} is no term")
+    own = {step for step in term.samples if step is not None} if isinstance(term, App) else ()
+    return frozenset(own).union(*map(samples, inside(term)))
+
+
+def is_pointwise(term: Term) -> bool:
+    """Whether no sample and no conditional expectation stands in a term: then it is a function of the values of its variables."""
+    drawn = isinstance(term, App) and not set(term.samples) <= {None}
+    return not (drawn or isinstance(term, Given | Proj)) and all(map(is_pointwise, inside(term)))

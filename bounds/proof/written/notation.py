@@ -26,7 +26,7 @@ from ..kernel.known import Averaged, Known, When
 from ..kernel.scalars import At, Atom, Inner, Named, One, Scalar, Total, Value
 from ..kernel.setting import BATCH, CLIENTS, Objective, Setting, Variable
 from ..kernel.signomial import CLOCK, Param, Signomial, clock
-from ..kernel.terms import Act, App, Given, Mean, Pair, Proj, Sum, Term, Var, variables
+from ..kernel.terms import Act, App, Given, Mean, Pair, Proj, Sum, Term, Var, inside, rebuilt, variables
 
 GRADIENT = "d"
 """The first letter of a derivative: `df` is the gradient of f, `dg` the transposed Jacobian of g."""
@@ -430,22 +430,9 @@ def _matches(pattern: Term, term: Term, point: str, found: dict[str, Term]) -> b
     """Whether a term is the pattern with something in the place of the free point."""
     if isinstance(pattern, Var) and pattern.name == point:
         return found.setdefault(point, term) == term
-    match pattern, term:
-        case Sum(mine), Sum(theirs):
-            return len(mine) == len(theirs) and all(
-                c == d and _matches(a, b, point, found) for (c, a), (d, b) in zip(mine, theirs, strict=True)
-            )
-        case App(f, a, drawn), App(g, b, also):
-            return f == g and drawn == also and _matches(a, b, point, found)
-        case Act(a, b), Act(c, d):
-            return _matches(a, c, point, found) and _matches(b, d, point, found)
-        case Pair(a, b), Pair(c, d):
-            return _matches(a, c, point, found) and _matches(b, d, point, found)
-        case Mean(i, a), Mean(j, b):
-            return i == j and _matches(a, b, point, found)
-        case Given(k, a), Given(other, b):
-            return k == other and _matches(a, b, point, found)
-    return pattern == term
+    outside = (rebuilt(each, lambda _: Sum(())) for each in (pattern, term))
+    pairs = zip(inside(pattern), inside(term), strict=False)
+    return len(set(outside)) == 1 and all(_matches(a, b, point, found) for a, b in pairs)
 
 
 def _is_plain(term: Term) -> bool:

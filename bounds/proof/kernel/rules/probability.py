@@ -10,7 +10,7 @@ from ..known import Known
 from ..scalars import scalar, sq
 from ..setting import EVERY, FIRST, LATER, MIXING
 from ..signomial import ProofError
-from ..terms import Act, App, Given, Mean, Pair, Proj, Sum, Term
+from ..terms import Act, App, Given, Mean, Pair, Proj, Sum, Term, inside
 from .base import Rule
 
 
@@ -85,10 +85,9 @@ def _own_samples(state: State, term: Term, index: str, given: Known, names: set[
     if support.known <= given:
         return
     match term:
-        case Sum(parts):
-            for _, inner in parts:
-                _own_samples(state, inner, index, given, names)
-        case App(function, argument, drawn):
+        case Sum() | Act() | Pair():
+            pass
+        case App(function, _, drawn):
             declared = state.setting.function(function)
             if declared.role == MIXING and index in declared.index:
                 raise ProofError(f"{term!r} mixes the samples of all values of {index}")
@@ -101,16 +100,13 @@ def _own_samples(state: State, term: Term, index: str, given: Known, names: set[
                     if index in state.setting.source(source).joint:
                         raise ProofError(f"the samples of {source} may depend on each other over {index}")
                     names.add(state.setting.source(source).independent)
-            _own_samples(state, argument, index, given, names)
-        case Act(first, second) | Pair(first, second):
-            _own_samples(state, first, index, given, names)
-            _own_samples(state, second, index, given, names)
         case Proj(kept, _, inner):
             if index in state.algebra.support(inner).index and index not in kept:
                 raise ProofError(f"{term!r} mixes the samples of all values of {index}")
-            _own_samples(state, inner, index, given, names)
         case _:
             raise ProofError(f"{term!r} depends on the samples of step t itself, not only on those of its own {index}")
+    for part in inside(term):
+        _own_samples(state, part, index, given, names)
 
 
 @dataclass(frozen=True)
