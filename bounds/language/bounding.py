@@ -7,8 +7,11 @@ A row of the vocabulary has its forms here; the kernel of proofs reads its assum
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from typing import Any
 
 from ...suggestion import nearest
 from .dimension import INNER, OBJECTIVE, ONE, VARIABLE, Dimension
@@ -41,6 +44,8 @@ DIFFERENCE_NOISE = "standard deviation of a difference, per distance"
 PATH = "root mean square distance of two paths"
 PATH_SQ = "mean square distance of two paths"
 
+AT_POINTS = (LIPSCHITZ, SIZE, NOISE, UNLIKE)
+"""Kinds that bound something at every point."""
 SAMPLE, MEAN_SQUARE, MEAN = "every sample", "mean square", "mean function"
 LEVELS = (SAMPLE, MEAN_SQUARE, MEAN)
 """For what a bound of a stochastic function holds; each implies the next one."""
@@ -145,7 +150,7 @@ class Form:
     @property
     def is_of_one_client(self) -> bool:
         """Whether it bounds a function of each client by itself, so that every client may have a number of its own."""
-        return self.kind in (LIPSCHITZ, SIZE, NOISE, UNLIKE) and self.over == EACH and self.function in _OF_CLIENTS
+        return self.kind in AT_POINTS and self.over == EACH and self.function in _OF_CLIENTS
 
     @property
     def dimension(self) -> Dimension:
@@ -212,7 +217,7 @@ class Form:
         return f"{number} is the {self.kind} of {what}"
 
 
-_READ_BY_THE_KERNEL = (LIPSCHITZ, SIZE, NOISE, UNLIKE, GAP, START, SHARE)
+_READ_BY_THE_KERNEL = (*AT_POINTS, GAP, START, SHARE)
 _OF_A_CLASS = (
     STRONG_CONVEXITY,
     WEAK_CONVEXITY,
@@ -289,10 +294,11 @@ def implied(form: Form) -> Iterator[Form]:
 
 def about(form: Form, function: str = "") -> Form | None:
     """The strongest thing that a bound says of a function, in words that a reader knows; the bound itself without one."""
-    plain = (LIPSCHITZ, SIZE, NOISE, UNLIKE, GAP, START, SHARE)
     if not function or form.function == function:
         return form
-    return next((each for each in implied(form) if each.function == function and each.kind in plain), None)
+    return next(
+        (each for each in implied(form) if each.function == function and each.kind in _READ_BY_THE_KERNEL), None
+    )
 
 
 def _weaker(form: Form) -> Iterator[Form]:
@@ -321,6 +327,41 @@ def _of_derivative(form: Form, function: str) -> Iterator[Form]:
         yield from (Form(kind, function) for kind in (CENTRAL_DIFFERENCE, SECOND_DIFFERENCE) if form.per == MEAN)
     if form.kind == NOISE:
         yield Form(DIFFERENCE_NOISE, function, MEAN_SQUARE)
+
+
+Outcomes = Sequence[tuple[Any, Any]]
+"""(probability, value) of each sample: numbers, or vectors that can be added and multiplied by numbers."""
+
+
+def squares(form: Form, clients: Sequence[Outcomes], square: Callable[[Any], Any]) -> list[Any]:
+    """What the square of the number that a form is about bounds at one point, of a size, a standard deviation or a distance.
+
+    A Lipschitz constant is the size of the derivative along every direction of length 1.
+
+    Args:
+        clients: what the function has there for each client, or of the derivative along one direction.
+        square: of the norm of a value.
+
+    Raises:
+        ValueError: another kind of bound.
+    """
+    if form.kind not in AT_POINTS:
+        raise ValueError(f"{form.kind}: no bound at every point")
+    means = [_expected(law) for law in clients]
+    if form.kind == UNLIKE:
+        middle = reduce(add, means) / len(means)
+        apart = [square(mean - middle) for mean in means]
+        return [reduce(add, apart) / len(apart)] if form.over == AVERAGE else apart
+    if form.kind == NOISE:
+        clients = [[(p, value - mean) for p, value in law] for law, mean in zip(clients, means, strict=True)]
+    if form.per == MEAN:
+        return [square(mean) for mean in means]
+    sizes = [[(p, square(value)) for p, value in law] for law in clients]
+    return [_expected(law) for law in sizes] if form.per == MEAN_SQUARE else [x for law in sizes for _, x in law]
+
+
+def _expected(law: Outcomes) -> Any:
+    return reduce(add, (p * value for p, value in law))
 
 
 # --- what an assumption says besides bounds ----------------------------------------------------------------------------

@@ -35,7 +35,6 @@ from .kernel import (
     App,
     Assume,
     Axiom,
-    Bounded,
     CentralDifference,
     Derivation,
     DifferenceVariance,
@@ -53,15 +52,14 @@ from .kernel import (
     Reader,
     Scalar,
     SecondDifference,
-    SecondMoment,
     Setting,
     SmoothDescent,
     Term,
     Var,
-    Variance,
     sq,
 )
 from .kernel.algebra import Algebra
+from .kernel.assumptions import OF_FUNCTIONS
 from .kernel.deliveries import what_is_bounded
 from .kernel.derivation import Progress, begin, finish
 from .kernel.facts import Equation, Fact, Moment
@@ -407,7 +405,7 @@ def allowed(progress: Progress) -> dict[str, Fact]:
     sized = {state.algebra.normal(v): size for v, size in sized_vectors(progress).items()}
     state.sizes = {v: Moment(v, None, size**2) for v, size in sized.items()}
     for name, axiom in state.axioms.items():
-        if not isinstance(axiom, FUNCTIONS):
+        if not isinstance(axiom, OF_FUNCTIONS):
             continue
         for drawn in product((0, None), repeat=len(setting.function(axiom.function).sources)):
             acting = isinstance(axiom, LipschitzOperator) or (isinstance(axiom, Heterogeneity) and axiom.in_mean)
@@ -423,17 +421,6 @@ def allowed(progress: Progress) -> dict[str, Fact]:
     return found
 
 
-FUNCTIONS = (
-    Lipschitz,
-    Bounded,
-    SecondMoment,
-    Variance,
-    Heterogeneity,
-    LipschitzOperator,
-    CentralDifference,
-    SecondDifference,
-    DifferenceVariance,
-)
 TWO = (Lipschitz, LipschitzOperator)
 MOVED = (CentralDifference, SecondDifference, DifferenceVariance)
 

@@ -12,15 +12,30 @@ of a box, so each constant of the vocabulary is exact (a root is rounded up in t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import reduce
 from itertools import pairwise, product
+from math import prod
+from typing import Any
 
 import numpy as np
 from flint import fmpq
 
-from ..language.bounding import AVERAGE, MEAN_SQUARE, Form, lipschitz, size, unlike
+from ..language.bounding import (
+    AT_POINTS,
+    LIPSCHITZ,
+    NOISE,
+    OPERATOR,
+    POLYAK_LOJASIEWICZ,
+    SAMPLE,
+    SIZE,
+    STRONG_CONVEXITY,
+    UNLIKE,
+    Form,
+    lipschitz,
+    size,
+    squares,
+)
 from .finite import LAW, Component, Vector, plus, root, scaled, shortened, times, total
 from .kernel import COMPRESSOR, MIXING, Function, Setting
 
@@ -301,166 +316,82 @@ def is_draw(setting: Setting, function: Function) -> bool:
 
 # --- constants --------------------------------------------------------------------------------------------------------
 
-CORNERS = tuple(product((0, 1), repeat=2))
-SIGNS = tuple(product((-1, 1), repeat=2))
+ROLES: Mapping[str, tuple[str, int]] = {
+    "inner_value": ("inner", 0),
+    "inner_jacobian": ("inner", 1),
+    "outer_gradient": ("outer", 0),
+    "extra_gradient": ("plain", 0),
+    "local_gradient": ("plain", 0),
+    "local_hessian": ("plain", 1),
+    "meta_gradient": ("plain", 0),
+    "estimate_error": ("error", 0),
+}
+"""Function of a problem -> which of the functions here it is, and which derivative of that."""
+SMOOTH_OBJECTIVE = lipschitz("objective_gradient")
+GROWTHS = (Form(STRONG_CONVEXITY, "objective"), Form(POLYAK_LOJASIEWICZ, "objective"))
 
 
-def _samples(shape: Shape) -> list[tuple[fmpq, tuple[fmpq, ...]]]:
-    """(probability, values) of the samples of one index entry."""
-    rows = []
-    for outcome in product(LAW, repeat=len(shape.tau)):
-        probability = reduce(lambda p, q: p * q, (p for p, _ in outcome), ONE)
-        rows.append((probability, tuple(v for _, v in outcome)))
-    return rows
+def _extremes(shape: Shape, role: str, order: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[fmpq, fmpq]]:
+    """a, b, n and the ends of u, where a component of a derivative is a + (b + sum_s w_s tau_s) u + sum_s w_s n_s.
+
+    What is linear in the point is left out: it is alike for all clients, or there is no largest value.
+    """
+    bent, still, flat = (shape.linear if role == "outer" else shape.curved), 0 * shape.linear, 0 * shape.nu
+    if order == 0:
+        reach = shape.core if role == "outer" else shape.height
+        return (still if role == "outer" else shape.offset), bent, shape.nu, (-reach, reach)
+    if order == 1:
+        return (still if role == "outer" else shape.linear), bent, flat, (ZERO, ONE)
+    return still, bent, flat, (-1 / shape.width, 1 / shape.width)
 
 
-def _with(base: np.ndarray, by_sample: np.ndarray, values: tuple[fmpq, ...], i: int, k: int) -> fmpq:
-    return sum((v * by_sample[s][i][k] for s, v in enumerate(values)), base[i][k])
+def largest_square(form: Form, shapes: Mapping[str, Shape]) -> fmpq:
+    """The square of the smallest number of which a form is true, exactly; 0 where there is none, as a linear part grows for ever.
+
+    Everything is convex in the values, or slopes, of the bump, so that it is largest where each is at an end.
+    The noise is that of the last sample, whatever the others.
+
+    Raises:
+        KeyError: the functions here are not those of the form.
+    """
+    role, order = ROLES[form.function]
+    shape = shapes[role]
+    if form.kind == NOISE:
+        shape = replace(shape, tau=shape.tau[-1:], nu=shape.nu[-1:])
+    growing = shape.linear if form.kind == SIZE else shape.linear - shape.linear[:, :1]
+    if form.kind in (SIZE, UNLIKE) and order == 0 and role != "outer" and growing.any():
+        return ZERO
+    directions = [[0], [1]] if form.kind == LIPSCHITZ else [[0, 1]]
+    still, bent, noise, ends = _extremes(shape, role, order + (form.kind == LIPSCHITZ))
+    outcomes = [
+        (prod((p for p, _ in drawn), start=ONE), np.array([w for _, w in drawn], dtype=object))
+        for drawn in product(LAW, repeat=len(shape.tau))
+    ]
+    summed = [(p, bent + _weighted(w, shape.tau), still + _weighted(w, noise)) for p, w in outcomes]
+    norm = _longest if order and form.norm == OPERATOR else _euclidean
+    found = []
+    for along in directions:
+        for u in product(ends, repeat=len(along)):
+            values = [(p, [b[along, k] * u + a[along, k] for k in _clients(shape)]) for p, b, a in summed]
+            found += squares(form, [[(p, of[k]) for p, of in values] for k in _clients(shape)], norm)
+    return max(found)
+
+
+def _weighted(w: np.ndarray, by_sample: np.ndarray) -> Any:
+    """sum_s w_s of the table of source s."""
+    return np.tensordot(w, by_sample, axes=1) if len(w) else ZERO
+
+
+def _euclidean(values: np.ndarray) -> fmpq:
+    return (values * values).sum()
+
+
+def _longest(values: np.ndarray) -> fmpq:
+    return max(values * values)
 
 
 def _clients(shape: Shape) -> range:
     return range(shape.linear.shape[1])
-
-
-def _largest(values) -> fmpq:
-    return max(values, default=ZERO)
-
-
-def jacobian_moment(shape: Shape) -> fmpq:
-    """sup E|J|^2 in the operator norm: convex in the slopes of the bump, so at a corner."""
-    return _largest(
-        sum(
-            (
-                p * max((shape.linear[i][k] + _with(shape.curved, shape.tau, w, i, k) * u[i]) ** 2 for i in (0, 1))
-                for p, w in _samples(shape)
-            ),
-            ZERO,
-        )
-        for k in _clients(shape)
-        for u in CORNERS
-    )
-
-
-def jacobian_size(shape: Shape) -> fmpq:
-    """sup |J|^2 of every sample."""
-    return _largest(
-        (shape.linear[i][k] + _with(shape.curved, shape.tau, w, i, k) * u) ** 2
-        for _, w in _samples(shape)
-        for k in _clients(shape)
-        for i in (0, 1)
-        for u in (0, 1)
-    )
-
-
-def mean_square_slope(shape: Shape) -> fmpq:
-    """sup E|g(p) - g(r)|^2 / |p - r|^2."""
-    return _largest(
-        sum(
-            (p * (shape.linear[i][k] + _with(shape.curved, shape.tau, w, i, k) * u) ** 2 for p, w in _samples(shape)),
-            ZERO,
-        )
-        for k in _clients(shape)
-        for i in (0, 1)
-        for u in (0, 1)
-    )
-
-
-def jacobian_slope(shape: Shape, *, every: bool) -> fmpq:
-    """Lipschitz constant, squared, of the Jacobian; of every sample, or of its mean."""
-    values = [w for _, w in _samples(shape)] if every else [()]
-    steepest = (_with(shape.curved, shape.tau, w, i, k) for w in values for k in _clients(shape) for i in (0, 1))
-    return _largest(abs(x) for x in steepest) ** 2 / shape.width**2
-
-
-def value_noise(shape: Shape) -> fmpq:
-    """sup of the variance by the last sample; the bump at a corner."""
-    if not len(shape.nu):
-        return ZERO
-    return _largest(
-        sum(((shape.nu[-1][i][k] + shape.tau[-1][i][k] * s[i] * _reach(shape)) ** 2 for i in (0, 1)), ZERO)
-        for k in _clients(shape)
-        for s in SIGNS
-    )
-
-
-def _reach(shape: Shape) -> fmpq:
-    """Largest value of what the noise multiplies."""
-    return shape.height if shape.width else shape.core
-
-
-def jacobian_noise(shape: Shape) -> fmpq:
-    """sup of the variance of the Jacobian in the Hilbert-Schmidt norm."""
-    if not len(shape.tau):
-        return ZERO
-    return _largest(sum((shape.tau[-1][i][k] ** 2 for i in (0, 1)), ZERO) for k in _clients(shape))
-
-
-def jacobian_heterogeneity(shape: Shape) -> fmpq:
-    far_linear, far_curved = _from_mean(shape.linear), _from_mean(shape.curved)
-    return _largest(
-        sum(((far_linear[i][k] + far_curved[i][k] * u[i]) ** 2 for i in (0, 1)), ZERO)
-        for k in _clients(shape)
-        for u in CORNERS
-    )
-
-
-def hessian_noise(shape: Shape) -> fmpq:
-    """sup of the second moment of the error of a sample's Hessian in the operator norm."""
-    return _largest(shape.tau[-1][i][k] ** 2 for k in _clients(shape) for i in (0, 1)) if len(shape.tau) else ZERO
-
-
-def hessian_heterogeneity(shape: Shape) -> fmpq:
-    """sup of the mean over the clients of |Hessian - its mean|^2 in the operator norm; slopes of the bump at a corner."""
-    linear, curved = _from_mean(shape.linear), _from_mean(shape.curved)
-    n = fmpq(linear.shape[1])
-    return _largest(
-        sum((max((linear[i][k] + curved[i][k] * u[i]) ** 2 for i in (0, 1)) for k in _clients(shape)), ZERO) / n
-        for u in CORNERS
-    )
-
-
-def _from_mean(table: np.ndarray) -> np.ndarray:
-    return table - table.sum(axis=1, keepdims=True) / fmpq(table.shape[1])
-
-
-def outer_slope(shape: Shape, *, every: bool) -> fmpq:
-    values = [w for _, w in _samples(shape)] if every else [()]
-    return (
-        _largest(abs(_with(shape.linear, shape.tau, w, i, k)) for w in values for k in _clients(shape) for i in (0, 1))
-        ** 2
-    )
-
-
-def outer_size(shape: Shape, *, every: bool) -> fmpq:
-    """sup |grad f|^2; of every sample, or of the mean."""
-    values = [w for _, w in _samples(shape)] if every else [()]
-    return _largest(_outer_square(shape, w, k, s) for w in values for k in _clients(shape) for s in SIGNS)
-
-
-def outer_moment(shape: Shape) -> fmpq:
-    """sup E|grad f|^2."""
-    return _largest(
-        sum((p * _outer_square(shape, w, k, s) for p, w in _samples(shape)), ZERO)
-        for k in _clients(shape)
-        for s in SIGNS
-    )
-
-
-def _outer_square(shape: Shape, w: tuple[fmpq, ...], k: int, s: tuple[int, ...]) -> fmpq:
-    zero = 0 * shape.linear
-    parts = (
-        _with(shape.linear, shape.tau, w, i, k) * s[i] * shape.core + _with(zero, shape.nu, w, i, k) for i in (0, 1)
-    )
-    return sum((x**2 for x in parts), ZERO)
-
-
-def gradient_slope(shape: Shape, *, mean: bool) -> fmpq:
-    """Lipschitz constant, squared, of the mean gradient of a client, or of the mean over the clients."""
-    tables = [(shape.linear[:, [k]], shape.curved[:, [k]]) for k in _clients(shape)]
-    if mean:
-        size = fmpq(len(tables))
-        tables = [(shape.linear.sum(axis=1, keepdims=True) / size, shape.curved.sum(axis=1, keepdims=True) / size)]
-    return _largest((a[i][0] + b[i][0] * u) ** 2 for a, b in tables for i in (0, 1) for u in (0, 1))
 
 
 def least_at(shape: Shape) -> tuple[fmpq, ...]:
@@ -480,109 +411,39 @@ def least_at(shape: Shape) -> tuple[fmpq, ...]:
 
 
 def gradient_growth(shape: Shape, *, flat: bool) -> fmpq:
-    """The least slope, squared, of the mean gradient over the clients; `flat`: of the components that are not 0 everywhere."""
+    """The least slope of the mean gradient over the clients; `flat`: of the components that are not 0 everywhere."""
     n = fmpq(len(_clients(shape)))
     rows = [(shape.linear[i].sum() / n, shape.curved[i].sum() / n) for i in (0, 1)]
     slopes = [a + min(b, ZERO) for a, b in rows if a or b or not flat]
-    return max(min(slopes), ZERO) ** 2
+    return max(min(slopes), ZERO)
 
 
-def gradient_size(shape: Shape) -> fmpq:
-    """sup |mean gradient|^2 of a client, where nothing is linear."""
-    if any(shape.linear.reshape(-1)):
-        return ZERO
-    return _largest(
-        sum(((shape.curved[i][k] * s[i] * shape.height + shape.offset[i][k]) ** 2 for i in (0, 1)), ZERO)
-        for k in _clients(shape)
-        for s in SIGNS
-    )
-
-
-def error_size(shape: Shape) -> fmpq:
-    """sup of the second moment of an error of one sample, where nothing is linear; the bump at a corner."""
-    return _largest(
-        sum(
-            (
-                (shape.curved[i][k] * s[i] * shape.height + shape.offset[i][k]) ** 2
-                + (shape.nu[-1][i][k] + shape.tau[-1][i][k] * s[i] * shape.height) ** 2
-                for i in (0, 1)
-            ),
-            ZERO,
-        )
-        for k in _clients(shape)
-        for s in SIGNS
-    )
-
-
-def gradient_heterogeneity(shape: Shape, *, worst: bool) -> fmpq:
-    """sup |gradient - mean over the clients|^2, of the worst client or as a mean over them; linear parts are equal."""
-    curved, offset = _from_mean(shape.curved), _from_mean(shape.offset)
-    found = []
-    for s in SIGNS:
-        sizes = [
-            sum(((curved[i][k] * s[i] * shape.height + offset[i][k]) ** 2 for i in (0, 1)), ZERO)
-            for k in _clients(shape)
-        ]
-        found.append(max(sizes) if worst else sum(sizes, ZERO) / len(sizes))
-    return max(found)
-
-
-SQUARES: Mapping[str | Form, tuple[str, Callable[[Shape], fmpq]]] = {
-    "outer_mean_square_lipschitz": ("outer", outer_moment),
-    "outer_smoothness": ("outer", lambda s: outer_slope(s, every=False)),
-    "outer_lipschitz": ("outer", lambda s: outer_size(s, every=False)),
-    "outer_sample_lipschitz": ("outer", lambda s: outer_size(s, every=True)),
-    "outer_sample_smoothness": ("outer", lambda s: outer_slope(s, every=True)),
-    "outer_gradient_noise": ("outer", value_noise),
-    "inner_jacobian_mean_square": ("inner", jacobian_moment),
-    "inner_mean_square_lipschitz": ("inner", mean_square_slope),
-    "inner_sample_lipschitz": ("inner", jacobian_size),
-    "inner_smoothness": ("inner", lambda s: jacobian_slope(s, every=False)),
-    "inner_sample_smoothness": ("inner", lambda s: jacobian_slope(s, every=True)),
-    "inner_jacobian_noise": ("inner", jacobian_noise),
-    "inner_noise": ("inner", jacobian_noise),
-    "inner_value_noise": ("inner", value_noise),
-    "inner_jacobian_heterogeneity": ("inner", jacobian_heterogeneity),
-    "noncompositional_smoothness": ("plain", lambda s: gradient_slope(s, mean=False)),
-    "noncompositional_gradient_noise": ("plain", value_noise),
-    "noncompositional_heterogeneity": ("plain", lambda s: gradient_heterogeneity(s, worst=True)),
-    "local_smoothness": ("plain", lambda s: gradient_slope(s, mean=False)),
-    "objective_smoothness": ("plain", lambda s: gradient_slope(s, mean=True)),
-    "strong_convexity": ("plain", lambda s: gradient_growth(s, flat=False)),
-    "polyak_lojasiewicz": ("plain", lambda s: gradient_growth(s, flat=True)),
-    "local_sample_smoothness": ("plain", jacobian_size),
-    "local_gradient_noise": ("plain", value_noise),
-    "local_gradient_bound": ("plain", gradient_size),
-    "local_gradient_heterogeneity": ("plain", lambda s: gradient_heterogeneity(s, worst=False)),
-    "local_hessian_lipschitz": ("plain", lambda s: jacobian_slope(s, every=False)),
-    "local_hessian_noise": ("plain", hessian_noise),
-    "local_hessian_heterogeneity": ("plain", hessian_heterogeneity),
-    "composite_noise": ("inner", value_noise),
-}
-"""Quantity of the vocabulary -> (which function, the square of its smallest value). `inner_noise` is taken for the Jacobian."""
-GIVEN: Mapping[str | Form, tuple[str, Callable[[Shape], fmpq]]] = {
-    lipschitz("meta_gradient"): ("plain", lambda s: gradient_slope(s, mean=False)),
-    unlike("meta_gradient", over=AVERAGE): ("plain", lambda s: gradient_heterogeneity(s, worst=False)),
-    size("estimate_error"): ("error", gradient_size),
-    size("estimate_error", MEAN_SQUARE): ("error", error_size),
-}
-"""The same for what a lemma gives, by what it bounds; the error is that of an estimate of a plain gradient."""
-
-
-def constant(quantity: str | Form, shapes: Mapping[str, Shape]) -> fmpq | None:
-    """The value of a constant of the vocabulary, or of one that a lemma gives; None where it is not one of these functions'.
+def constant(bounds: tuple[Form, ...], shapes: Mapping[str, Shape]) -> fmpq | None:
+    """The smallest number that bounds what a row of the vocabulary says of these functions; None where it says nothing of them.
 
     The smoothness of an objective that is a composition is bounded by the product rule, not exact.
     """
-    if quantity == "objective_smoothness" and {"inner", "outer"} <= shapes.keys():
-        inner, outer = shapes["inner"], shapes["outer"]
-        bent = root(outer_size(outer, every=True)) * root(jacobian_slope(inner, every=True))
-        return bent + root(outer_slope(outer, every=True)) * jacobian_size(inner)
-    table = {**SQUARES, **GIVEN}
-    if quantity not in table:
-        return None
-    role, square = table[quantity]
-    return root(square(shapes[role])) if role in shapes else None
+    found: list[fmpq] = []
+    for form in bounds:
+        role, _ = ROLES.get(form.function, ("", 0))
+        if form in GROWTHS and "plain" in shapes:
+            found.append(gradient_growth(shapes["plain"], flat=form.kind == POLYAK_LOJASIEWICZ))
+        elif form == SMOOTH_OBJECTIVE and {"inner", "outer"} <= shapes.keys():
+            steep, bent = (root(largest_square(of("outer_gradient", SAMPLE), shapes)) for of in (size, lipschitz))
+            bends = root(largest_square(lipschitz("inner_jacobian", SAMPLE), shapes))
+            found.append(steep * bends + bent * largest_square(size("inner_jacobian", SAMPLE), shapes))
+        elif form == SMOOTH_OBJECTIVE and "plain" in shapes:
+            average = {"plain": _mean_of_clients(shapes["plain"])}
+            found.append(root(largest_square(lipschitz("local_gradient"), average)))
+        elif role in shapes and form.kind in ((LIPSCHITZ, SIZE, NOISE) if role == "outer" else AT_POINTS):
+            found.append(root(largest_square(form, shapes)))
+    return max(found, default=None)
+
+
+def _mean_of_clients(shape: Shape) -> Shape:
+    """The mean of the functions, without their samples."""
+    tables = {name: getattr(shape, name).mean(axis=1, keepdims=True) for name in ("linear", "curved", "offset")}
+    return replace(shape, **tables, tau=shape.tau[:0], nu=shape.nu[:0])
 
 
 def as_fraction(value: fmpq) -> Fraction:

@@ -13,7 +13,7 @@ from random import Random
 import numpy as np
 from flint import fmpq
 
-from ..language.bounding import Form
+from ..language.bounding import Form, implied
 from ..language.metrics import AVERAGED, LAST, MINIMUM
 from ..language.reading import InputError
 from .finite import LAW as LABELS
@@ -57,6 +57,7 @@ from .kernel import (
 from .kernel import (
     ONE as SINGLE,
 )
+from .kernel.assumptions import OF_FUNCTIONS
 from .kernel.derivation import Progress, reading
 from .kernel.problem import measured, metric_points, weight
 from .kernel.readings import Reading
@@ -611,7 +612,7 @@ def _constants(maker: _Maker, reader: Reader, progress: Progress) -> dict[Param,
     """Sizes, and constants measured on the functions; 1 for what is not known yet."""
     point = {param: Fraction(1) for param in reader.params.values()}
     for name, forms in _given(progress).items():
-        value = constant(forms[0], maker.shapes) if len(forms) == 1 else None
+        value = constant(forms, maker.shapes) if len(forms) == 1 else None
         if value is None:
             raise InputError(f"{progress.theorem.id}: no instance has a {name}")
         point[reader.params[name]] = as_fraction(value)
@@ -624,10 +625,17 @@ def _constants(maker: _Maker, reader: Reader, progress: Progress) -> dict[Param,
         name, param = binding.quantity.name, reader.params[binding.name]
         if name in maker.style.sizes:
             point[param] = Fraction(maker.style.sizes[name])
-        value = constant(name, maker.shapes)
+        value = constant(_assumed(progress, param, binding.quantity.bounds), maker.shapes)
         if value is not None:
             point[param] = as_fraction(value if value or not param.positive else TINY)
     return point
+
+
+def _assumed(progress: Progress, param: Param, bounds: tuple[Form, ...]) -> tuple[Form, ...]:
+    """What a derivation assumes of what a number bounds: the rest need not hold. All of it, where it assumes nothing."""
+    axioms = (a for a in progress.state.axioms.values() if isinstance(a, OF_FUNCTIONS) and param in a.constant.params)
+    roles = {progress.derivation.setting.function(axiom.function).role for axiom in axioms}
+    return tuple(form for form in bounds if any(each.function in roles for each in implied(form))) or bounds
 
 
 def client_index(setting: Setting) -> str:
@@ -851,8 +859,8 @@ def unmeasured(progress: Progress, run: Run) -> dict[str, str]:
             "initial_inner_error": _inner_error(progress),
         }
         known |= {name for name, value in of_the_start.items() if value is not None}
-    found = {name: binding.quantity.name for name, binding in statement.symbols.items() if name not in fixed}
-    return {n: q for n, q in found.items() if q not in known and constant(q, maker.shapes) is None}
+    found = {name: binding.quantity for name, binding in statement.symbols.items() if name not in fixed}
+    return {n: q.name for n, q in found.items() if q.name not in known and constant(q.bounds, maker.shapes) is None}
 
 
 WEIGHTS = ("momentum", "momentum_numerator", "gradient_momentum", "inner_momentum", "step_scale", "proximal_weight")

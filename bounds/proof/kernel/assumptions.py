@@ -843,7 +843,7 @@ def sure_bound(state: State, term: Term) -> tuple[Signomial, Uses]:
     raise ProofError(f"{term!r}: no bound for every outcome is assumed")
 
 
-KINDS = (
+OF_FUNCTIONS = (
     Lipschitz,
     Bounded,
     SecondMoment,
@@ -853,6 +853,10 @@ KINDS = (
     CentralDifference,
     SecondDifference,
     DifferenceVariance,
+)
+"""Assumptions that a number bounds a function at every point."""
+KINDS = (
+    *OF_FUNCTIONS,
     Smooth,
     Convexity,
     ConvexClients,

@@ -8,8 +8,8 @@ from functools import cache
 
 import pytest
 from fedco.bounds import get_theorem
+from fedco.bounds.language.quantities import QUANTITIES
 from fedco.bounds.proof.check_on_instances import (
-    FUNCTIONS,
     STATEMENT,
     STYLES,
     allowed,
@@ -24,6 +24,7 @@ from fedco.bounds.proof.check_on_instances import (
 )
 from fedco.bounds.proof.derivations import unsolved
 from fedco.bounds.proof.finite import Run
+from fedco.bounds.proof.instances import as_fraction, constant
 from fedco.bounds.proof.kernel import (
     FIRST,
     LATER,
@@ -39,6 +40,7 @@ from fedco.bounds.proof.kernel import (
     StrongConvexity,
     Var,
 )
+from fedco.bounds.proof.kernel.assumptions import OF_FUNCTIONS
 from fedco.bounds.proof.kernel.facts import Equation
 
 IDS = derivation_names()
@@ -50,7 +52,7 @@ NEARLY = 0.98
 """Share of its bound that each assumption attains on some instance."""
 FAR = {"library.sgd_declining": {"infimum": 0.5}, "library.scgd_declining": {"infimum": 0.5}}
 """Less of some: steps that decline do not come to the infimum in as few steps as an instance has."""
-ATTAINED = tuple(kind for kind in FUNCTIONS if kind is not CentralDifference)
+ATTAINED = tuple(kind for kind in OF_FUNCTIONS if kind is not CentralDifference)
 """Assumptions that free points attain. A central difference errs most where the Hessian has its kink in the middle."""
 
 
@@ -146,7 +148,7 @@ def test_what_the_assumptions_allow_is_true(name):
     progress = checked(name)
     facts = allowed(progress)
     found = examine(progress, free(name), facts)
-    for axiom in (key for key, a in progress.state.axioms.items() if isinstance(a, FUNCTIONS)):
+    for axiom in (key for key, a in progress.state.axioms.items() if isinstance(a, OF_FUNCTIONS)):
         assert any(key.startswith(f"{axiom} (") for key in facts), axiom
     assert not found.failed, str(found.failed[0])
 
@@ -176,6 +178,15 @@ def test_a_constant_that_is_too_small_is_caught(name):
         if isinstance(axiom, ATTAINED):
             slipped = with_axiom(progress, key, replace(axiom, constant=axiom.constant * Fraction(98, 100)))
             assert slipped and examine(progress, free(name), slipped).failed, key
+
+
+def test_a_number_of_several_bounds_is_measured_by_those_that_are_assumed():
+    """FedDRO's sigma_g bounds the noise of an inner map and of its Jacobian; the corrected theorem assumes the second only."""
+    progress = established("feddro.theorem_5_1")
+    run = instance(next(style for style in STYLES if style.name == "bent with noise"), progress)
+    shapes, value = {"inner": run.problem.shapes["g"]}, {param.name: value for param, value in run.point.items()}
+    jacobian, inner = (constant((form,), shapes) for form in QUANTITIES["inner_noise"].bounds[::-1])
+    assert value["sigma_g"] == as_fraction(jacobian) < as_fraction(inner) == value["delta_g"]
 
 
 def test_an_assumption_about_the_mean_taken_for_every_sample_is_caught():

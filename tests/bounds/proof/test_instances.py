@@ -14,13 +14,14 @@ from random import Random
 
 import numpy as np
 import pytest
-from fedco.bounds.language.bounding import AVERAGE, MEAN_SQUARE, lipschitz, unlike
+from fedco.bounds.language.bounding import AVERAGE, FROBENIUS, MEAN_SQUARE, OPERATOR, Form, lipschitz, squares, unlike
+from fedco.bounds.language.bounding import noise as noise_of
 from fedco.bounds.language.bounding import size as size_of
+from fedco.bounds.language.quantities import QUANTITIES
 from fedco.bounds.proof.finite import LAW
 from fedco.bounds.proof.instances import (
-    GIVEN,
     IDENTITY,
-    SQUARES,
+    ROLES,
     TURNED,
     Functions,
     Shape,
@@ -28,6 +29,7 @@ from fedco.bounds.proof.instances import (
     constant,
     is_draw,
     is_outer,
+    largest_square,
     turned,
 )
 from fedco.bounds.proof.kernel import Function, Index, Setting, Source, parameter
@@ -344,16 +346,12 @@ def around_offsets(shape: Shape) -> Shape:
     return Shape(**{**vars(shape), "offset": 0 * shape.offset})
 
 
-def rms_error(shape: Shape) -> fmpq:
-    """Second moment of one sample of the error, whose first sample is averaged away."""
-    last = Shape(**{**vars(shape), "tau": shape.tau[-1:], "nu": shape.nu[-1:]})
-    return max(
-        sum((p * size(value("error", last, z, (v,), k)) for p, v in LAW), fmpq(0))
-        for k, z in product(CLIENTS, points())
-    )
+def most(*defined: Callable[[Shape], fmpq]) -> Callable[[Shape], fmpq]:
+    """Of a row that bounds several things."""
+    return lambda shape: max(of(shape) for of in defined)
 
 
-DEFINED: dict[str, Callable[[Shape], fmpq]] = {
+DEFINED: dict[str | Form, Callable[[Shape], fmpq]] = {
     "outer_mean_square_lipschitz": over("outer", value, size, mean_of=True),
     "outer_smoothness": of_mean("outer", slopes, largest),
     "outer_lipschitz": of_mean("outer", value, size),
@@ -362,15 +360,17 @@ DEFINED: dict[str, Callable[[Shape], fmpq]] = {
     "outer_gradient_noise": noise("outer", value, size),
     "inner_jacobian_mean_square": over("inner", slopes, largest, mean_of=True),
     "inner_mean_square_lipschitz": along_one,
+    "inner_lipschitz": of_mean("inner", slopes, largest),
     "inner_sample_lipschitz": over("inner", slopes, largest, mean_of=False),
     "inner_smoothness": bending("inner", every=False),
     "inner_sample_smoothness": bending("inner", every=True),
     "inner_jacobian_noise": noise("inner", slopes, size),
-    "inner_noise": noise("inner", slopes, size),
+    "inner_noise": most(noise("inner", value, size), noise("inner", slopes, size)),
     "inner_value_noise": noise("inner", value, size),
-    "composite_noise": noise("inner", value, size),
+    "composite_noise": most(noise("inner", value, size), noise("inner", slopes, size)),
     "inner_jacobian_heterogeneity": heterogeneity("inner", slopes, size, worst=True),
     "noncompositional_smoothness": of_mean("plain", slopes, largest),
+    "noncompositional_sample_smoothness": over("plain", slopes, largest, mean_of=False),
     "noncompositional_gradient_noise": noise("plain", value, size),
     "noncompositional_heterogeneity": heterogeneity("plain", value, size, worst=True),
     "local_smoothness": of_mean("plain", slopes, largest),
@@ -380,28 +380,50 @@ DEFINED: dict[str, Callable[[Shape], fmpq]] = {
     "polyak_lojasiewicz": least_slope_of_clients,
     "local_gradient_noise": noise("plain", value, size),
     "local_gradient_bound": of_mean("plain", value, size),
+    "local_sample_gradient_bound": over("plain", value, size, mean_of=False),
     "local_gradient_heterogeneity": heterogeneity("plain", value, size, worst=False),
     "local_hessian_lipschitz": bending("plain", every=False),
+    "local_sample_hessian_lipschitz": bending("plain", every=True),
     "local_hessian_noise": noise("plain", slopes, largest),
     "local_hessian_heterogeneity": heterogeneity("plain", slopes, largest, worst=False),
     lipschitz("meta_gradient"): of_mean("plain", slopes, largest),
     unlike("meta_gradient", over=AVERAGE): heterogeneity("plain", value, size, worst=False),
     size_of("estimate_error"): of_mean("error", value, size),
-    size_of("estimate_error", MEAN_SQUARE): rms_error,
+    size_of("estimate_error", MEAN_SQUARE): over("error", value, size, mean_of=True),
 }
-BOUNDED = ("local_gradient_bound", size_of("estimate_error"), size_of("estimate_error", MEAN_SQUARE))
+BOUNDED = (
+    "local_gradient_bound",
+    "local_sample_gradient_bound",
+    size_of("estimate_error"),
+    size_of("estimate_error", MEAN_SQUARE),
+)
 """Only where nothing is linear."""
 GROWING = ("strong_convexity", "polyak_lojasiewicz")
 """Only where every slope is positive."""
 
 
+def bounds_of(quantity: str | Form) -> tuple[Form, ...]:
+    """What it bounds, as its row says."""
+    return QUANTITIES[quantity].bounds if isinstance(quantity, str) else (quantity,)
+
+
+def role_of(quantity: str | Form) -> str:
+    """Which of the functions here it is about."""
+    return ROLES.get(bounds_of(quantity)[0].function, ("plain", 0))[0]
+
+
+OF_ROLE = {role: [name for name, (of, _) in ROLES.items() if of == role] for role, _ in ROLES.values()}
+
+
 def test_every_constant_has_a_definition_here() -> None:
-    assert DEFINED.keys() == {*SQUARES, *GIVEN}
+    shapes = {role: shape_of(role, 5) for role in ("inner", "outer", "plain", "error")}
+    measured = {name for name, row in QUANTITIES.items() if constant(row.bounds, shapes) is not None}
+    assert measured == {quantity for quantity in DEFINED if isinstance(quantity, str)}
 
 
 @pytest.mark.parametrize("quantity", DEFINED)
-def test_a_constant_is_the_supremum(quantity: str) -> None:
-    role, square = {**SQUARES, **GIVEN}[quantity]
+def test_a_constant_is_the_supremum(quantity: str | Form) -> None:
+    role = role_of(quantity)
     for seed in (3, 4, 5, 6):
         shape = shape_of(role, seed, straight=quantity not in BOUNDED, alike=quantity != "local_hessian_heterogeneity")
         if role == "outer":
@@ -409,8 +431,10 @@ def test_a_constant_is_the_supremum(quantity: str) -> None:
         if quantity in GROWING:
             shape = Shape(**{**vars(shape), "linear": abs(shape.linear) + 4})
         wanted = DEFINED[quantity](shape)
-        assert square(shape) == wanted > 0
-        found = constant(quantity, {role: shape})
+        assert wanted > 0
+        exact = [largest_square(form, {role: shape}) for form in bounds_of(quantity) if form.function in OF_ROLE[role]]
+        assert not exact or max(exact) == wanted
+        found = constant(bounds_of(quantity), {role: shape})
         assert (found is not None and 0 <= float(found) - sqrt(float(wanted)) < 1e-12) or float(found) == pytest.approx(
             sqrt(float(wanted)), rel=1e-14
         )
@@ -418,29 +442,60 @@ def test_a_constant_is_the_supremum(quantity: str) -> None:
 
 
 def test_constants_of_other_functions_are_none() -> None:
-    assert (
-        constant("objective_gap", {"inner": shape_of("inner", 5)}) is None
-        and constant("inner_noise", {"outer": shape_of("outer", 5)}) is None
-    )
+    shapes = {"inner": shape_of("inner", 5)}
+    assert constant(bounds_of("objective_gap"), shapes) is None
+    assert constant(bounds_of("inner_noise"), {"outer": shape_of("outer", 5)}) is None
+    assert constant(bounds_of("lower_strong_convexity"), {"plain": shape_of("plain", 5)}) is None
+    assert constant((unlike("outer_gradient"),), {"outer": shape_of("outer", 5)}) is None  # each bends at its own place
     assert as_fraction(fmpq(-3, 7)) == Fraction(-3, 7)
 
 
-@pytest.mark.parametrize(
-    "quantity",
-    ["inner_value_noise", "inner_jacobian_noise", "local_hessian_noise", size_of("estimate_error", MEAN_SQUARE)],
-)
+@pytest.mark.parametrize("quantity", ["inner_value_noise", "inner_jacobian_noise", "local_hessian_noise"])
 def test_noise_is_that_of_the_last_sample(quantity: str) -> None:
-    role, square = {**SQUARES, **GIVEN}[quantity]
+    role, (form,) = role_of(quantity), bounds_of(quantity)
     shape = shape_of(role, 8, straight=False)
-    assert square(Shape(**{**vars(shape), "tau": shape.tau[-1:], "nu": shape.nu[-1:]})) == square(shape) > 0
+    last = Shape(**{**vars(shape), "tau": shape.tau[-1:], "nu": shape.nu[-1:]})
+    assert largest_square(form, {role: last}) == largest_square(form, {role: shape}) > 0
 
 
 def test_a_function_without_samples_has_no_noise() -> None:
     bare = shape_of("inner", 6)
     bare = Shape(**{**vars(bare), "tau": bare.tau[:0], "nu": bare.nu[:0]})
-    quiet = {"inner_value_noise", "inner_jacobian_noise"}
-    assert {q for q in quiet if SQUARES[q][1](bare) != 0} == set() and SQUARES["local_hessian_noise"][1](bare) == 0
-    assert SQUARES["local_gradient_bound"][1](shape_of("plain", 6)) == 0  # a linear part is unbounded
+    noises = [*bounds_of("inner_value_noise"), *bounds_of("inner_jacobian_noise")]
+    assert [largest_square(form, {"inner": bare}) for form in noises] == [0, 0]
+    assert largest_square(noise_of("local_hessian"), {"plain": bare}) == 0
+
+
+def test_what_is_linear_has_no_bound() -> None:
+    shapes = {role: shape_of(role, 6, alike=False) for role in ("inner", "plain")}
+    for form in (size_of("local_gradient"), size_of("inner_value"), unlike("inner_value")):
+        assert largest_square(form, shapes) == 0
+
+
+def test_what_a_number_bounds_at_one_point() -> None:
+    """Two clients, each with the values 1 and 3 or 2 and -6, the second ones with probability 1/4."""
+    clients = [[(Fraction(3, 4), 1), (Fraction(1, 4), 3)], [(Fraction(3, 4), 2), (Fraction(1, 4), -6)]]
+    means = [Fraction(3, 2), Fraction(0)]
+    wanted = {
+        size_of("local_gradient", "every sample"): [1, 9, 4, 36],
+        size_of("local_gradient", MEAN_SQUARE): [3, 12],
+        size_of("local_gradient"): [Fraction(9, 4), 0],
+        lipschitz("local_gradient", MEAN_SQUARE): [3, 12],
+        noise_of("local_gradient"): [3 - means[0] ** 2, 12],
+        unlike("local_gradient"): [Fraction(9, 16)] * 2,
+        unlike("local_gradient", over=AVERAGE): [Fraction(9, 16)],
+    }
+    for form, found in wanted.items():
+        assert squares(form, clients, lambda value: value * value) == found, form
+    with pytest.raises(ValueError, match="no bound at every point"):
+        squares(Form("strong convexity constant", "objective"), clients, abs)
+
+
+def test_an_operator_has_two_norms() -> None:
+    shapes = {"inner": shape_of("inner", 9)}
+    frobenius, operator = (largest_square(unlike("inner_jacobian", norm), shapes) for norm in (FROBENIUS, OPERATOR))
+    assert frobenius == heterogeneity("inner", slopes, size, worst=True)(shapes["inner"])
+    assert operator == heterogeneity("inner", slopes, largest, worst=True)(shapes["inner"]) < frobenius
 
 
 def test_a_composition_is_smooth_by_the_product_rule() -> None:
@@ -451,4 +506,5 @@ def test_a_composition_is_smooth_by_the_product_rule() -> None:
         parts["outer_sample_lipschitz"] * parts["inner_sample_smoothness"]
         + parts["outer_sample_smoothness"] * parts["inner_sample_lipschitz"] ** 2
     )
-    assert float(constant("objective_smoothness", {"inner": inner, "outer": outer})) == pytest.approx(wanted, rel=1e-12)
+    found = constant(bounds_of("objective_smoothness"), {"inner": inner, "outer": outer})
+    assert found is not None and float(found) == pytest.approx(wanted, rel=1e-12)
