@@ -670,7 +670,7 @@ def metric_at(progress: Progress, run: Run) -> fmpq:
     Raises:
         ProofError: the metric is none that the kernel knows.
     """
-    found = _reading(progress)
+    found = reading_of(progress)
     point, over = metric_points(found, progress.state.axioms)[0], found.theorem.metric.over
     scalar = measured(found, point)
     if over == LAST:
@@ -686,7 +686,8 @@ def metric_at(progress: Progress, run: Run) -> fmpq:
     return sum((share * run.scalar(scalar, t) for t, share in zip(steps, shares, strict=True)), ZERO)
 
 
-def _reading(progress: Progress) -> Reading:
+def reading_of(progress: Progress) -> Reading:
+    """What the assumptions of a derivation are read off."""
     statement = progress.theorem.statement(progress.label)
     return reading(progress.derivation, progress.theorem, statement, Reader(progress.theorem, statement))
 
@@ -695,7 +696,7 @@ def objective_at_start(progress: Progress, run: Run) -> fmpq | None:
     """How far the objective at the models at the start is above its infimum: above its minimum, or above 0 where its gradient is one
     of a function that is nowhere negative."""
     try:
-        (objective,), found = progress.derivation.setting.objectives, _reading(progress)
+        (objective,), found = progress.derivation.setting.objectives, reading_of(progress)
         if found.with_role("minimiser"):
             return run.scalar(found.above_minimum(found.mean_model), 0)
         value = run.atom(Value(objective.name, found.mean_model), 0)
@@ -706,13 +707,13 @@ def objective_at_start(progress: Progress, run: Run) -> fmpq | None:
 
 def _away(progress: Progress) -> Term | None:
     """The mean model minus the minimiser, where the problem has one."""
-    found = _reading(progress)
+    found = reading_of(progress)
     return found.mean_model - found.minimiser if found.with_role("minimiser") else None
 
 
 def _unlike(progress: Progress) -> Term | None:
     """A client's gradient at the mean model minus the mean of these over the clients; None for other problems."""
-    found = _reading(progress)
+    found = reading_of(progress)
     gradients = found.with_role("local_gradient")
     if len(gradients) != 1:
         return None
@@ -727,7 +728,7 @@ def _inner_error(progress: Progress) -> Term | None:
     inner = [f for f in setting.functions if (f.domain, f.space) == ("x", "y")]
     if len(estimates) != 1 or len(inner) != 1:
         return None
-    value: Term = App(inner[0].name, _reading(progress).mean_model, (None,) * len(inner[0].sources))
+    value: Term = App(inner[0].name, reading_of(progress).mean_model, (None,) * len(inner[0].sources))
     for index in sorted(inner[0].mean_index):
         value = Mean(index, value)
     return Var(estimates[0].name, estimates[0].defined - 1) - value

@@ -311,6 +311,8 @@ def metric_points(reading: Reading, axioms: Mapping[str, Any]) -> tuple[Term, ..
     if theorem.metric.own is not None:
         raise ProofError(f"{theorem.metric.name}: {theorem.metric.own.only_in_doubles}")
     if where == bounding.MEAN_MODEL:
+        if reading.with_role("random_set") and reading.setting.variable(reading.model).index:
+            raise ProofError(f"{theorem.metric.name}: a run measures the mean of the clients that take part, not of all")
         found: tuple[Term, ...] = (reading.mean_model,)
     elif where == bounding.PARTICIPANTS:
         weights = App(reading.function("random_set").name, Sum(()), (0,))
