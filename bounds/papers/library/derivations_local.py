@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from ...proof.author import Act, Derivation, NoisyDrift, Reader, Signomial, Term, Var, quantity, sq, total, value
+from ...proof.author import (
+    Act,
+    Derivation,
+    NoisyDrift,
+    Reader,
+    Signomial,
+    Term,
+    Var,
+    quantity,
+    scalar,
+    sq,
+    total,
+    value,
+)
 from ...proof.kernel import Gronwall, Substitute, Sum
 from ...proof.tactics import PlainLosses, averaged_rounds, smooth_descent, smooth_mean, unlike_rounds, variance_of_mean
 from .derivations_methods import OneModel
@@ -122,7 +135,7 @@ def fedavg_sampled(s: Reader) -> Derivation:
     proof.claim(
         "descent, averaged",
         quantity("F", 1) <= after + s.L / 2 * s.s * quantity("X_end"),
-        *(*reasons, averaged_mean, "sampled", everybody, proof.mean(everybody, "n")),
+        *(*reasons, averaged_mean, "sampled", everybody),
         squares=squares,
         why="the mean over the set has the mean of all as its mean, and a share of their variance",
     )
@@ -186,8 +199,11 @@ def fedavg_sampled(s: Reader) -> Derivation:
         certificates=(paid,),
         why="3 p eta L <= 1",
     )
+    left_out = scalar(1 / s.N + s.s * (1 - 1 / s.N)) <= scalar(1 / (s.r * s.N))
+    proof.claim("fewer", left_out, why="noise is averaged over the clients of a round")
     per_step = 2 / (s.eta * s.T)
     given = {
+        proof.at_start("fewer"): 3 * s.L * s.eta * s.sigma**2 / s.b,
         proof.sum("descent", communication="descent, averaged"): per_step,
         proof.bound("F_gap", of="F", name="infimum"): per_step,
         "consensus": s.L**2 / s.T,
