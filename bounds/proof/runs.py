@@ -82,7 +82,7 @@ class Style:
         scale: size of the inner map, and so of its Lipschitz constant.
         loud: how many clients have noise.
         ends: a long run, of which only its start and its end are compared.
-        left_out: how many clients are not in a random set.
+        left_out: how many clients are not in a random set. delay: how many steps old a gradient is.
         steep: by how much plain gradients are steeper than other functions, so that their steps are longer.
         apart: by which share the curvatures of two opposed clients differ from their mean.
         enumerated: all outcomes are; otherwise a few paths are followed, and the number of samples does not matter.
@@ -109,6 +109,7 @@ class Style:
     horizon: int = 1
     ends: bool = False
     left_out: int = 1
+    delay: int = 1
     steep: int = 1
     apart: Fraction = Fraction(1, 2)
     tent: bool = False
@@ -133,6 +134,7 @@ class Style:
             "rounds": Fraction(self.horizon, self.period),
             "failure_probability": Fraction(1, 4),
             "participation": Fraction(self.clients - self.left_out, self.clients),
+            "delay": self.delay,
             "compression_variance": self.compression**2,
             "compression_accuracy": 1 - self.remains**2,
             "mixing_contraction": self.remains,
@@ -158,24 +160,24 @@ SMALL, LARGE = Fraction(1, 1000), Fraction(1000)
 STYLES = (
     Style("straight"),
     Style("straight, small", scale=SMALL, horizon=2),
-    Style("straight, large", scale=LARGE, horizon=2),
+    Style("straight, large", scale=LARGE, horizon=2, delay=2),
     Style("bent", "edge", saturated=True, curved=True),
     Style("bent, large", "edge", saturated=True, curved=True, scale=LARGE, horizon=2),
     Style("bent apart", "edge", saturated=True, curved=True, opposed=True, loud=0, horizon=2),
     Style("straight apart", opposed=True, loud=0, horizon=2),
     Style("bent with noise", "edge", saturated=True, curved=True, multiplicative=True),
     Style("steep with noise", curved=True, multiplicative=True),
-    Style("descent", loud=0, horizon=256, ends=True),
+    Style("descent", loud=0, horizon=256, ends=True, delay=2),
     Style("flat alike", "far", saturated=True, curved=True),
     Style("flat", "far", saturated=True, curved=True, multiplicative=True, opposed=True),
     Style("unlike", saturated=True, curved=True, multiplicative=True, opposed=True, horizon=2),
     Style("batches", "anywhere", line=False, mixed=True, curved=True, b=2, m=1, B=3, loud=1, clients=3, horizon=2),
     Style("inner batches", "anywhere", line=False, mixed=True, curved=True, m=2, B=2, loud=1, clients=3, horizon=2),
-    Style("rounds", "anywhere", line=False, mixed=True, curved=True, loud=1, clients=3, horizon=3),
+    Style("rounds", "anywhere", line=False, mixed=True, curved=True, loud=1, clients=3, horizon=3, delay=2),
     Style("every step", "anywhere", line=False, mixed=True, curved=True, clients=2, period=1, horizon=2, left_out=0),
     Style("three clients", "anywhere", line=False, mixed=True, curved=True, clients=3, loud=3, horizon=1),
     Style("small", "anywhere", line=False, mixed=True, curved=True, scale=SMALL, loud=1, horizon=3),
-    Style("large", "anywhere", line=False, mixed=True, curved=True, scale=LARGE, loud=1, horizon=3),
+    Style("large", "anywhere", line=False, mixed=True, curved=True, scale=LARGE, loud=1, horizon=3, delay=2),
 )
 TENT = 2**12
 """Width of the slope of a bump without a core."""
@@ -834,7 +836,7 @@ def sized_vectors(progress: Progress) -> dict[Var, Signomial]:
     if progress.state.numbers is None:
         return {}
     setting = progress.derivation.setting
-    free = [v for v in setting.variables if not v.equations and not v.index and not setting.known(v.name, 0).entries]
+    free = [v for v in setting.variables if v.is_free and not v.index and not setting.known(v.name, 0).entries]
     return {Var(v.name): number(f"size of {v.name}") for v in free}
 
 

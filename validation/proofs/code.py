@@ -48,6 +48,7 @@ STYLE = Style(
     loud=1,
     clients=3,
     horizon=1,
+    delay=2,
     enumerated=False,
 )
 WEIGHTS = {
@@ -281,6 +282,7 @@ def _elsewhere(theorem: Theorem) -> tuple[Style, str]:
     draw = Random(repr(told))
     b, m, B = draw.sample(range(3, 12), 3)
     style = replace(STYLE, b=b, m=m, B=B, clients=draw.choice((2, 4, 5)), horizon=draw.randrange(2, 9))
+    style = replace(style, delay=draw.choice([each for each in (1, 3, 4) if each not in (b, m, B, style.clients)]))
     return style, repr(told)
 
 

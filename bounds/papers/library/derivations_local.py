@@ -19,7 +19,7 @@ from ...proof.author import (
     total,
     value,
 )
-from ...proof.kernel import Gronwall, Substitute, Sum
+from ...proof.kernel import Delay, Gronwall, Substitute, Sum
 from ...proof.tactics import PlainLosses, averaged_rounds, smooth_descent, smooth_mean, unlike_rounds, variance_of_mean
 from .derivations_methods import OneModel
 
@@ -215,37 +215,40 @@ def fedavg_sampled(s: Reader) -> Derivation:
 
 
 def delayed_sgd(s: Reader) -> Derivation:
-    """Section 16: F plus a multiple of the squared distance of the last two models."""
+    """Section 16: the distance from the older model is the sum of the moves since, for which the descent pays over the run."""
     sgd = PlainLosses(s)
     proof = sgd.proof
-    sampled = sgd.gradient(Z, 0)
+    sampled, old = sgd.gradient(Z, 0), sgd.full(Z)
     direction = sgd.clients(sgd.batch(sampled))
     proof.variable("x", "x", every=X - s.eta * direction)
-    proof.variable("z", "x", every=X)
+    proof.older("z", "x", s.tau)
     sgd.minimised()
-    slope, weight = sgd.full(X), s.eta * s.L_bar**2 / 2
-    gradient, apart = proof.quantity("gradient", sq(slope)), proof.quantity("A", sq(X - Z))
-    proof.quantity("F", value("F", X))
-    variance = s.sigma**2 / (s.N * s.b)
+    gradient, M = proof.quantity("gradient", sq(sgd.full(X))), proof.quantity("M", sq(old))
+    F, apart = proof.quantity("F", value("F", X)), proof.quantity("A", sq(X - Z))
+    variance, noise = s.sigma**2 / (s.N * s.b), s.eta * (direction - old)
     sigma = proof.bound("sigma", sampled)
     variance_of_mean(proof, "noise", sampled - sgd.gradient(Z), "n i", s.sigma**2, sigma)
     proof.bound("L_bar", *proof.points, of="F", name="smooth")
     proof.at("smooth", p=X, r=Z, name="stale")
     proof.update("x", name="step")
-    proof.update("z", name="kept")
-    lemma = proof.smooth("F", "smooth", s.L_bar, X, AFTER)
-    later = quantity("F", 1) + weight * quantity("A", 1)
-    moved = (s.L_bar / 2 + weight) * s.eta**2
     proof.claim(
-        "potential",
-        later <= quantity("F") + weight * apart - s.eta / 2 * gradient + moved * variance,
-        *("step", "kept"),
-        given={lemma: 1, "stale": s.eta / 2, "noise": moved},
-        why="-2<a, c> = ||a - c||^2 - ||a||^2 - ||c||^2; the next two models are a step apart",
+        "descent",
+        quantity("F", 1)
+        <= F
+        - s.eta / 2 * gradient
+        - (s.eta - s.L_bar * s.eta**2) / 2 * M
+        + s.eta / 2 * s.L_bar**2 * apart
+        + s.L_bar * s.eta**2 / 2 * variance,
+        *(proof.smooth("F", "smooth", s.L_bar, X, AFTER), "step", "stale", "noise"),
+        why="-2<a, c> = ||a - c||^2 - ||a||^2 - ||c||^2",
     )
-    proof.claim("together", apart <= 0, proof.start("start", Z - X))
-    reasons = proof.sum("potential"), proof.bound("F_gap", of="F", name="infimum"), proof.at_start("together")
-    return proof.qed(*reasons, metric="gradient", model="x", inside={"eta": Fraction(1, 2)})
+    proof.claim("move", sq(s.eta * old) <= s.eta**2 * M)
+    proof.claim("noise of a move", sq(noise) <= s.eta**2 * variance, "noise")
+    proof.step("moved", Delay("A", "step", -noise, "move", "noise of a move"))
+    per_step = 2 / (s.eta * s.T)
+    given = {proof.sum("descent"): per_step, proof.bound("F_gap", of="F", name="infimum"): per_step}
+    given["moved"] = s.L_bar**2 / s.T
+    return proof.qed(given=given, metric="gradient", model="x", inside={"eta": Fraction(1, 2)})
 
 
 class Anchored(PlainLosses):
