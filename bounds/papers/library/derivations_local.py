@@ -210,7 +210,7 @@ def fedavg_sampled(s: Reader) -> Derivation:
         "distance of the mean model": 1 / s.T,
         "spread at the end": s.L * s.s / (s.eta * s.T),
     }
-    inside = {"eta": Fraction(1, 16), "p": 2, "r": Fraction(1, 2), "N": 4}
+    inside = {"eta": Fraction(1, 16), "p": Fraction(2), "r": Fraction(1, 2), "N": Fraction(4)}
     return proof.qed(given=given, metric="gradient", model="x", inside=inside)
 
 
