@@ -42,6 +42,7 @@ class DelayedSGD(Method):
     kinds: ClassVar[tuple[str, ...]] = ("federated",)
     needs: ClassVar[tuple[str, ...]] = PLAIN_ORACLES["federated"]
     costs: ClassVar[Mapping[str, str]] = {"iterations": "T", "rounds": "T", "samples": "b*T", "model_messages": "T"}
+    quantities: ClassVar[Mapping[str, str]] = {"D": "delay"}
 
     eta: Scalar | Schedule
     D: int

@@ -189,6 +189,12 @@ class Proof:
         self.variables.append(Variable(name, space, frozenset(per.split()), equations, defined))
         return Var(name)
 
+    def older(self, name: str, of: str, steps: Signomial) -> Var:
+        """A variable that is another one of so many steps before; of step 0 where that was never."""
+        newer = next(each for each in self.variables if each.name == of)
+        self.variables.append(Variable(name, newer.space, newer.index, of=of, behind=steps))
+        return Var(name)
+
     @property
     def points(self) -> tuple[Var, Var]:
         """The free points p and r, between which an objective is smooth."""

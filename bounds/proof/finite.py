@@ -239,6 +239,8 @@ class Run:
     def _updated(self, name: str, time: int) -> Vector:
         variable = self.setting.variable(name)
         t = time - variable.defined
+        if variable.behind is not None:
+            return self.variable(variable.of, max(time - int(evaluated(variable.behind, self.point)), 0))
         if not variable.equations:
             return self.free(name, time, self._past_sample(variable.sources, time))
         if t < 0:

@@ -83,7 +83,7 @@ class Style:
         scale: size of the inner map, and so of its Lipschitz constant.
         loud: how many clients have noise.
         ends: a long run, of which only its start and its end are compared.
-        left_out: how many clients are not in a random set.
+        left_out: how many clients are not in a random set. delay: how many steps old a gradient is.
         steep: by how much plain gradients are steeper than other functions, so that their steps are longer.
         apart: by which share the curvatures of two opposed clients differ from their mean.
         enumerated: all outcomes are; otherwise a few paths are followed, and the number of samples does not matter.
@@ -110,6 +110,7 @@ class Style:
     horizon: int = 1
     ends: bool = False
     left_out: int = 1
+    delay: int = 1
     steep: int = 1
     apart: Fraction = Fraction(1, 2)
     tent: bool = False
@@ -134,6 +135,7 @@ class Style:
             "rounds": Fraction(self.horizon, self.period),
             "failure_probability": Fraction(1, 4),
             "participation": Fraction(self.clients - self.left_out, self.clients),
+            "delay": self.delay,
             "compression_variance": self.compression**2,
             "compression_accuracy": 1 - self.remains**2,
             "mixing_contraction": self.remains,
@@ -159,24 +161,24 @@ SMALL, LARGE = Fraction(1, 1000), Fraction(1000)
 STYLES = (
     Style("straight"),
     Style("straight, small", scale=SMALL, horizon=2),
-    Style("straight, large", scale=LARGE, horizon=2),
+    Style("straight, large", scale=LARGE, horizon=2, delay=2),
     Style("bent", "edge", saturated=True, curved=True),
     Style("bent, large", "edge", saturated=True, curved=True, scale=LARGE, horizon=2),
     Style("bent apart", "edge", saturated=True, curved=True, opposed=True, loud=0, horizon=2),
     Style("straight apart", opposed=True, loud=0, horizon=2),
     Style("bent with noise", "edge", saturated=True, curved=True, multiplicative=True),
     Style("steep with noise", curved=True, multiplicative=True),
-    Style("descent", loud=0, horizon=256, ends=True),
+    Style("descent", loud=0, horizon=256, ends=True, delay=2),
     Style("flat alike", "far", saturated=True, curved=True),
     Style("flat", "far", saturated=True, curved=True, multiplicative=True, opposed=True),
     Style("unlike", saturated=True, curved=True, multiplicative=True, opposed=True, horizon=2),
     Style("batches", "anywhere", line=False, mixed=True, curved=True, b=2, m=1, B=3, loud=1, clients=3, horizon=2),
     Style("inner batches", "anywhere", line=False, mixed=True, curved=True, m=2, B=2, loud=1, clients=3, horizon=2),
-    Style("rounds", "anywhere", line=False, mixed=True, curved=True, loud=1, clients=3, horizon=3),
+    Style("rounds", "anywhere", line=False, mixed=True, curved=True, loud=1, clients=3, horizon=3, delay=2),
     Style("every step", "anywhere", line=False, mixed=True, curved=True, clients=2, period=1, horizon=2, left_out=0),
     Style("three clients", "anywhere", line=False, mixed=True, curved=True, clients=3, loud=3, horizon=1),
     Style("small", "anywhere", line=False, mixed=True, curved=True, scale=SMALL, loud=1, horizon=3),
-    Style("large", "anywhere", line=False, mixed=True, curved=True, scale=LARGE, loud=1, horizon=3),
+    Style("large", "anywhere", line=False, mixed=True, curved=True, scale=LARGE, loud=1, horizon=3, delay=2),
 )
 TENT = 2**12
 """Width of the slope of a bump without a core."""
@@ -678,7 +680,7 @@ def metric_at(progress: Progress, run: Run) -> fmpq:
     Raises:
         ProofError: the metric is none that the kernel knows.
     """
-    found = _reading(progress)
+    found = reading_of(progress)
     point, over = metric_points(found, progress.state.axioms)[0], found.theorem.metric.over
     scalar = measured(found, point)
     if over == LAST:
@@ -694,7 +696,8 @@ def metric_at(progress: Progress, run: Run) -> fmpq:
     return sum((share * run.scalar(scalar, t) for t, share in zip(steps, shares, strict=True)), ZERO)
 
 
-def _reading(progress: Progress) -> Reading:
+def reading_of(progress: Progress) -> Reading:
+    """What the assumptions of a derivation are read off."""
     statement = progress.theorem.statement(progress.label)
     return reading(progress.derivation, progress.theorem, statement, Reader(progress.theorem, statement))
 
@@ -703,7 +706,7 @@ def objective_at_start(progress: Progress, run: Run) -> fmpq | None:
     """How far the objective at the models at the start is above its infimum: above its minimum, or above 0 where its gradient is one
     of a function that is nowhere negative."""
     try:
-        (objective,), found = progress.derivation.setting.objectives, _reading(progress)
+        (objective,), found = progress.derivation.setting.objectives, reading_of(progress)
         if found.with_role("minimiser"):
             return run.scalar(found.above_minimum(found.mean_model), 0)
         value = run.atom(Value(objective.name, found.mean_model), 0)
@@ -714,13 +717,13 @@ def objective_at_start(progress: Progress, run: Run) -> fmpq | None:
 
 def _away(progress: Progress) -> Term | None:
     """The mean model minus the minimiser, where the problem has one."""
-    found = _reading(progress)
+    found = reading_of(progress)
     return found.mean_model - found.minimiser if found.with_role("minimiser") else None
 
 
 def _unlike(progress: Progress) -> Term | None:
     """A client's gradient at the mean model minus the mean of these over the clients; None for other problems."""
-    found = _reading(progress)
+    found = reading_of(progress)
     gradients = found.with_role("local_gradient")
     if len(gradients) != 1:
         return None
@@ -735,7 +738,7 @@ def _inner_error(progress: Progress) -> Term | None:
     inner = [f for f in setting.functions if (f.domain, f.space) == ("x", "y")]
     if len(estimates) != 1 or len(inner) != 1:
         return None
-    value: Term = App(inner[0].name, _reading(progress).mean_model, (None,) * len(inner[0].sources))
+    value: Term = App(inner[0].name, reading_of(progress).mean_model, (None,) * len(inner[0].sources))
     for index in sorted(inner[0].mean_index):
         value = Mean(index, value)
     return Var(estimates[0].name, estimates[0].defined - 1) - value
@@ -841,7 +844,7 @@ def sized_vectors(progress: Progress) -> dict[Var, Signomial]:
     if progress.state.numbers is None:
         return {}
     setting = progress.derivation.setting
-    free = [v for v in setting.variables if not v.equations and not v.index and not setting.known(v.name, 0).entries]
+    free = [v for v in setting.variables if v.is_free and not v.index and not setting.known(v.name, 0).entries]
     return {Var(v.name): number(f"size of {v.name}") for v in free}
 
 

@@ -9,6 +9,7 @@ import pytest
 from fedco.bounds import get_paper
 from fedco.bounds.audit.status import status
 from fedco.bounds.cost.orders import rates
+from fedco.bounds.language.bounding import MEAN_MODEL
 from fedco.bounds.language.metrics import METRICS
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Theorem
@@ -25,7 +26,8 @@ HEAD = ("theorem", "bounds", "prove", "validate: instances", "complexity: sample
 def bounded(theorem: Theorem) -> str:
     word = f"{theorem.metric.over}_{theorem.metric.of}"
     assert word in METRICS
-    return f"`{word}`" + (f", with probability 1 - {theorem.metric.failure}" if theorem.metric.failure else "")
+    place = f", {theorem.metric.at}" if theorem.metric.at != MEAN_MODEL else ""
+    return f"`{word}`{place}" + (f", with probability 1 - {theorem.metric.failure}" if theorem.metric.failure else "")
 
 
 def proved(theorem: Theorem) -> str:

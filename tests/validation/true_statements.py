@@ -153,7 +153,7 @@ def _symbol(keys: dict[str, Any], quantity: str) -> str:
     return next((name for name, meaning in keys["symbols"].items() if meaning == quantity), "")
 
 
-NO_FORMULAS = ("library.sampled_sgd",)
+NO_FORMULAS = ("library.sampled_sgd", "library.fedavg_sampled")
 """A constant of its statement is made by code, of which a stranger's file has none."""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...algorithms import Method
 from ...bounds.evaluation.weights import has_rational_weights, names_in
-from ...bounds.language.bounding import MEAN_MODEL
+from ...bounds.language.bounding import MEAN_MODEL, SERVER_MODEL
 from ...bounds.language.change import Change, changed, narrowed
 from ...bounds.language.client_lists import with_clients_alike
 from ...bounds.language.metrics import gradient_power
@@ -19,7 +19,7 @@ from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_paper, is_paper
 from ..exact.statistic import Statistic
 from ..lemmas.link import LemmaChain, Link
-from ..runs.method_of import period_of, steps_of
+from ..runs.method_of import every_of, period_of, steps_of
 from ..runs.registry import chains, recipes
 from .formula import LENGTHS, Formula
 from .method_call import method_of
@@ -218,8 +218,8 @@ def _target_of(theorem: Theorem, label: str, own: Theorem | None) -> Target:
         why = f"the exact check does not evaluate its metric: {theorem.metric.own.only_in_doubles}"
         raise InputError(f"{theorem.id}: {why}; `fedco validate` measures it")
     if theorem.method is not None:
-        if theorem.metric.at != MEAN_MODEL:
-            known = "a measure of the clients' mean model"
+        if theorem.metric.at not in (MEAN_MODEL, SERVER_MODEL):
+            known = "a measure of the clients' mean model, or of the server's"
             raise InputError(f"{theorem.id}: bounds {theorem.metric.name}, and the exact check evaluates {known} only")
         if not gradient_power(theorem.metric) and theorem.problem not in MINIMISED:
             kinds = f"only instances of the kind {' or '.join(MINIMISED)} have a minimiser that is known exactly"
@@ -228,7 +228,8 @@ def _target_of(theorem: Theorem, label: str, own: Theorem | None) -> Target:
             what = f"the weights {theorem.metric.weights}, and the exact check takes those that are rational numbers"
             raise InputError(f"{theorem.id}: bounds {theorem.metric.name} with {what}")
         build = method_of(theorem.method)
-        return Target(theorem, label, theorem.problem, build, theorem, theorem.average, steps_of(theorem))
+        every = every_of(theorem)
+        return Target(theorem, label, theorem.problem, build, theorem, theorem.average, steps_of(theorem), every)
     if own is not None:
         recipe = recipes().get(own.id)
         if recipe is not None:

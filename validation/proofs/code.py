@@ -19,6 +19,7 @@ from flint import fmpq
 
 from ...algorithms import Start
 from ...algorithms.declared import declared
+from ...bounds.language.bounding import SERVER_MODEL
 from ...bounds.language.clients import OverClients
 from ...bounds.language.reading import InputError
 from ...bounds.language.schedule import read_schedule
@@ -27,7 +28,9 @@ from ...bounds.proof.finite import rational
 from ...bounds.proof.instances import Functions, is_outer
 from ...bounds.proof.kernel import CLOCK, COMMUNICATION, COMPRESSOR, LOCAL, MIXING, Loop, Param, Setting
 from ...bounds.proof.kernel.derivation import Progress
-from ...bounds.proof.runs import NOT_OF_THE_PROBLEM, Style, arranged, instance
+from ...bounds.proof.kernel.problem import metric_points
+from ...bounds.proof.kernel.terms import variables
+from ...bounds.proof.runs import NOT_OF_THE_PROBLEM, Style, arranged, instance, reading_of
 from ..lemmas.trace import walk
 from ..runs.method_of import build_of
 from ..runs.registry import codes_of
@@ -45,6 +48,7 @@ STYLE = Style(
     loud=1,
     clients=3,
     horizon=1,
+    delay=2,
     enumerated=False,
 )
 WEIGHTS = {
@@ -278,6 +282,7 @@ def _elsewhere(theorem: Theorem) -> tuple[Style, str]:
     draw = Random(repr(told))
     b, m, B = draw.sample(range(3, 12), 3)
     style = replace(STYLE, b=b, m=m, B=B, clients=draw.choice((2, 4, 5)), horizon=draw.randrange(2, 9))
+    style = replace(style, delay=draw.choice([each for each in (1, 3, 4) if each not in (b, m, B, style.clients)]))
     return style, repr(told)
 
 
@@ -365,13 +370,23 @@ def _named_method(theorem: Theorem, progress: Progress) -> Code | None:
     chosen = {source for each in sets for source in each.sources}
     drawn = tuple(name for name in setting.source_names if name not in kept and name not in chosen)
     samples = dict.fromkeys(("sample", "outer", "inner"), drawn) | ({"kept": kept} if kept else {})
+    servers = _servers(progress)
     return Code(
         lambda v: build({name: vars(v)[name] for name in symbols}),
         theorem.problem,
-        {model: models},
+        {model: models, **dict.fromkeys(servers, models)},
         roles,
         samples,
         model=model,
+        only=dict.fromkeys(servers, COMMUNICATION),
         sets=sets[0].name if sets else "",
         named=True,
     )
+
+
+def _servers(progress: Progress) -> tuple[str, ...]:
+    """The variables that are the server's model, where the metric is taken there; the kernel has seen that they stay within a round."""
+    if progress.theorem.metric.at != SERVER_MODEL:
+        return ()
+    points = metric_points(reading_of(progress), progress.state.axioms)
+    return tuple(name for point in points for name, _ in variables(point))

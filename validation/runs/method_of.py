@@ -14,6 +14,7 @@ from ...algorithms.declared import DEFAULTS
 from ...algorithms.engine.method import WHOLE, annotation_of
 from ...algorithms.engine.schedule import Schedule
 from ...algorithms.registry import get_method
+from ...bounds.language.bounding import SERVER_MODEL
 from ...bounds.language.clients import at_clients, bare, client_symbols
 from ...bounds.language.formula import read_formula
 from ...bounds.language.notation import STEP, Binding
@@ -218,6 +219,14 @@ def period_of(theorem: Theorem) -> str | int:
         wanted = "wanted a symbol or a whole number"
         raise InputError(f"{theorem.id}: {wanted} for {taken} of {theorem.method and theorem.method.name}, got {given}")
     return str(given) if given.is_Symbol else int(given)
+
+
+def every_of(theorem: Theorem) -> Callable[[Mapping[str, Any]], int] | None:
+    """The steps between two models that the metric speaks of: a round where it is taken at the server's model; None for every step."""
+    if theorem.metric.at != SERVER_MODEL:
+        return None
+    period = period_of(theorem)
+    return lambda values: int(values[period] if isinstance(period, str) else period)
 
 
 def _length_of_round(theorem: Theorem) -> tuple[str, sp.Expr]:

@@ -13,7 +13,7 @@ from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_paper, get_theorem, is_paper, paper_keys, paper_of
 from ..lemmas.link import LemmaChain
 from .declaration import Counterexample, InPractice, Runs
-from .method_of import Given, build_of, steps_of
+from .method_of import Given, build_of, every_of, steps_of
 from .recipe import Recipe
 from .sweep import Sweep
 
@@ -74,7 +74,8 @@ def recipe_for(theorem: str | Theorem, method: Given | None = None) -> Recipe:
         )
     label = "corrected" if "corrected" in item.labels else "printed"
     instances = own.instances.get(name, ()) if method is None else ()
-    return Recipe(build_of(item, method), instances, average=item.average, label=label, steps=steps_of(item))
+    build, steps, every = build_of(item, method), steps_of(item), every_of(item)
+    return Recipe(build, instances, average=item.average, label=label, steps=steps, every=every)
 
 
 def _found(name: str) -> Theorem | None:

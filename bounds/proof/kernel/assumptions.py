@@ -141,7 +141,7 @@ def free_point(state: State, name: str) -> Variable:
         ProofError: something does.
     """
     variable = state.setting.variable(name)
-    if variable.equations:
+    if not variable.is_free:
         raise ProofError(f"{name} is not free: it has update equations")
     for other in state.setting.variables:
         if any(name == tied for _, term in other.equations for tied, _ in variables(term)):

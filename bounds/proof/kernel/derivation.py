@@ -482,6 +482,8 @@ def _reading(derivation: Derivation) -> tuple[str, ...]:
         for phases, term in variable.equations:
             place = "" if len(phases) == 4 else f"   ({', '.join(sorted(phases))})"
             rows.append(f"{variable.name}[{variable.defined:+d}] = {term!r}{place}")
+        if variable.behind is not None:
+            rows.append(f"{variable.name} = {variable.of} of {variable.behind!r} steps before, at first of step 0")
     rows += [f"{f.name} is where the objective is least" for f in derivation.setting.functions if f.role == "minimiser"]
     rows += [f"{o.name} has the gradient {o.gradient!r} at {o.at}" for o in derivation.setting.objectives]
     return (*rows, *(f"{q.name} = {q.meaning!r}" for q in derivation.quantities))

@@ -167,7 +167,7 @@ def _reversible(loop: Loop, state: State) -> None:
         assert state.earlier is not None
         one, other = state.earlier.state.setting.variable(old), state.setting.variable(new)
         random = bool(state.earlier.state.setting.known(old, 0).entries)
-        if other.equations or one.space != other.space or not one.index <= other.index:
+        if not other.is_free or one.space != other.space or not one.index <= other.index:
             raise ProofError(f"{new} is not free, or in another space than {old}")
         for name in one.index:
             if state.earlier.state.setting.index(name) != state.setting.index(name):

@@ -114,6 +114,8 @@ def accept_declarations(reading: Reading, time: str) -> frozenset[str]:
     setting = reading.setting
     names = {_index(reading, index) for index in setting.indices} | {_source(reading, s) for s in setting.sources}
     names |= _apart(reading)
+    for variable in setting.variables:
+        names |= _older(reading, variable)
     for function in setting.functions:
         names |= _function(reading, function)
     for objective in setting.objectives:
@@ -166,6 +168,23 @@ def _source(reading: Reading, source: Source) -> str:
         reading.says(source.independent, bounding.INDEPENDENT_CLIENTS)
     reading.says(source.independent, bounding.SEPARATE, bounding.INDEPENDENT, bounding.INDEPENDENT_CLIENTS)
     return source.independent
+
+
+def _older(reading: Reading, variable: Variable) -> set[str]:
+    """The name of the assumption that says what was before the start, for a variable of an earlier step.
+
+    Raises:
+        ProofError: it is not of as many steps before as the theorem's method is given for its delay.
+    """
+    if variable.behind is None:
+        return set()
+    name, method = reading.symbol("delay"), reading.theorem.method
+    if not name or variable.behind != getattr(reading.reader, name):
+        raise ProofError(f"{variable.name}: {variable.behind!r} is no delay of the statement")
+    given = _given(method, "delay")
+    if method is not None and list(given.values()) != [reading.theorem.notation[name].symbol]:
+        raise ProofError(f"{method.name} gets {dict(given)} for its delay, the statement's is {name}")
+    return {reading.that_says(bounding.STARTS)}
 
 
 def _apart(reading: Reading) -> set[str]:
@@ -274,12 +293,17 @@ def _local(phases: frozenset[str]) -> bool:
 
 def _periods_of(method: Any) -> Mapping[str, Any]:
     """What a method is given for its communication period."""
+    return _given(method, "communication_period")
+
+
+def _given(method: Any, wanted: str) -> Mapping[str, Any]:
+    """What a method is given for a quantity."""
     if method is None:
         return {}
     from ....algorithms.declared import declared  # reads the source of every method
 
     found = declared().get(method.name)
-    names = [key for key, quantity in found.quantities.items() if quantity == "communication_period"] if found else []
+    names = [key for key, quantity in found.quantities.items() if quantity == wanted] if found else []
     return {key: method.values.get(key) for key in names}
 
 
@@ -311,6 +335,10 @@ def metric_points(reading: Reading, axioms: Mapping[str, Any]) -> tuple[Term, ..
     if theorem.metric.own is not None:
         raise ProofError(f"{theorem.metric.name}: {theorem.metric.own.only_in_doubles}")
     if where == bounding.MEAN_MODEL:
+        if reading.with_role("random_set") and reading.setting.variable(reading.model).index:
+            raise ProofError(
+                f"{theorem.metric.name}: a run measures the mean of the clients that take part, not of all"
+            )
         found: tuple[Term, ...] = (reading.mean_model,)
     elif where == bounding.PARTICIPANTS:
         weights = App(reading.function("random_set").name, Sum(()), (0,))

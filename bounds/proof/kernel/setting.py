@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .known import Averaged, Known
-from .signomial import ProofError, Signomial, identifier
+from .signomial import ProofError, Signomial, identifier, is_positive
 from .terms import App, Given, Proj, Term, Var, inside, variables
 
 PHASES = ("first local", "first communication", "local", "communication")
@@ -81,6 +81,7 @@ class Variable:
     """A process with its update equations, (phases, term) each, for the value at step t + `defined`; free without any.
 
     `sources`: those on which a free one, or its start, may depend, where these are not all.
+    `of`: another variable, of which it is the value `behind` >= 1 steps before, or at the start where that was never.
     """
 
     name: str
@@ -89,6 +90,13 @@ class Variable:
     equations: tuple[tuple[frozenset[str], Term], ...] = ()
     defined: int = 1
     sources: tuple[str, ...] | None = None
+    of: str = ""
+    behind: Signomial | None = None
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing says what it is."""
+        return not self.equations and not self.of
 
 
 @dataclass(frozen=True)
@@ -154,6 +162,8 @@ class Setting:
 
     def _accept_equations(self, variable: Variable, earlier: set[str]) -> None:
         """Explicit recursions only: nothing may define itself, and no phase is covered twice."""
+        if variable.of or variable.behind is not None:
+            self._accept_older(variable, earlier)
         seen: set[str] = set()
         for phases, term in variable.equations:
             if phases & seen or not phases <= EVERY:
@@ -163,6 +173,17 @@ class Setting:
                 limit = self.variable(name).defined
                 if shift > limit or (shift == limit and name not in earlier):
                     raise ProofError(f"{variable.name}: its equation uses {name}[{shift:+d}], which is not known yet")
+
+    def _accept_older(self, variable: Variable, others: set[str]) -> None:
+        """An older value of a variable with one equation for all steps; it is known when that is, and so before step t."""
+        if variable.of not in others or variable.behind is None or not is_positive(variable.behind):
+            raise ProofError(f"{variable.name}: wanted a variable declared before it, and how many steps behind it is")
+        newer = self.variable(variable.of)
+        if newer.of or newer.defined != 1 or [phases for phases, _ in newer.equations] != [EVERY]:
+            raise ProofError(f"{variable.name}: {newer.name} has no single equation for its next value")
+        own, whole = (variable.space, variable.index), (newer.space, newer.index)
+        if variable.equations or variable.defined != 1 or variable.sources is not None or own != whole:
+            raise ProofError(f"{variable.name} is {newer.name} of an earlier step, and nothing else")
 
     def _least_levels(self) -> dict[str, dict[str, int]]:
         """Variable -> source -> level l such that the variable at step t is determined by its samples before t + l.

@@ -102,7 +102,7 @@ class Ground:
 
     def is_free(self, term: Term) -> bool:
         """Whether a vector depends on a free point."""
-        return any(not self.state.setting.variable(name).equations for name, _ in variables(term))
+        return any(self.state.setting.variable(name).is_free for name, _ in variables(term))
 
     def vectors(self, *, parts: bool = False) -> list[Term]:
         """A basis of the span of the vectors of which the derivation writes squared norms; with `parts` also of those in equations."""

@@ -276,6 +276,12 @@ class _Writer:
                 shown = f"{notation.variable(variable, variable.defined)} = {notation.term(term)}"
                 place = _place(phases)
                 rows.append((Math(shown, shown), f", {place}" if place else "", *_model(variable.name == model)))
+            if variable.behind is not None:
+                older = notation.variable(setting.variable(variable.of)).replace(
+                    "_{t}", f"_{{t-{notation.number(variable.behind)}}}"
+                )
+                shown = f"{notation.variable(variable)} = {older}"
+                rows.append((Math(shown, shown), ", the first value where there was none yet"))
         for objective in setting.objectives:
             shown = notation.gradient(objective)
             rows.append((Math(shown, shown),))
@@ -287,7 +293,7 @@ class _Writer:
         hats = [f"{hat} = {meaning}" for hat, meaning in notation.hats.items()]
         rows += [(Math(each, each),) for each in hats]
         yield Listing(tuple(rows))
-        free = [v for v in setting.variables if not v.equations]
+        free = [v for v in setting.variables if v.is_free]
         names = [notation.variable(v) for v in free]
         if free:
             yield Paragraph(("Free points, which stand for any vectors: ", *_joined(Math(n, n) for n in names), "."))

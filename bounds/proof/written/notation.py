@@ -115,7 +115,7 @@ class Notation:
 
     def variable(self, variable: Variable, shift: int = 0) -> str:
         above = ",".join(sorted(variable.index))
-        moves = bool(variable.equations)
+        moves = not variable.is_free
         return (
             f"{letters_of_name(variable.name)}"
             + (f"^{{{above}}}" if above else "")
@@ -218,7 +218,7 @@ class Notation:
     def _mean(self, index: str, inner: Term) -> str:
         if isinstance(inner, Var) and self.setting.variable(inner.name).index == {index}:
             variable = self.setting.variable(inner.name)
-            step = f"_{{{_step(inner.shift)}}}" if variable.equations else ""
+            step = f"_{{{_step(inner.shift)}}}" if not variable.is_free else ""
             return rf"\bar{{{letters_of_name(inner.name)}}}{step}"
         if isinstance(inner, App) and self._is_batch_mean(index, inner):
             point = App(inner.function, self._anywhere(inner.argument), inner.samples)
@@ -242,7 +242,7 @@ class Notation:
         if isinstance(argument, Pair):
             return argument
         space = self.algebra.space(argument)
-        free = [v for v in self.setting.variables if not v.equations and v.space == space]
+        free = [v for v in self.setting.variables if v.is_free and v.space == space]
         return Var(min(free, key=lambda v: len(v.index)).name) if free else argument
 
     def _average(self, index: str) -> str:

@@ -9,7 +9,7 @@ from .combination import CauchySchwarz, Combine, Instance, Open, Smaller, Triang
 from .growth import Geometric, Gronwall, Weighted
 from .loops import Along, Conditional, Identity, Induction, Length, ReversedPower, Suppose, Sure
 from .probability import Action, Assume, IndependentMean, IndependentMoment, MeanMoment, Product
-from .rounds import Drift, Held, NoisyDrift, WithinRound
+from .rounds import Delay, Drift, Held, NoisyDrift, WithinRound
 from .smoothness import SmoothDescent
 from .sums import AtStart, Invariant, Part, SumOver
 from .vectors import Cases, Definition, Later, Linear, Project, Substitute, Vanishing
@@ -37,6 +37,7 @@ RULES = (
     SmoothDescent,
     Drift,
     NoisyDrift,
+    Delay,
     WithinRound,
     Gronwall,
     Geometric,

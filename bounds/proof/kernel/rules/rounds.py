@@ -1,4 +1,4 @@
-"""Rules for what happens within a round, between two communications."""
+"""Rules for how far a vector moves: within a round, between two communications, and since an earlier step."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from ..facts import Inequality, State, Uses, fact_form
 from ..scalars import At, Atom, Inner, Named, One, Scalar, Total, sq
-from ..setting import COMMUNICATION, EVERY, FIRST, LOCAL
+from ..setting import COMMUNICATION, EVERY, FIRST, LOCAL, Variable
 from ..signomial import ONE, POSITION, ZERO, ProofError, Signomial
-from ..terms import Given, Sum, Term, shifted
+from ..terms import Given, Sum, Term, Var, samples, shifted, variables
 from .base import Rule, all_uses
 
 
@@ -62,12 +62,7 @@ class Drift(Rule):
 
 def _moved(state: State, quantity: str, move: str, reset: str, start: str) -> tuple[Term, Uses]:
     """What a vector d moves by at local steps, d = 0 after each communication and at the start; the quantity is ||d||^2."""
-    if quantity not in state.quantities:
-        raise ProofError(f"{quantity}: no such quantity")
-    meaning = state.quantities[quantity].meaning
-    if len(meaning.parts) != 1 or meaning.parts[0][0] != ONE or not isinstance(meaning.parts[0][1], Inner):
-        raise ProofError(f"{quantity} is not one squared norm")
-    d = meaning.parts[0][1].left
+    d = _vector(state, quantity)
     moves, resets, starts = (state.equation(name) for name in (move, reset, start))
     normal = state.algebra.normal
     if resets.term != normal(shifted(d, 1)) or not resets.phases >= COMMUNICATION:
@@ -77,6 +72,24 @@ def _moved(state: State, quantity: str, move: str, reset: str, start: str) -> tu
     if not moves.phases >= LOCAL:
         raise ProofError(f"{move} does not cover every local step")
     return normal(shifted(d, 1) - d - moves.term), all_uses([moves, resets, starts])
+
+
+def _vector(state: State, quantity: str) -> Term:
+    """The vector of which a quantity is the squared norm."""
+    if quantity not in state.quantities:
+        raise ProofError(f"{quantity}: no such quantity")
+    meaning = state.quantities[quantity].meaning
+    if len(meaning.parts) != 1 or meaning.parts[0][0] != ONE or not isinstance(meaning.parts[0][1], Inner):
+        raise ProofError(f"{quantity} is not one squared norm")
+    return meaning.parts[0][1].left
+
+
+def _centred(state: State, noise: Term) -> None:
+    """Raises unless the mean of a vector given the past is 0, and it is known after the step."""
+    if centre := state.algebra.normal(Given(state.setting.past(), noise)).parts:
+        raise ProofError(f"the noise is not centred: its mean given the past is {Sum(centre)!r}")
+    if not state.algebra.support(noise).known <= state.setting.past(1):
+        raise ProofError("the noise is not known after the step")
 
 
 def bounded_by(
@@ -130,11 +143,8 @@ class NoisyDrift(Rule):
 
     def apply(self, state: State) -> Inequality:
         e, uses = _moved(state, self.quantity, self.move, self.reset, self.start)
-        past, noise = state.setting.past(), state.algebra.normal(self.noise)
-        if centre := state.algebra.normal(Given(past, noise)).parts:
-            raise ProofError(f"the noise is not centred: its mean given the past is {Sum(centre)!r}")
-        if not state.algebra.support(noise).known <= state.setting.past(1):
-            raise ProofError("the noise is not known after the step")
+        noise = state.algebra.normal(self.noise)
+        _centred(state, noise)
         parts, constant, first = bounded_by(state, self.growth, sq(e - noise))
         more, size, second = bounded_by(state, self.noise_growth, sq(noise))
         if more:
@@ -153,12 +163,59 @@ class NoisyDrift(Rule):
         return Inequality(fact_form(table), False, None, uses | first | second)
 
     def _ends(self, state: State, e: Term) -> None:
-        (_, inner), *_ = state.quantities[self.quantity].meaning.parts
-        assert isinstance(inner, Inner)
         if self.end not in state.quantities:
             raise ProofError(f"{self.end}: no such quantity")
-        if state.form(state.quantities[self.end].meaning) != state.form(sq(inner.left + e)):
+        if state.form(state.quantities[self.end].meaning) != state.form(sq(_vector(state, self.quantity) + e)):
             raise ProofError(f"{self.end} is not the squared norm after another step")
+
+
+@dataclass(frozen=True)
+class Delay(Rule):
+    """How far a variable x is from z, its value D >= 1 steps before (x_0 where that was never); the quantity is ||x - z||^2.
+
+    x moves at every step by h + n, where h is made of z alone, and n is centred given the past and known after the step; ||h||^2 <= A + b
+    and ||n||^2 <= c. x_t - z_t is the sum of the moves of the steps j from t - D on. Their h_j were known before step j - D, that is
+    before any of these n: ||x_t - z_t||^2 = ||sum h_j||^2 + sum ||n_j||^2 <= D sum (A_j + b) + D c. A step j is among those of at most D
+    others: the sum over t < T is at most D^2 (sum A + b T) + D c T.
+    """
+
+    quantity: str
+    move: str
+    noise: Term
+    growth: str
+    noise_growth: str
+    title = "moves since an earlier step"
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return (self.move, self.growth, self.noise_growth)
+
+    def apply(self, state: State) -> Inequality:
+        old, moves, noise = self._older(state), state.equation(self.move), state.algebra.normal(self.noise)
+        assert old.behind is not None
+        if not moves.phases >= EVERY:
+            raise ProofError(f"{self.move} does not cover every step")
+        known = state.algebra.normal(shifted(Var(old.of), 1) - Var(old.of) - moves.term - noise)
+        if samples(known) or not variables(known) <= {(old.name, 0)}:
+            raise ProofError(f"the move {known!r} without noise is not made of {old.name} alone")
+        _centred(state, noise)
+        parts, constant, first = bounded_by(state, self.growth, sq(known))
+        more, size, second = bounded_by(state, self.noise_growth, sq(noise))
+        if more:
+            raise ProofError(f"{self.noise_growth}: the noise must be bounded by a constant")
+        table: dict[Atom, Signomial] = {Total(atom.name): -(old.behind**2) * c for atom, c in parts.items()}
+        own = Total(self.quantity)
+        table[own] = table.get(own, ZERO) + ONE
+        table[One()] = -state.horizon * (old.behind**2 * constant + old.behind * size)
+        return Inequality(fact_form(table), False, None, all_uses([moves]) | first | second)
+
+    def _older(self, state: State) -> Variable:
+        """z."""
+        d = state.algebra.normal(_vector(state, self.quantity))
+        for variable in state.setting.variables:
+            if variable.of and d == state.algebra.normal(Var(variable.of) - Var(variable.name)):
+                return variable
+        raise ProofError(f"{self.quantity} is not how far a variable is from its value of an earlier step")
 
 
 @dataclass(frozen=True)
