@@ -9,7 +9,7 @@ from typing import Any
 
 from ...bounds.evaluation.evaluate import bound as evaluated
 from ...bounds.language.reading import InputError
-from ..exact.problem import exact_problem
+from ..exact.problem import Instance, exact_problem
 from ..runs.fit import about_noise
 from .confirm import Confirmed, NotConfirmed, sides
 from .declared import Target
@@ -80,7 +80,7 @@ def _without(target: Target, made: Draft, found: Confirmed) -> Iterator[tuple[st
     if share is not None and share in made.free and _some_sit_out(target, found):
         yield "clients that sit out a round", replace(made, free={**made.free, share: Q(1)})
     if "estimate" in made.parameters:
-        problem = exact_problem(found.claimed.instance)
+        problem = exact_problem(Instance(made.kind, made.parameters, made.settings))
         if (exact := problem.right_estimate) != made.parameters["estimate"]:
             yield f"a wrong {problem.estimated}", replace(made, parameters={**made.parameters, "estimate": exact})
 

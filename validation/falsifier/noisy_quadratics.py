@@ -98,17 +98,20 @@ def local_composite(cube: UnitCube, clients: int, settings: Mapping[str, int]) -
 
 def federated(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """A bowl for each client, their minimisers apart."""
+    return with_noise(cube, _bowls(cube, clients))
+
+
+def _bowls(cube: UnitCube, clients: int) -> Parameters:
     apart = _sometimes(cube) * cube.log(-3, 0)
     centre = _apart(np.zeros(len(apart)), apart, clients)
     width, tall = cube.log(0, 2), cube.unit(3)
     ends = np.broadcast_to(width[:, None], centre.shape)
-    made = {
+    return {
         "gradient_noise": np.zeros_like(centre),
         "knots": _pair(centre - ends, centre + ends),
         "slopes": _pair(-ends, ends) * tall[:, None, None],
         "start": _sometimes(cube) * cube.clipped(-1, 1) * width,
     }
-    return with_noise(cube, made)
 
 
 def curved(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
@@ -173,7 +176,7 @@ def coupled(cube: UnitCube, made: Parameters, least: float = -np.inf) -> Paramet
 
 def minimax(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """A bowl or a hill in x for each client, and a saddle that they share and that makes bowls of both."""
-    return with_noise(cube, coupled(cube, federated(cube, clients, settings), _STILL_A_BOWL))
+    return with_noise(cube, coupled(cube, _bowls(cube, clients), _STILL_A_BOWL))
 
 
 def with_upper(cube: UnitCube, made: Parameters, knots: Array, slopes: Array) -> Parameters:
@@ -195,9 +198,9 @@ def with_upper(cube: UnitCube, made: Parameters, knots: Array, slopes: Array) ->
 
 def bilevel(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """A bowl in x for each client, a bowl in y, and a lower level that they share."""
-    made = coupled(cube, federated(cube, clients, settings), 0.0)
+    made = coupled(cube, _bowls(cube, clients), 0.0)
     apart = _sometimes(cube) * cube.log(-3, 0)
-    centre = _apart(cube.clipped(-1, 1), apart, clients)
+    centre = _apart(_sometimes(cube) * cube.clipped(-1, 1), apart, clients)
     ends = np.ones_like(centre)
     return with_noise(cube, with_upper(cube, made, _pair(centre - ends, centre + ends), _pair(-ends, ends)))
 

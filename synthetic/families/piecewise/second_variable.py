@@ -84,11 +84,10 @@ class SecondVariable(Family):
 
     @property
     def _gap(self) -> Tensor:
-        """The gap of the objective at the start, at least what is lost to rounding: the parts of F are far larger than it."""
-        found: Tensor = (
-            self.objective(self.start.expand(self.runs, 1)) - self.landscape.infimum + self.landscape.rounding
-        )
-        return found
+        """From the values at both ends: the infimum of the landscape is read off knots, where F may be far larger than the gap."""
+        least = self.objective(self.landscape.minimiser.view(-1, 1).expand(self.runs, 1))
+        found: Tensor = self.objective(self.start.expand(self.runs, 1)) - least
+        return torch.where(self.landscape.infimum.isfinite(), found.clamp_min(0.0), torch.inf)
 
 
 def preimages(knots: Tensor, slope: Tensor, offset: Tensor) -> Tensor:
