@@ -54,6 +54,12 @@ TOPOLOGIES = {"ring": ring, "complete": complete}
 """Who hears whom, with equal weights that sum to more than 1: whole numbers, so that an exact run has no rounded 1/3."""
 
 
+def _typed(number: float | Fraction) -> Fraction:
+    """A double as the fraction of small numbers of which it is the nearest one, else as it is; a fraction as it is."""
+    short = Fraction(number).limit_denominator(_SIMPLE)
+    return short if isinstance(number, float) and float(short) == number else Fraction(number)
+
+
 @dataclass(frozen=True, eq=False)
 class GossipSGD(InRounds):
     """x_i <- sum_j W_ij x_j after every tau steps x_i <- x_i - eta g_i, W doubly stochastic.
@@ -64,6 +70,7 @@ class GossipSGD(InRounds):
         b: batch size.
         topology: "ring" or "complete", where W is not given.
         W: the mixing matrix as a list of rows, its entries >= 0, every row and column with sum 1.
+        gamma: an exchange goes this part of the way, x_i <- (1 - gamma) x_i + gamma sum_j W_ij x_j; all of it when None.
 
     The averaged model is the plain mean of the x_i, which an exchange leaves as it is. A client sends its model to every
     j for which W_ji > 0; `costs` are those of a ring of more than two clients.
@@ -75,12 +82,14 @@ class GossipSGD(InRounds):
     costs: ClassVar[Mapping[str, str]] = TWO_MESSAGE_COSTS
     quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period"}
     measured: ClassVar[tuple[str, ...]] = ("mixing_contraction", "spectral_gap")
+    measured_by: ClassVar[tuple[str, ...]] = ("topology", "W", "gamma")
 
     eta: Scalar | Schedule
     tau: int = 1
     b: int = 1
     topology: str = choice("ring", "complete")
     W: Matrix | None = None
+    gamma: Scalar | None = None
 
     @property
     def gradient_step(self) -> Scalar:
@@ -97,17 +106,22 @@ class GossipSGD(InRounds):
 
     def after_round(self, problem: Any, state: State, t: int) -> State:
         heard = self._heard(problem.clients)
-        mixed = sums(state.x, heard)
-        return replace(state, x=mixed if self.W else mixed / sum(heard[0]))
+        summed = sums(state.x, heard)
+        mixed = summed if self.W else summed / sum(heard[0])
+        return replace(state, x=mixed if self.gamma is None else torch.lerp(state.x, mixed, self.gamma))
 
     def _heard(self, clients: int) -> Matrix:
         return self.W or TOPOLOGIES[self.topology](clients)
 
     def mixing(self, clients: int) -> tuple[tuple[Fraction, ...], ...]:
-        """W, its rows exactly."""
-        heard = self._heard(clients)
+        """What an exchange multiplies the models by, W or the part gamma of the way there, its rows exactly."""
+        heard, part = self._heard(clients), Fraction(1) if self.gamma is None else _typed(self.gamma)  # type: ignore[arg-type]
         whole = 1 if self.W else int(sum(heard[0]))
-        return tuple(tuple(Fraction(weight) / whole for weight in row) for row in heard)
+        kept = [[(1 - part) * (i == j) for j in range(clients)] for i in range(clients)]
+        return tuple(
+            tuple(own + part * Fraction(weight) / whole for own, weight in zip(mine, row, strict=True))
+            for mine, row in zip(kept, heard, strict=True)
+        )
 
     def measure(self, clients: int) -> Mapping[str, float]:
         """The largest singular value of W - 11^T/N, rounded up: ||W x - xbar|| is at most so many times ||x - xbar||."""
@@ -115,19 +129,21 @@ class GossipSGD(InRounds):
         contraction = min(float(torch.linalg.matrix_norm(W - 1 / len(W), 2)) + _ROUNDING, 1.0)
         return {"mixing_contraction": contraction, "spectral_gap": 1 - contraction}
 
-    def attains(self, quantity: str, value: float, clients: int) -> bool:
+    def attains(self, quantity: str, value: float | Fraction, clients: int) -> bool:
         """Whether the contraction is at most c, or the gap at least 1 - c: c^2 I - M^T M has no negative eigenvalue, M = W - 11^T/N.
 
         A double is taken for the fraction of small numbers of which it is the nearest one.
         """
-        typed = Fraction(value).limit_denominator(_SIMPLE)
-        exact = typed if float(typed) == value else Fraction(value)
-        c = 1 - exact if quantity == "spectral_gap" else exact
+        c = 1 - _typed(value) if quantity == "spectral_gap" else _typed(value)
         away = [[weight - Fraction(1, clients) for weight in row] for row in self.mixing(clients)]
         columns = list(zip(*away, strict=True))
         gram = [[sum(map(mul, one, other), Fraction(0)) for other in columns] for one in columns]
         left = [[(c**2 if i == j else 0) - entry for j, entry in enumerate(row)] for i, row in enumerate(gram)]
         return c >= 0 and _is_nonnegative(left)
+
+    def attaining(self, quantity: str, value: Scalar) -> GossipSGD:
+        """Everybody goes a part of the way to the mean of all, so that that part is the gap, of at most 1."""
+        return replace(self, topology="complete", W=None, gamma=value if quantity == "spectral_gap" else 1 - value)
 
     def messages(self, problem: Any, T: int) -> Messages:
         heard, rounds = self._heard(problem.clients), T // self.tau

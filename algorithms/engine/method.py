@@ -165,6 +165,7 @@ class Method(ABC):
         Mapping[str, str]
     ] = {}  # quantities that the method itself has, as formulas in the hyperparameters
     measured: ClassVar[tuple[str, ...]] = ()  # those that no formula gives: what `measure` finds
+    measured_by: ClassVar[tuple[str, ...]] = ()  # the hyperparameters that they depend on
 
     @abstractmethod
     def init(self, problem: Any, start: Start, draws: Draws) -> State:
@@ -186,9 +187,17 @@ class Method(ABC):
         """The quantities in `measured` for this many clients, rounded so that they say no more than what is true."""
         return {}
 
-    def attains(self, quantity: str, value: float, clients: int) -> bool:
+    def attains(self, quantity: str, value: float | Fraction, clients: int) -> bool:
         """Whether such a quantity is as good as a number, where rounding leaves it open; a method may decide it exactly."""
         return False
+
+    def attaining(self, quantity: str, value: Scalar) -> Self:
+        """The method with `measured_by` chosen so that such a quantity is a number, for any number of clients above 1.
+
+        Raises:
+            ValueError: nothing says how.
+        """
+        raise ValueError(f"{self.name}: nothing says how its {quantity} is chosen")
 
     @property
     def gradient_step(self) -> Scalar | None:

@@ -414,6 +414,12 @@ CASES = {
         dict(eta=step, tau=period, b=batch, topology=st.sampled_from(["ring", "complete"])),
         dict(eta=0.05, tau=2, b=2),
     ),
+    "gossip_sgd, a part of the way": Case(
+        "gossip_sgd",
+        federated_baselines.gossip_sgd,
+        dict(eta=step, tau=period, topology=st.sampled_from(["ring", "complete"]), gamma=weight),
+        dict(eta=0.05, tau=2, gamma=0.3),
+    ),
     "compressed_sgd": Case(
         "compressed_sgd",
         federated_baselines.compressed_sgd,

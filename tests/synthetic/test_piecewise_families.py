@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
-from fedco.algorithms import FCSG, ComFedL, FedDRO, LocalSCGDM, LocalSGD, MetaFL, drive
+from fedco.algorithms import FCSG, ComFedL, FedDRO, FedTTSA, LocalSCGDM, LocalSGD, LocalSGDA, MetaFL, drive
 from fedco.algorithms.engine.method import Method, Start
 from fedco.algorithms.engine.metrics import gradient_norm_squared
 from fedco.synthetic.conformance.kinds import KINDS
@@ -23,6 +23,8 @@ METHODS = {
     "conditional": (FCSG(alpha=0.1, q=2, m=1),),
     "meta": (MetaFL(beta=0.1, tau=2),),
     "federated": (LocalSGD(eta=0.1, tau=2),),
+    "minimax": (LocalSGDA(eta=0.1, eta_y=0.2, tau=2),),
+    "bilevel": (FedTTSA(eta=0.1, eta_y=0.2, eta_v=0.3, K=3, tau=2),),
 }
 
 
@@ -46,6 +48,8 @@ def drawn(kind: str, runs: int = RUNS, noisy: bool = False) -> Family:
             values = values.sign() * (0.3 + 0.7 * values.abs())  # every kink within the grid of the tests
         if name.endswith("noise"):
             values = values.abs() if noisy else 0 * values
+        if name == "dual_curvature":
+            values = 0.2 + values.abs()
         if name == "curvature":
             values = 0.3 * values.clamp_min(0.0)  # half of the objectives grow as a line
         if name.endswith("knots"):
@@ -144,7 +148,8 @@ def test_a_constant_is_what_a_grid_attains(kind: str, noisy: bool, run: int) -> 
     line = torch.linspace(-40.0, 40.0, 16001, dtype=torch.float64).unsqueeze(-1)
     for quantity, certificate in instance.certificates.items():
         inequality = KINDS[kind].inequalities[quantity]
-        points = (line[:-1], line[1:]) if inequality.pair else (line,)
+        through = line.expand(-1, inequality.size(instance))  # where a point is (x, y), both pass every kink of theirs
+        points = (through[:-1], through[1:]) if inequality.pair else (through,)
         attained = float(inequality.ratio(instance, *points).amax())
         value = inequality.largest(float(certificate.value))
         assert attained <= value * (1 + 1e-7) + 1e-9, quantity

@@ -253,7 +253,16 @@ def test_ingredients_are_taken_away_one_by_one(explained):
     loud, others = explained(draft(gradient_noise=[Q(0), Q(3)]), lambda other: 1.01)
     assert loud[2] == "It does not need noise: without, the bound is still violated (ratio 1.01 instead of 3.5)."
     assert others[2].parameters["gradient_noise"] == [0, 0] and not any("deterministic" in line for line in loud)
-    inner = draft(inner_slope=[Q(2), Q(4)], inner_offset=[Q(1), Q(3)], start=Q(5), estimate=Q(7))
+    still, ends = [Q(0), Q(0)], {"knots": [[Q(-1), Q(1)]], "slopes": [[Q(-1), Q(1)]]}
+    parts = {
+        "value_noise": still,
+        "gradient_noise": still,
+        **ends,
+        "extra_knots": ends["knots"] * 2,
+        "extra_slopes": ends["slopes"] * 2,
+    }
+    inner = draft(inner_slope=[Q(2), Q(4)], inner_offset=[Q(1), Q(3)], **parts, start=Q(5), estimate=Q(7))
+    inner = replace(inner, kind="shared_composite")
     lines, others = explained(inner)
     assert (
         "It needs a wrong initial estimate of the inner value: " in " ".join(lines)

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...synthetic.families.piecewise import Family
 from .curve import Curve
 from .function import Function, Straight, function_of
 from .interval import Bends, Interval
@@ -70,6 +71,8 @@ class ExactProblem(ABC):
 
     kind: ClassVar[str]
     NAMES: ClassVar[frozenset[str]]
+    SIGNS: ClassVar[tuple[tuple[str, ...], tuple[str, ...]]] = Family.SIGNS
+    """Parameters that each of the two independent signs of a sample multiplies, where a kind has them."""
     ABSENT: ClassVar[frozenset[str]] = frozenset()
     """Parameters that may be left out: numbers that are 0 then."""
 
@@ -78,9 +81,22 @@ class ExactProblem(ABC):
         if given - self.NAMES or self.NAMES - given - self.ABSENT:
             raise ValueError(f"{self.kind}: wanted the parameters {sorted(self.NAMES)}, got {sorted(given)}")
         self.parameters, self.settings = instance.parameters, instance.settings
-        self.noises = {name: _noises(name, instance.parameters.get(name, ())) for name in _NOISES}
+        names = [name for of in self.SIGNS for name in of]
+        self.noises = {name: _noises(name, instance.parameters.get(name, ())) for name in names}
         self.clients, self.dim, self.inner_dim = len(self._per_client()), 1, 1
         self.name = f"exact {self.kind}"
+
+    estimated: ClassVar[str] = ""
+    """What `estimate` is the first value of, where a method is given one."""
+
+    @property
+    def right_estimate(self) -> Fraction:
+        """What that value should be at the start.
+
+        Raises:
+            ValueError: there is none.
+        """
+        raise ValueError(f"{self.kind}: a method is given no estimate")
 
     @abstractmethod
     def _per_client(self) -> list[Any]:
@@ -180,18 +196,19 @@ class ExactProblem(ABC):
     @property
     def is_noisy(self) -> bool:
         """Whether an oracle has noise."""
-        return any(self._jolted(name) for name in _NOISES)
+        return any(self._jolted(name) for name in self.noises)
 
     def sample(self, draws: Any, batch: int, purpose: str = "sample") -> Signs | None:
-        """Fair signs for the inner maps and for the gradients, the mean over the batch; nothing where there is no noise."""
+        """Two fair signs, such as that of the inner maps and that of the gradients, the mean over the batch; nothing without noise."""
         if not self.is_noisy:
             return None
         if self.settings.get("one_sample"):
             both = draws.signs(purpose, batch).mean(-1)
             return Signs(both, both)
+        inner, outer = (any(map(self._jolted, names)) for names in self.SIGNS)
         return Signs(
-            draws.signs(f"{purpose}.inner", batch).mean(-1) if self._jolted("value_noise") else None,
-            draws.signs(f"{purpose}.outer", batch).mean(-1) if self._jolted("gradient_noise") else None,
+            draws.signs(f"{purpose}.inner", batch).mean(-1) if inner else None,
+            draws.signs(f"{purpose}.outer", batch).mean(-1) if outer else None,
         )
 
     def _jolt(self, size: Any, k: int, signs: ExactTensor | None, run: int) -> Any:
@@ -201,13 +218,10 @@ class ExactProblem(ABC):
 
 @dataclass(frozen=True)
 class Signs:
-    """The means of a batch of signs, `(runs, clients)`: those of the inner maps and those of the gradients, where they act."""
+    """The means of a batch of signs, `(runs, clients)`, where they act: of the inner maps or in y, and of the gradients."""
 
     inner: ExactTensor | None
     outer: ExactTensor | None
-
-
-_NOISES = ("value_noise", "gradient_noise")
 
 
 def _noises(name: str, data: Any) -> list[Function]:

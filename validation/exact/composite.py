@@ -163,6 +163,13 @@ class ExactSharedComposite(_AffineInner):
     def _mean_inner(self) -> tuple[Fraction, Fraction]:
         return sum(self.slopes, Q(0)) / self.clients, sum(self.offsets, Q(0)) / self.clients
 
+    estimated: ClassVar[str] = "initial estimate of the inner value"
+
+    @property
+    def right_estimate(self) -> Fraction:
+        slope, offset = self._mean_inner
+        return slope * self.start + offset
+
     @cached_property
     def derivative(self) -> Curve:
         """Phi'."""
@@ -190,7 +197,6 @@ class ExactSharedComposite(_AffineInner):
     def constants(self) -> dict[str, Fraction]:
         average = mean(self.extra_slopes)
         apart = [abs(curve(t) - average(t)) for curve in self.extra_slopes for t in average.positions]
-        slope, offset = self._mean_inner
         extra_bend = max(curve.lipschitz() for curve in self.extra_slopes)
         return {
             **self._inner_constants(),
@@ -201,7 +207,7 @@ class ExactSharedComposite(_AffineInner):
             "noncompositional_heterogeneity": max(apart),
             "objective_smoothness": self.derivative.lipschitz(),
             "objective_gap": infimum_gap(self.derivative, self.start),
-            "initial_inner_error": abs(self.parameters["estimate"] - slope * self.start - offset),
+            "initial_inner_error": abs(self.parameters["estimate"] - self.right_estimate),
         }
 
 

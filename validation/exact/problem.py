@@ -7,12 +7,21 @@ from collections.abc import Mapping
 from .base import ExactProblem, Instance, as_fractions
 from .composite import ExactConditional, ExactLocalComposite, ExactSharedComposite
 from .plain import ExactFederated, ExactMeta
+from .second_variable import ExactBilevel, ExactMinimax
 
 __all__ = ["EXACT", "ExactProblem", "Instance", "as_fractions", "exact_problem"]
 
 EXACT: Mapping[str, type[ExactProblem]] = {
     problem.kind: problem
-    for problem in (ExactLocalComposite, ExactSharedComposite, ExactConditional, ExactMeta, ExactFederated)
+    for problem in (
+        ExactLocalComposite,
+        ExactSharedComposite,
+        ExactConditional,
+        ExactMeta,
+        ExactFederated,
+        ExactMinimax,
+        ExactBilevel,
+    )
 }
 
 

@@ -214,6 +214,10 @@ def check_shape(target: Target, claimed: Claimed, problem: ExactProblem) -> list
         value, quantity = claimed.hyperparameters.get(name), binding.quantity.name
         if value is None:
             continue
+        if name in target.measured and not target.is_chosen:
+            _check_attains(target, claimed, problem, name, value)
+        if quantity == "clients" and target.measured and not target.is_chosen and value != problem.clients:
+            raise ValueError(f"{name}: wanted {problem.clients}, of which the theorem's matrix is one, got {value}")
         if quantity == "clients" and value % problem.clients != 0:
             raise ValueError(f"{name}: wanted a multiple of {problem.clients} clients, got {value}")
         if quantity == "clients" and value != problem.clients and problem.is_noisy and target.link is not None:
@@ -232,6 +236,13 @@ def check_shape(target: Target, claimed: Claimed, problem: ExactProblem) -> list
     if problem.is_noisy and total != problem.clients:
         return ["equal clients with independent noise move in the mean as one, whose noise is the mean of theirs"]
     return ["a group of equal clients moves as one, so that any multiple of the clients is the same run"]
+
+
+def _check_attains(target: Target, claimed: Claimed, problem: ExactProblem, name: str, value: Fraction) -> None:
+    """What the theorem's matrix has is a number of its own."""
+    method, quantity = target.method(dict.fromkeys(target.symbols, 1)), target.measured[name]
+    if not method.attains(quantity, value, problem.clients):
+        raise ValueError(f"{name}: {method.name} with {problem.clients} clients has no {quantity} of {value}")
 
 
 def _check_some_take_part(target: Target, claimed: Claimed, problem: ExactProblem, share: Fraction) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from ...algorithms import Method
+from ...algorithms.registry import get_method
 from ...bounds.evaluation.weights import has_rational_weights, names_in
 from ...bounds.language.bounding import MEAN_MODEL, SERVER_MODEL
 from ...bounds.language.change import Change, changed, narrowed
@@ -40,6 +41,8 @@ class Target:
         average: "before" averages over t = 0..T-1, "after" over t = 1..T.
         steps: the local steps that the values stand for.
         every: the statistic uses every so many steps; None uses all.
+        measured: symbol -> quantity that no formula of the method gives, such as the gap of a mixing matrix.
+        is_chosen: whether the theorem leaves open what these depend on, so that a method is chosen that has them.
         chain, link: for a lemma, the chain of its proof and its place in it, which say what is compared.
         declared: the theorem as it was given: `theorem` is that one, changed or narrowed.
         change: how the statement differs from that of the declared theorem; None where it does not, or says less.
@@ -55,6 +58,8 @@ class Target:
     average: str = "before"
     steps: Callable[[Values], int] = lambda values: int(values["T"])
     every: Callable[[Values], int] | None = None
+    measured: Mapping[str, str] = field(default_factory=dict)
+    is_chosen: bool = False
     chain: LemmaChain | None = None
     link: Link | None = None
     change: Change | None = None
@@ -227,9 +232,14 @@ def _target_of(theorem: Theorem, label: str, own: Theorem | None) -> Target:
         if not has_rational_weights(theorem.metric):
             what = f"the weights {theorem.metric.weights}, and the exact check takes those that are rational numbers"
             raise InputError(f"{theorem.id}: bounds {theorem.metric.name} with {what}")
-        build = method_of(theorem.method)
-        every = every_of(theorem)
-        return Target(theorem, label, theorem.problem, build, theorem, theorem.average, steps_of(theorem), every)
+        call = theorem.method
+        owner = get_method(call.name, call.code)
+        measured = {n: b.quantity.name for n, b in theorem.symbols(label).items() if b.quantity.name in owner.measured}
+        is_chosen = not {*call.options, *call.values} & {*owner.measured_by}
+        build = method_of(call, measured if is_chosen else {})
+        steps, every = steps_of(theorem), every_of(theorem)
+        target = Target(theorem, label, theorem.problem, build, theorem, theorem.average, steps, every)
+        return replace(target, measured=measured, is_chosen=is_chosen)
     if own is not None:
         recipe = recipes().get(own.id)
         if recipe is not None:

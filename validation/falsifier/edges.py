@@ -12,7 +12,13 @@ from .bisection import bisected
 from .formula import Formula
 
 Array = np.ndarray
-EDGES: Mapping[str, int] = {"step_numerator": -1, "step_offset": -1, "step_size": 1}
+EDGES: Mapping[str, int] = {
+    "step_numerator": -1,
+    "step_offset": -1,
+    "dual_step_size": 1,
+    "series_step_size": 1,
+    "step_size": 1,
+}
 """Quantity -> 1 where conditions bound it from above, -1 where they do from below; each is set before those that follow."""
 POWER = 30.0
 """Ten to this, and to minus this, are the ends of what is tried."""

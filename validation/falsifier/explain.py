@@ -9,6 +9,7 @@ from typing import Any
 
 from ...bounds.evaluation.evaluate import bound as evaluated
 from ...bounds.language.reading import InputError
+from ..exact.problem import Instance, exact_problem
 from ..runs.fit import about_noise
 from .confirm import Confirmed, NotConfirmed, sides
 from .declared import Target
@@ -17,7 +18,10 @@ from .rounding import Draft, settle
 
 Q = Fraction
 _INGREDIENTS: Mapping[str, tuple[str, ...]] = {
-    "clients that differ": ("inner_slope", "inner_offset", "knots", "slopes", "extra_knots", "extra_slopes", "tilt"),
+    "clients that differ": (
+        *("inner_slope", "inner_offset", "knots", "slopes", "extra_knots", "extra_slopes", "tilt"),
+        *("dual_tilt", "dual_knots", "dual_slopes"),
+    ),
     "inner maps that differ": ("inner_slope", "inner_offset"),
     "outer functions that differ": ("knots", "slopes"),
     "extra functions that differ": ("extra_knots", "extra_slopes"),
@@ -75,21 +79,14 @@ def _without(target: Target, made: Draft, found: Confirmed) -> Iterator[tuple[st
     share = target.named("participation")
     if share is not None and share in made.free and _some_sit_out(target, found):
         yield "clients that sit out a round", replace(made, free={**made.free, share: Q(1)})
-    if "estimate" in made.parameters and (exact := _exact_estimate(made)) != made.parameters["estimate"]:
-        yield (
-            "a wrong initial estimate of the inner value",
-            replace(made, parameters={**made.parameters, "estimate": exact}),
-        )
+    if "estimate" in made.parameters:
+        problem = exact_problem(Instance(made.kind, made.parameters, made.settings))
+        if (exact := problem.right_estimate) != made.parameters["estimate"]:
+            yield f"a wrong {problem.estimated}", replace(made, parameters={**made.parameters, "estimate": exact})
 
 
 def _differs(rows: Any) -> bool:
     return isinstance(rows, list) and any(row != rows[0] for row in rows)
-
-
-def _exact_estimate(made: Draft) -> Fraction:
-    slopes, offsets = made.parameters["inner_slope"], made.parameters["inner_offset"]
-    start = made.parameters["start"]
-    return sum((a * start + b for a, b in zip(slopes, offsets, strict=True)), Q(0)) / len(slopes)
 
 
 def _ratio(target: Target, formula: Formula, made: Draft) -> float | None:

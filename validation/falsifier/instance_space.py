@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -46,6 +46,8 @@ _LEAST_WEIGHT = 4
 """A weight of what is new in a moving average is 1 for half of the coordinate, else down to ten to minus this."""
 OF_A_MATRIX = ("mixing_contraction", "spectral_gap")
 """What a method is built on that depends on the number of clients."""
+_LEAST_GAP, _GAP_OF_ONE = 3.0, 0.5
+"""Gaps of a matrix that is chosen go down to ten to minus the first; they are 1 for the part of the range above 0, up to the second."""
 _NEARLY_ONE = 0.999
 """The largest value that is tried of a number that is less than 1."""
 
@@ -75,6 +77,7 @@ class InstanceSpace:
         law: how expectations are taken.
         units: of the instances, in powers of 2 of those that they are made in.
         least: symbol -> what a constant is declared as at least.
+        counts: whole numbers of the method alone, by quantity: the terms of a series.
     """
 
     target: Target
@@ -89,11 +92,13 @@ class InstanceSpace:
     law: Law = NONE
     units: Units = SAME
     least: Mapping[str, float] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         units = "" if self.units == SAME else ", in other units"
-        return f"{self.space.name}: {self.clients} clients, rounds of {self.period}{self.law.described(self)}{units}"
+        terms = "".join(f", {number} {quantity.replace('_', ' ')}" for quantity, number in self.counts.items())
+        return f"{self.space.name}: {self.clients} clients, rounds of {self.period}{terms}{self.law.described(self)}{units}"
 
     @cached_property
     def size(self) -> int:
@@ -165,15 +170,18 @@ class InstanceSpace:
             "hidden_constant": self.hidden,
             "compression_variance": 1,  # a compressor with one fair choice for each coordinate
             "fine_tuning_steps": self.settings.get("nu", 0),
+            **self.counts,
         }
         if quantity in fixed:
             return float(fixed[quantity])
         if quantity in OF_A_MATRIX:
-            raise UncertifiedError(f"the {quantity} is that of a matrix of the clients, and a search chooses none")
+            return self._of_the_matrix(cube, quantity)
         if quantity == "fine_tuning_step_size":
             return parameters["alpha"]
         if quantity == "clients" and self.law.infinite:
             return self.clients * FOREVER
+        if quantity == "clients" and self.target.measured and not self.target.is_chosen:
+            return float(self.clients)  # the matrix is one of so many clients
         if quantity == "clients":
             return self.clients * (self._rational(cube.whole(_MOST_GROUP)) if self.has_groups else self._count(cube, 5))
         if domain == "positive integer":
@@ -183,6 +191,17 @@ class InstanceSpace:
         if quantity in AT_MOST and AT_MOST[quantity] == AtMost(why=AT_MOST[quantity].why):
             return cube.limit(_LEAST_WEIGHT)  # at most 1
         return cube.log(-9.5, -1) if quantity == "difference_step" else cube.log(-2.5, 2.5)
+
+    def _of_the_matrix(self, cube: UnitCube, quantity: str) -> Any:
+        """A number that a matrix of the clients is chosen to have; where the theorem names the matrix, what it has for so many clients."""
+        if quantity not in self.target.measured.values():
+            raise UncertifiedError(
+                f"the {quantity} is that of a matrix of the clients, and the method says of none what it has"
+            )
+        if not self.target.is_chosen:
+            return self.target.method(dict.fromkeys(self.target.symbols, 1)).measure(self.clients)[quantity]
+        gap = np.minimum(cube.log(-_LEAST_GAP, _GAP_OF_ONE), 1.0)
+        return gap if quantity == "spectral_gap" else 1 - gap
 
     def _count(self, cube: UnitCube, largest: float) -> Any:
         """A free whole number; a power of 4 where a schedule with roots is run in powers, so that they are rational."""
@@ -310,7 +329,7 @@ class InstanceSpace:
             "clients": self.clients * self.copies,
             "iterations": self.horizon,
             "rounds": self.horizon,
-        }.get(quantity, 1)
+        }.get(quantity, self.counts.get(quantity, 1))
 
     def run(self, family: Family, values: Values, steps: int, every: int) -> tuple[Array, Any]:
         """What is measured at t = 0, every, 2 every, ..., `(records, runs)`, and the last state."""
@@ -442,11 +461,12 @@ class InstanceSpace:
 
     @property
     def keeps_models_only(self) -> bool:
-        """Whether the method carries nothing from round to round but the models."""
-        method, family, start = self.example.build(1)
-        state = drive(method, family, steps=1, start=start, average=False).state
+        """Whether the method carries nothing from round to round but the models, which are those of one model."""
+        method, family, start = replace(self, clients=max(2, self.clients)).example.build(1)
+        state = drive(method, family, steps=self.period, start=start, average=False).state
         assert state is not None
-        return {f.name for f in fields(state)} <= {"x", "active"}
+        is_one = torch.allclose(state.x, state.x[:, :1].expand_as(state.x), rtol=1e-9)
+        return is_one and {f.name for f in fields(state)} <= {"x", "active"}
 
     @property
     def repeats_rounds(self) -> bool:

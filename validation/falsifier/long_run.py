@@ -25,6 +25,8 @@ _STRETCH = 100.0
 """How far the kinks of a bowl are moved, so that what a round does is read off an affine map."""
 _MOVED = 3
 """Rounds in which it is seen by how much every part of the state moves."""
+_LEAST_MOVE = 1e-4
+"""Relative: by how much a part of a state of several is moved at least, where steps move it."""
 _ROUNDING, _FLOOR = 1e-6, 1e-14
 """Relative: how far an affine round may be off, and what of a gradient is nothing but rounding."""
 _OFF_A_GROUP = 3.0
@@ -52,7 +54,7 @@ class Counted:
 def stretched(parameters: Mapping[str, Array]) -> dict[str, Array]:
     """Bowls whose two kinks, or whose Hessian's plateau, end far away; every other function stays as it is."""
     made = dict(parameters)
-    for knots, slopes in (("knots", "slopes"), ("extra_knots", "extra_slopes")):
+    for knots, slopes in (("knots", "slopes"), ("extra_knots", "extra_slopes"), ("dual_knots", "dual_slopes")):
         if knots in made and made[knots].shape[-1] == 2:
             for name in (knots, slopes):
                 middle = made[name].mean(axis=-1, keepdims=True)
@@ -76,12 +78,25 @@ def floor_of(linear: Mapping[str, Array]) -> Array:
     steep = np.abs(linear["slopes"]).max(axis=(1, 2))
     if "curvature" in linear:
         steep = steep + linear["curvature"] * np.abs(linear["knots"]).max(axis=(1, 2))
+    if "coupling" in linear:
+        steep = steep + _rounded_in_y(linear)
     if "inner_slope" in linear:
         steep = steep * np.abs(linear["inner_slope"]).max(axis=1)
     if "extra_slopes" in linear:
         steep = steep + np.abs(linear["extra_slopes"]).max(axis=(1, 2))
     found = (_FLOOR * steep) ** 2
     return found
+
+
+def _rounded_in_y(linear: Mapping[str, Array]) -> Array:
+    """The largest slope in x that a second variable adds, `(instances,)`."""
+    rate = np.abs(linear["coupling"]) / linear["dual_curvature"]
+    if "dual_slopes" in linear:
+        of_levels: Array = rate * np.abs(linear["dual_slopes"]).max(axis=(1, 2))
+        return of_levels
+    reach = np.abs(linear["coupling"]) * np.abs(linear["knots"]).max(axis=(1, 2))
+    of_a_saddle: Array = rate * (reach + np.abs(linear["dual_tilt"]).max(axis=1))
+    return of_a_saddle
 
 
 class _Lanes:
@@ -212,7 +227,12 @@ def _first_round(run: Run, clients: int, counted: Counted, share: Array) -> tupl
         lanes.renumber()
         lanes.round(more * counted.period, counted)
         moved = np.maximum(moved, np.abs(lanes.flat() - at[:, None]).max(axis=1))
-    unit = np.where(moved > 1e-13 * np.abs(at), moved, 0.0)
+    seen = moved > 1e-13 * np.abs(at)
+    if (
+        len([*moving(like)]) > 1
+    ):  # what one part does to another is seen where it moves by more than the rounding of both
+        moved = np.maximum(moved, _LEAST_MOVE * np.abs(at))
+    unit = np.where(seen, moved, 0.0)
     return squares, at, like, np.where(unit[..., None] > 0, spread / np.where(unit > 0, unit, 1)[..., None], 0.0), unit
 
 

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from fractions import Fraction
 from functools import reduce
 from operator import add, mul
+from types import MappingProxyType
 from typing import Any
 
 import sympy as sp
@@ -31,8 +32,13 @@ class UnbuiltError(InputError):
     """The method cannot be built from what a search makes of the symbols."""
 
 
-def method_of(call: MethodCall) -> Callable[[Mapping[str, Any]], Method]:
+def method_of(
+    call: MethodCall, attained: Mapping[str, str] = MappingProxyType({})
+) -> Callable[[Mapping[str, Any]], Method]:
     """Values of the symbols -> the method; an `UnbuiltError` where a whole hyperparameter gets a number that need not be one.
+
+    Args:
+        attained: symbols that the method is chosen to have, with their quantities.
 
     Raises:
         InputError: there is no such method.
@@ -62,9 +68,12 @@ def method_of(call: MethodCall) -> Callable[[Mapping[str, Any]], Method]:
             name: ExactTensor.of([v]) if is_exact else float(v) for name, v in given.items() if isinstance(v, Fraction)
         }
         try:
-            return made(**given | fixed | counts, **call.options)
+            method: Method = made(**given | fixed | counts, **call.options)
         except TypeError as error:
             raise InputError(f"{call.name}: cannot be built from what the theorem gives it: {error}") from None
+        for name, quantity in attained.items():
+            method = method.attaining(quantity, values[name])
+        return method
 
     return build
 

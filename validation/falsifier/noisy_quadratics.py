@@ -9,17 +9,31 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from .properties import NOISES
 from .unit_cube import UnitCube
 
 Array = np.ndarray
 Parameters = dict[str, Array]
-NOISES = ("value_noise", "gradient_noise")
+_STILL_A_BOWL = -0.9
+"""The part of the curvature that a second variable adds of which the clients' own may be the negative."""
 _OFF = 0.4
 """Part of a coordinate on which an ingredient is left out."""
 
 
 def with_noise(cube: UnitCube, parameters: Parameters) -> Parameters:
     """The same instances with noise on their oracles, each on a log-scale of the function that it disturbs or left out."""
+    made = dict(parameters)
+    for name, size in _disturbed(parameters).items():
+        if name in parameters:
+            level = _sometimes(cube) * size * cube.log(-4, 1)
+            second = cube.clipped(0, 1)
+            clients = parameters[name].shape[1]
+            made[name] = np.stack([level * (second if k % 2 else 1.0) for k in range(clients)], axis=1)
+    return made
+
+
+def _disturbed(parameters: Parameters) -> dict[str, Array]:
+    """The sizes of the functions that noises disturb, `(count,)`."""
     reach = np.ptp(parameters["knots"], axis=-1).max(axis=1)
     # losses that are fine-tuned have gradients of about 1 where they start
     height = np.abs(parameters["slopes"]).max(axis=(1, 2)) if "slopes" in parameters else np.ones_like(reach)
@@ -27,14 +41,16 @@ def with_noise(cube: UnitCube, parameters: Parameters) -> Parameters:
         height = np.maximum(
             height * np.abs(parameters["inner_slope"]).max(axis=1), np.abs(parameters["extra_slopes"]).max(axis=(1, 2))
         )
-    shape = next(parameters[name] for name in ("inner_slope", "gradient_noise") if name in parameters).shape
-    made = dict(parameters)
-    for name, size in (("value_noise", reach), ("gradient_noise", height)):
-        if name in parameters:
-            level = _sometimes(cube) * size * cube.log(-4, 1)
-            second = cube.clipped(0, 1)
-            made[name] = np.stack([level * (second if k % 2 else 1.0) for k in range(shape[1])], axis=1)
-    return made
+    if "coupling" not in parameters:
+        return {"value_noise": reach, "gradient_noise": height}
+    pull = np.abs(parameters["coupling"]) * reach
+    if "dual_slopes" not in parameters:
+        return {
+            "gradient_noise": height + pull * np.abs(parameters["coupling"]) / parameters["dual_curvature"],
+            "dual_noise": pull,
+        }
+    steep = np.abs(parameters["dual_slopes"]).max(axis=(1, 2))
+    return {"gradient_noise": height, "dual_noise": steep, "lower_noise": pull}
 
 
 def silent(decode: Callable[[UnitCube, int, Mapping[str, int]], Parameters]) -> Callable[..., Parameters]:
@@ -82,17 +98,20 @@ def local_composite(cube: UnitCube, clients: int, settings: Mapping[str, int]) -
 
 def federated(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """A bowl for each client, their minimisers apart."""
+    return with_noise(cube, _bowls(cube, clients))
+
+
+def _bowls(cube: UnitCube, clients: int) -> Parameters:
     apart = _sometimes(cube) * cube.log(-3, 0)
     centre = _apart(np.zeros(len(apart)), apart, clients)
     width, tall = cube.log(0, 2), cube.unit(3)
     ends = np.broadcast_to(width[:, None], centre.shape)
-    made = {
+    return {
         "gradient_noise": np.zeros_like(centre),
         "knots": _pair(centre - ends, centre + ends),
         "slopes": _pair(-ends, ends) * tall[:, None, None],
         "start": _sometimes(cube) * cube.clipped(-1, 1) * width,
     }
-    return with_noise(cube, made)
 
 
 def curved(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
@@ -127,6 +146,63 @@ def shared_composite(cube: UnitCube, clients: int, settings: Mapping[str, int]) 
         "estimate": estimate * wide,
     }
     return with_noise(cube, made)
+
+
+def coupled(cube: UnitCube, made: Parameters, least: float = -np.inf) -> Parameters:
+    """Clients with a second variable, which follows x: their best values of it apart, its start at the best one or beside it.
+
+    What it adds to the curvature of the objective is on a log-scale of the clients' own, which is lowered, left out or turned, down to
+    `least` of what is added.
+    """
+    width = np.ptp(made["knots"], axis=-1).max(axis=1)
+    bend = (np.abs(np.diff(made["slopes"], axis=-1)) / np.diff(made["knots"], axis=-1)).max(axis=(1, 2)) + 1e-300
+    added, wide = bend * cube.log(-3, 3), cube.unit(3)
+    turned = np.maximum(cube.clipped(-1, 1), least * added / bend)
+    curvature = added / wide**2
+    coupling = added / wide
+    apart = _sometimes(cube) * cube.log(-3, 1) * coupling * width
+    tilt = _apart(np.zeros_like(apart), apart, made["knots"].shape[1])
+    best = (coupling * made["start"] + tilt.mean(1)) / curvature
+    return {
+        **made,
+        "slopes": made["slopes"] * turned[:, None, None],
+        "coupling": coupling,
+        "dual_curvature": curvature,
+        "dual_tilt": tilt,
+        "dual_noise": np.zeros_like(tilt),
+        "estimate": best + _sometimes(cube) * cube.clipped(-1, 1) * cube.log(-3, 2) * wide * width,
+    }
+
+
+def minimax(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """A bowl or a hill in x for each client, and a saddle that they share and that makes bowls of both."""
+    return with_noise(cube, coupled(cube, _bowls(cube, clients), _STILL_A_BOWL))
+
+
+def with_upper(cube: UnitCube, made: Parameters, knots: Array, slopes: Array) -> Parameters:
+    """Upper levels with slopes in y as well, from knots and slopes `(count, clients, knots)` in units of their own.
+
+    What they add to the curvature of the objective is on a log-scale of what the second variable adds without them.
+    """
+    rate, width = made["coupling"] / made["dual_curvature"], np.ptp(made["knots"], axis=-1).max(axis=1)
+    wide = np.abs(rate) * width * cube.log(-2, 1) / np.ptp(knots, axis=-1).max(axis=1)
+    steep = np.abs(np.diff(slopes, axis=-1) / np.diff(knots, axis=-1)).max(axis=(1, 2)) + 1e-300
+    tall = made["dual_curvature"] / steep * wide
+    return {
+        **made,
+        "dual_knots": knots * wide[:, None, None],
+        "dual_slopes": slopes * tall[:, None, None],
+        "lower_noise": np.zeros_like(made["dual_tilt"]),
+    }
+
+
+def bilevel(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """A bowl in x for each client, a bowl in y, and a lower level that they share."""
+    made = coupled(cube, _bowls(cube, clients), 0.0)
+    apart = _sometimes(cube) * cube.log(-3, 0)
+    centre = _apart(_sometimes(cube) * cube.clipped(-1, 1), apart, clients)
+    ends = np.ones_like(centre)
+    return with_noise(cube, with_upper(cube, made, _pair(centre - ends, centre + ends), _pair(-ends, ends)))
 
 
 def meta(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:

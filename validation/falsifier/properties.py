@@ -8,7 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ...synthetic.families.piecewise import FAMILIES
 from ..exact.problem import ExactProblem
+
+NOISES = tuple(dict.fromkeys(name for family in FAMILIES.values() for names in family.SIGNS for name in names))
+"""Parameters that signs multiply."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,7 @@ PROPERTIES: Mapping[str, Property] = {
     "one_outer_function": _OUTER,
     "no_extra_term": Property(zero=("extra_slopes",)),
     "independent_clients": Property(),
-    "deterministic": Property(zero=("value_noise", "gradient_noise")),
+    "deterministic": Property(zero=NOISES),
     "convex": Property(rising=("slopes",), kinds=("federated",)),
     "convex_clients": Property(rising=("slopes",), each=True, kinds=("federated",)),
 }

@@ -22,6 +22,8 @@ PERIODS, HORIZONS = (2, 1, 4), (16, 64, 256)
 _SCHEDULED_HORIZONS, LEAST_ADMITTED = (16, 64, 256, 1024, 4096), 4
 """Where a schedule depends on the horizon: those that are tried, at so many points of which must be admissible."""
 ENDLESS_HORIZON = 16
+TERMS = (1, 4)
+"""Of a series; where all clients have one curvature in y, one term leaves any part of the whole series out."""
 ROUNDS = (2, 4)
 """Of the runs along which a lemma is compared."""
 _LONGEST, MOST_HORIZONS = 1024, 4
@@ -62,6 +64,12 @@ class Asked:
         tuning = self.whole("fine_tuning_steps")
         return [{"nu": nu} for nu in tuning or (2, 1)] if self.target.named("fine_tuning_steps") else [{}]
 
+    @cached_property
+    def counts(self) -> list[dict[str, int]]:
+        """The terms of a series, where there is one."""
+        name = "series_terms"
+        return [{name: number} for number in self.whole(name) or TERMS] if self.target.named(name) else [{}]
+
     def whole(self, quantity: str) -> tuple[int, ...]:
         """The whole number that the statement sets a quantity to; none where it is free."""
         fixed = self.formula.fixed.get(self.target.named(quantity) or "")
@@ -71,7 +79,8 @@ class Asked:
     def has_batches(self) -> bool:
         """Whether the statement sets a batch to more than one sample, which no run with noise has here."""
         symbols = self.target.symbols
-        known = {self.target.named(quantity) for quantity in ("communication_period", "clients", "fine_tuning_steps")}
+        sizes = ("communication_period", "clients", "fine_tuning_steps", "series_terms")
+        known = {self.target.named(quantity) for quantity in sizes}
         counts = [n for n, b in symbols.items() if b.quantity.domain == "positive integer"]
         return any(self.formula.fixed.get(n, 1) != 1 for n in counts if n not in known and n != self.target.length)
 
@@ -114,17 +123,16 @@ class Asked:
         made: list[SearchSpace] = []
         numbers = (2, 1) if self.target.link is None else (2, 1, 3)
         for clients in [n for n in numbers if all(total % n == 0 for total in self.whole("clients"))]:
-            for (period, horizon, stays), settings, space in product(
-                self.lengths(clients), self.settings, self.spaces.silent
+            for (period, horizon, stays), settings, counts, space in product(
+                self.lengths(clients), self.settings, self.counts, self.spaces.silent
             ):
                 if clients in space.clients:
-                    search_space = SearchSpace(
+                    plain = SearchSpace(
                         self.target, self.formula, space, clients, period, horizon, settings, stays, self.hidden
                     )
+                    search_space = replace(plain, counts=counts)
                     made += _admitted(search_space) if search_space.horizon_decides else [search_space]
-        made = list(
-            {(i.space.name, i.clients, i.period, i.horizon, i.stays, i.settings.get("nu")): i for i in made}.values()
-        )
+        made = list({(i.name, i.stays, *i.settings.items()): i for i in made}.values())
         return [
             i for i in made if not i.stays or (i.space.shifted is not None and i.keeps_models_only and i.repeats_rounds)
         ]

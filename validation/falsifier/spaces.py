@@ -145,6 +145,19 @@ def _curved(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parame
     return {**made, "slopes": np.where(rises, sorted_mean(slopes), slopes), "curvature": curvature}
 
 
+def _saddle(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """Clients with piecewise linear slopes in x, and a saddle that they share."""
+    return noisy_quadratics.coupled(cube, _federated(cube, clients, settings))
+
+
+def _two_levels(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """Clients with piecewise linear slopes in x and in y, and a lower level that they share."""
+    made, mean, difference = _saddle(cube, clients, settings), _values(cube, rising=True), _values(cube, rising=False)
+    around = _knots(cube, -2, 2)
+    values = _per_client(mean, difference, clients)
+    return noisy_quadratics.with_upper(cube, made, _per_client(around, _zeros(around), clients), values)
+
+
 def _shared(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """One outer function behind affine inner maps, an extra function per client, a free initial estimate."""
     slope = _per_client(cube.clipped(-1, 1), cube.clipped(-1, 1) * cube.log(-3, 0), clients)
@@ -300,8 +313,15 @@ def _bowls(decode: Callable[..., Parameters]) -> tuple[Space, Space]:
     return Space(SILENT_BOWL, noisy_quadratics.silent(decode)), Space(_BOWL, decode)
 
 
-_FEDERATED, _COMPOSITE, _SHARED = map(
-    _bowls, (noisy_quadratics.federated, noisy_quadratics.local_composite, noisy_quadratics.shared_composite)
+_FEDERATED, _COMPOSITE, _SHARED, _MINIMAX, _BILEVEL = map(
+    _bowls,
+    (
+        noisy_quadratics.federated,
+        noisy_quadratics.local_composite,
+        noisy_quadratics.shared_composite,
+        noisy_quadratics.minimax,
+        noisy_quadratics.bilevel,
+    ),
 )
 _DIFFER = "clients with piecewise linear slopes that differ"
 _ONE_INNER = Space("one inner map, outer functions that differ", _together, shifted=levelled)
@@ -334,6 +354,17 @@ SPACES: Mapping[str, KindSpaces] = {
         silent=(Space("one outer function, a free initial estimate", _shared), _SHARED[0]), affine=(_SHARED[1],)
     ),
     "conditional": KindSpaces(silent=(_ONE_INNER, _TWO_INNER, _COMPOSITE[0]), affine=(_COMPOSITE[1],), bent=(_FEET,)),
+    "minimax": KindSpaces(
+        silent=(Space("clients with piecewise linear slopes in x that differ, a saddle", _saddle), _MINIMAX[0]),
+        affine=(_MINIMAX[1],),
+    ),
+    "bilevel": KindSpaces(
+        silent=(
+            Space("clients with piecewise linear slopes in x and in y that differ, a lower level", _two_levels),
+            _BILEVEL[0],
+        ),
+        affine=(_BILEVEL[1],),
+    ),
     "meta": KindSpaces(
         silent=(
             _kinked(_fine, "fine kink where a fine-tuning step"),

@@ -26,6 +26,17 @@ _BEHIND = {
     "slopes": _OUTER,
     "start": VARIABLE,
 }
+_TWO_VARIABLES = {
+    "knots": VARIABLE,
+    "slopes": _SLOPE,
+    "gradient_noise": _SLOPE,
+    "coupling": OBJECTIVE / (VARIABLE * INNER),
+    "dual_curvature": OBJECTIVE / INNER**2,
+    "dual_tilt": _OUTER,
+    "dual_noise": _OUTER,
+    "start": VARIABLE,
+    "estimate": INNER,
+}
 DIMENSIONS: Mapping[str, Mapping[str, Dimension]] = {
     "federated": {
         "knots": VARIABLE,
@@ -51,6 +62,8 @@ DIMENSIONS: Mapping[str, Mapping[str, Dimension]] = {
         "alpha": ONE / _CURVATURE,
         "start": VARIABLE,
     },
+    "minimax": _TWO_VARIABLES,
+    "bilevel": {**_TWO_VARIABLES, "dual_knots": INNER, "dual_slopes": _OUTER, "lower_noise": _OUTER},
 }
 """Kind -> the dimension of each parameter."""
 _OWN_UNIT = ("meta",)

@@ -5,27 +5,39 @@ linear. Each constant of the vocabulary is then a closed formula in the paramete
 A family is a problem like any other; methods run on it through `drive`, each instance a run.
 """
 
+from .bilevel import BilevelFamily
 from .conditional import ConditionalFamily
 from .curve import PiecewiseLinear
 from .family import Family
 from .federated import FederatedFamily
 from .local_composite import LocalCompositeFamily
 from .meta import MetaFamily
+from .minimax import MinimaxFamily
 from .shared_composite import SharedCompositeFamily
 
 FAMILIES: dict[str, type[Family]] = {
     family.kind: family
-    for family in (LocalCompositeFamily, SharedCompositeFamily, ConditionalFamily, MetaFamily, FederatedFamily)
+    for family in (
+        LocalCompositeFamily,
+        SharedCompositeFamily,
+        ConditionalFamily,
+        MetaFamily,
+        FederatedFamily,
+        MinimaxFamily,
+        BilevelFamily,
+    )
 }
 """Kind of problem -> its family."""
 
 __all__ = [
     "FAMILIES",
+    "BilevelFamily",
     "ConditionalFamily",
     "Family",
     "FederatedFamily",
     "LocalCompositeFamily",
     "MetaFamily",
+    "MinimaxFamily",
     "PiecewiseLinear",
     "SharedCompositeFamily",
 ]

@@ -31,6 +31,8 @@ class Family(AbstractProblem):
 
     SHAPES: ClassVar[Mapping[str, str]]
     """Parameter -> "run" (one number), "client" (one per client) or "knots" (several per client)."""
+    SIGNS: ClassVar[tuple[tuple[str, ...], tuple[str, ...]]] = (("value_noise",), ("gradient_noise",))
+    """Parameters that each of the two independent signs of a sample multiplies, where a kind has them."""
     ABSENT: ClassVar[frozenset[str]] = frozenset()
     """Parameters that may be left out: numbers of a run that are 0 then."""
 
@@ -60,12 +62,12 @@ class Family(AbstractProblem):
 
     @cached_property
     def _noisy(self) -> tuple[bool, bool]:
-        """Whether any instance has noise on its inner values, and on its gradients."""
-        found = [
-            name in self.parameters and bool((self.parameters[name] != 0).any())
-            for name in ("value_noise", "gradient_noise")
-        ]
-        return found[0], found[1]
+        """Whether either sign of a sample acts on any instance."""
+
+        def acts(names: tuple[str, ...]) -> bool:
+            return any(name in self.parameters and bool((self.parameters[name] != 0).any()) for name in names)
+
+        return acts(self.SIGNS[0]), acts(self.SIGNS[1])
 
     @property
     def _is_noisy(self) -> bool:

@@ -92,18 +92,18 @@ class FederatedFamily(Family, AbstractFederated):
             "local_sample_gradient_bound": (self.slope.bound + self.parameters["gradient_noise"].abs()).amax(-1),
             "local_gradient_noise": noise,
             "local_gradient_fourth_moment": noise.square().square(),
-            "local_gradient_heterogeneity": _apart(slopes),
+            "local_gradient_heterogeneity": apart(slopes),
             "objective_smoothness": self.landscape.smoothness,
             "objective_gap": self.objective(start) - self.landscape.infimum,
             "strong_convexity": self.landscape.flattest.clamp_min(0.0),
             "polyak_lojasiewicz": self.landscape.polyak_lojasiewicz,
-            "initial_gradient_heterogeneity": _apart(self._slopes(start)),
+            "initial_gradient_heterogeneity": apart(self._slopes(start)),
             "initial_distance": (start - self.landscape.minimiser)[:, 0].abs(),
             "minimiser_heterogeneity": least.mean(1).sqrt(),
             "minimiser_second_moment": sampled.amax(1).sqrt(),
         }
 
 
-def _apart(slopes: Tensor) -> Tensor:
+def apart(slopes: Tensor) -> Tensor:
     """How far slopes `(runs, clients, count)` are from their mean over the clients, in mean square, where that is most: `(runs,)`."""
     return (slopes - slopes.mean(1, keepdim=True)).square().mean(1).amax(-1).sqrt()

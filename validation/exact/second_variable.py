@@ -1,0 +1,189 @@
+"""Minimax and bilevel problems in exact numbers: a second variable y whose best value is affine in x."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+from ...synthetic.families.piecewise import BilevelFamily, MinimaxFamily
+from .base import ExactProblem, Instance, Signs, at, curves, integral_at, per_lane, root_above
+from .curve import Curve, composed, infimum_gap, mean
+from .tensor import ExactTensor, raw
+
+Q = Fraction
+
+
+class _SecondVariable(ExactProblem):
+    """Clients with P_i(x), and (coupling x + dual_tilt_i) y - dual_curvature/2 y^2 or its negative; `estimate` is y_0."""
+
+    estimated: ClassVar[str] = "start of y"
+
+    def __init__(self, instance: Instance) -> None:
+        super().__init__(instance)
+        self.coupling, self.dual_curvature = (instance.parameters[name] for name in ("coupling", "dual_curvature"))
+        if not self.dual_curvature > 0:
+            raise ValueError(f"dual_curvature: wanted a number above 0, got {self.dual_curvature}")
+
+    def _per_client(self) -> list[Any]:
+        listed: list[Any] = self.parameters["dual_tilt"]
+        return listed
+
+    @cached_property
+    def client_slopes(self) -> list[Curve]:
+        """p_i."""
+        return curves(self.parameters["knots"], self.parameters["slopes"])
+
+    @property
+    def rate(self) -> Fraction:
+        """By how much the best y moves with x."""
+        number: Fraction = self.coupling / self.dual_curvature
+        return number
+
+    @property
+    def offset(self) -> Fraction:
+        """The best y at x = 0."""
+        return _average(self.parameters["dual_tilt"]) / self.dual_curvature
+
+    @property
+    def right_estimate(self) -> Fraction:
+        return self.rate * self.start + self.offset
+
+    @property
+    @abstractmethod
+    def derivative(self) -> Curve:
+        """F'."""
+
+    @property
+    def steepest(self) -> Fraction:
+        return self.derivative.bound()
+
+    def gradient_at(self, x: Any) -> Any:
+        return at(self.derivative, x)
+
+    def objective_at(self, x: Any) -> Any:
+        return integral_at(self.derivative, x)
+
+    def _with_noise(
+        self, function: Callable[[int, Any], Any], name: str, signs: ExactTensor | None, x: Any
+    ) -> ExactTensor:
+        """A function of (client, number) with a noise of its own, at every lane."""
+        noises = self.noises[name]
+        return per_lane(lambda r, i, t: function(i, t) + self._jolt(noises[i].slope(t), i, signs, r), x)
+
+    def _slope_in_x(self, x: Any, sample: Signs | None) -> ExactTensor:
+        """p_i with its noise."""
+        signs = sample.outer if sample else None
+        return self._with_noise(lambda i, t: at(self.client_slopes[i], t), "gradient_noise", signs, x)
+
+    def _down(self, x: Any, y: Any, name: str, signs: ExactTensor | None) -> ExactTensor:
+        """dual_curvature y - coupling x - dual_tilt_i, with a noise of its own."""
+        of_x = self.coupling * raw(x)
+        tilts = self.parameters["dual_tilt"]
+        sloped = self._with_noise(lambda i, t: self.dual_curvature * t - tilts[i], name, signs, y)
+        return ExactTensor.of(sloped.numbers - of_x)
+
+    def _constants_of(self, curvature: Iterable[str]) -> dict[str, Fraction]:
+        average = mean(self.client_slopes)
+        return {
+            "local_smoothness": max(curve.lipschitz() for curve in self.client_slopes),
+            "local_gradient_noise": max(self.noise_sizes("gradient_noise")),
+            "local_gradient_heterogeneity": root_above(
+                max(_spread([curve(t) for curve in self.client_slopes]) for t in average.positions)
+            ),
+            "dual_gradient_noise": max(self.noise_sizes("dual_noise")),
+            **dict.fromkeys(curvature, self.dual_curvature),
+            "initial_dual_error": abs(self.parameters["estimate"] - self.right_estimate),
+            "objective_smoothness": self.derivative.lipschitz(),
+            "objective_gap": infimum_gap(self.derivative, self.start),
+        }
+
+    @property
+    def _tilts_apart(self) -> Fraction:
+        return root_above(_spread(self.parameters["dual_tilt"]))
+
+
+def _average(numbers: list[Fraction]) -> Fraction:
+    return sum(numbers, Q(0)) / len(numbers)
+
+
+def _spread(numbers: list[Fraction]) -> Fraction:
+    """The variance over the clients."""
+    return _average([(number - _average(numbers)) ** 2 for number in numbers])
+
+
+class ExactMinimax(_SecondVariable):
+    """F(x) = max_y (1/N) sum_i f_i(x, y), f_i(x, y) = P_i(x) + (coupling x + dual_tilt_i) y - dual_curvature/2 y^2."""
+
+    kind: ClassVar[str] = MinimaxFamily.kind
+    NAMES: ClassVar[frozenset[str]] = frozenset(MinimaxFamily.SHAPES)
+    SIGNS = MinimaxFamily.SIGNS
+
+    @cached_property
+    def derivative(self) -> Curve:
+        slope, intercept = self.coupling * self.rate, self.coupling * self.offset
+        average = mean(self.client_slopes)
+        return Curve(tuple((t, v + slope * t + intercept) for t, v in average.knots), slope)
+
+    def descent_gradient(self, x: Any, y: Any, sample: Signs | None = None) -> ExactTensor:
+        return ExactTensor.of(self._slope_in_x(x, sample).numbers + self.coupling * raw(y))
+
+    def ascent_gradient(self, x: Any, y: Any, sample: Signs | None = None) -> ExactTensor:
+        down = self._down(x, y, "dual_noise", sample.inner if sample else None)
+        return ExactTensor.of(-down.numbers)
+
+    def projected(self, y: Any) -> Any:
+        return y
+
+    def constants(self) -> dict[str, Fraction]:
+        return {
+            **self._constants_of(("dual_smoothness", "strong_concavity")),
+            "coupling": abs(self.coupling),
+            "dual_heterogeneity": self._tilts_apart,
+        }
+
+
+class ExactBilevel(_SecondVariable):
+    """F(x) = (1/N) sum_i P_i(x) + Q_i(y*(x)), y*(x) least for the mean of dual_curvature/2 y^2 - (coupling x + dual_tilt_i) y."""
+
+    kind: ClassVar[str] = BilevelFamily.kind
+    NAMES: ClassVar[frozenset[str]] = frozenset(BilevelFamily.SHAPES)
+    SIGNS = BilevelFamily.SIGNS
+
+    @cached_property
+    def dual_slopes(self) -> list[Curve]:
+        """q_i, the derivatives of the Q_i."""
+        return curves(self.parameters["dual_knots"], self.parameters["dual_slopes"])
+
+    @cached_property
+    def derivative(self) -> Curve:
+        of_x, of_y = mean(self.client_slopes), composed(mean(self.dual_slopes), self.rate, self.offset)
+        return Curve(tuple((t, of_x(t) + of_y(t)) for t in sorted({*of_x.positions, *of_y.positions})))
+
+    def upper_gradient(self, x: Any, y: Any, sample: Signs | None = None) -> ExactTensor:
+        return self._slope_in_x(x, sample)
+
+    def upper_gradient_in_y(self, x: Any, y: Any, sample: Signs | None = None) -> ExactTensor:
+        signs = sample.outer if sample else None
+        return self._with_noise(lambda i, t: at(self.dual_slopes[i], t), "dual_noise", signs, y)
+
+    def lower_gradient(self, x: Any, y: Any, sample: Signs | None = None) -> ExactTensor:
+        return self._down(x, y, "lower_noise", sample.inner if sample else None)
+
+    def lower_hvp(self, x: Any, y: Any, v: Any) -> ExactTensor:
+        return ExactTensor.of(self.dual_curvature * raw(v))
+
+    def lower_cross(self, x: Any, y: Any, v: Any) -> ExactTensor:
+        return ExactTensor.of(-self.coupling * raw(v))
+
+    def constants(self) -> dict[str, Fraction]:
+        return {
+            **self._constants_of(("lower_smoothness", "lower_strong_convexity")),
+            "lower_coupling": abs(self.coupling),
+            "lower_gradient_noise": max(self.noise_sizes("lower_noise")),
+            "lower_heterogeneity": self._tilts_apart,
+            "upper_lipschitz": max(curve.bound() for curve in self.dual_slopes),
+            "hypergradient_smoothness": abs(self.rate) * mean(self.dual_slopes).lipschitz(),
+        }
