@@ -144,7 +144,9 @@ OPTIONS = {
         "or problem.NAME, a parameter of the problem. Every combination is run, with the same noise.",
         "NAME=VALUES",
     ),
-    "run.values": Option("A hyperparameter, or problem.NAME, a parameter of the problem.", "NAME=VALUE", "--set"),
+    "run.values": Option(
+        "A hyperparameter, or problem.NAME, a parameter of the problem. A step size may decline: eta=0.5/(t + 4).", "NAME=VALUE", "--set"
+    ),
     "run.seeds": Option("Number of seeds.", least=1),
     "metric": Option(
         "objective (default), gradient_sq, distance, train_loss, test_loss, accuracy, mean_client_accuracy, "

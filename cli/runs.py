@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from ..bounds.language.reading import InputError, read_number
 from ..storage import make_folder
 from .command import Answer, Asked, Texts, command, listing, note
@@ -144,7 +146,7 @@ def run(
         )
     except Interrupted:
         note("fedco: stopped; the same command goes on from here")
-        raise SystemExit(130) from None
+        raise typer.Exit(130) from None
     return Answer(done.to_dict(), done)
 
 
