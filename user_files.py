@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Loaded = TypeVar("Loaded")
 GROUPS = ("papers", "methods", "problems", "kinds")
 FAILURES = (Exception, SystemExit)
-"""What code of a user's may raise that is answered in one line; an interrupt goes on."""
+"""Exceptions of a user's code that are answered in one line; an interrupt (Ctrl-C) is not one of them."""
 _trusts: ContextVar[bool] = ContextVar("trusts", default=False)
 
 

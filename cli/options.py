@@ -34,7 +34,7 @@ ARGUMENTS = {
     "figure": Option("One of the list, for instance feddro/figure_6.", "[KEY/FIGURE]"),
     "folder": Option("Folder of a validate or report run.", "DIR"),
 }  # fmt: skip
-"""What a command is given without a flag."""
+"""Arguments that a command takes without a flag."""
 OPTIONS = {
     **VERBS,
     # media
@@ -179,7 +179,7 @@ COMPLETED: dict[str, Callable[[str], list[str]]] = {
     "run.problem": problem_names,
     "method": method_names,
 }
-"""What the shell completes."""
+"""Arguments and options that the shell completes."""
 
 
 def option_of(command: str, parameter: str) -> tuple[str, Option]:

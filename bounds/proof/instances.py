@@ -31,7 +31,7 @@ Rows = tuple[tuple[fmpq, ...], ...]
 IDENTITY: Matrix = (ONE, ZERO, ZERO, ONE)
 TURNED: Matrix = (fmpq(3, 5), fmpq(4, 5), fmpq(-4, 5), fmpq(3, 5))
 TINY = fmpq(1, 10**12)
-"""In the place of a constant that is 0 and must be positive."""
+"""Value of a constant that is 0 and must be positive."""
 
 
 @dataclass(frozen=True)
@@ -566,7 +566,7 @@ GIVEN: Mapping[str | Form, tuple[str, Callable[[Shape], fmpq]]] = {
     size("estimate_error"): ("error", gradient_size),
     size("estimate_error", MEAN_SQUARE): ("error", error_size),
 }
-"""The same for what a lemma gives, by what it bounds; the error is that of an estimate of a plain gradient."""
+"""The same for constants that a lemma gives, by what they bound; the error is that of an estimate of a plain gradient."""
 
 
 def constant(quantity: str | Form, shapes: Mapping[str, Shape]) -> fmpq | None:

@@ -131,7 +131,7 @@ _OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "hessian_batch_size": ("D_H", "D"),
     "client_steps": ("steps",),
 }
-"""How methods call a hyperparameter where the statement has another name for it; a method that it does not fit is refused later."""
+"""Names that methods have for a hyperparameter which the statement calls otherwise; a method that does not fit is refused later."""
 
 
 def _hyperparameters(theorem: Theorem, label: str, method: Method, problem: Any) -> dict[str, Any]:

@@ -27,7 +27,7 @@ STANDINGS = {
     "theory": "nothing is measured in it",
 }
 SEEDS = 24
-"""Of every curve, of a control's too: fixed beforehand, such that 21 of 24 that agree decide at the level of 175 comparisons."""
+"""Runs of every curve, also in a control. Fixed beforehand: 21 of 24 runs that agree decide at the level of 175 comparisons."""
 
 
 @dataclass(frozen=True)

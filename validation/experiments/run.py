@@ -37,16 +37,16 @@ from .plan import Group, Plan
 from .table import RunTable, Summary, summarise, write_run
 
 RECORDS = 100
-"""How many times are kept of a run, unless the caller says how often."""
+"""Number of recorded times of a run, unless the caller says how often."""
 BYTES = 8
-"""Of one number that a client sends, a float64."""
+"""Bytes of one number that a client sends, a float64."""
 SENT = {
     "messages": "rounds in which a client sends its model",
     "bytes": "bytes that a client has sent, 8 for each number",
 }
 _BOUND_POINTS = 25
 SEEDS_PER_CALL = 4
-"""What a worker of a scheduler gets at once."""
+"""Number of seeds that a worker of a scheduler gets at once."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -30,7 +30,7 @@ from .rates import MeasuredRates
 
 FORMAT = "fedco-report/2"
 _LONG = 24
-"""A number of more characters is shown as a decimal."""
+"""Most characters of an exact number; a longer one is shown as a decimal."""
 
 
 def card(theorem: Theorem) -> dict[str, Any]:

@@ -104,7 +104,7 @@ def _stored(files: Sequence[Path], folder: Path) -> tuple[list[Stored], list[str
 
 
 _UNREADABLE = (KeyError, TypeError, ValueError, AttributeError)
-"""What a file with a right checksum and wrong fields raises; InputError, LedgerError and LosslessError are ValueErrors."""
+"""Errors that a file with a right checksum and wrong fields raises; InputError, LedgerError and LosslessError are ValueErrors."""
 
 
 def _experiment(row: Mapping[str, Any]) -> Experiment:

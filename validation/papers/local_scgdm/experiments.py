@@ -32,7 +32,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "Local-SCGD": {"gamma": 0.9, "alpha": 1.0, "inner_states": "one"},
     "Local-BSGD": {"gamma": 1.0, "alpha": 1.0},
 }
-"""With the paper's hyperparameters; Local-SCGDM's eta is 1 and its beta 0.01, so its step is 0.01."""
+"""The methods with the paper's hyperparameters; Local-SCGDM's eta is 1 and its beta 0.01, so its step is 0.01."""
 UNSEEN = (2.5, 1.5)
 """Amplitude and phase of the task of figure 1."""
 
@@ -86,7 +86,7 @@ CLASSIFIERS = {
     "Local-SCGD": {"gamma": 0.99, "alpha": 1.0},
     "Local-BSGD": {"gamma": 1.0, "alpha": 1.0},
 }
-"""With the paper's hyperparameters of the 5-way 1-shot case; it has others for other cases, and does not say which."""
+"""The methods with the paper's hyperparameters of the 5-way 1-shot case; other cases have others, which the paper does not give."""
 CLASSIFIED = ("train_loss", "accuracy")
 
 
