@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 _BAR = re.compile(r"(?<!\\)\|")
-"""A bar in the text of a cell, written so that it does not end the cell."""
+"""A bar that is not escaped, which would end a cell."""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, align: bool = True) -> list[str]:

@@ -50,7 +50,8 @@ class Setup:
 
 @dataclass(frozen=True)
 class Measured:
-    """One curve: `values[metric]` is (seeds, times); `over` names the horizontal axis; `settings` says what was run."""
+    """One curve: `values[metric]` is (seeds, times); `over` names the horizontal axis; `settings` says what was run; `models` are the
+    averaged models at the end, (seeds, dim), for a table that makes its curves of them."""
 
     panel: str
     name: str
@@ -58,6 +59,7 @@ class Measured:
     values: Mapping[str, np.ndarray]
     over: str = "steps"
     settings: Mapping[str, Any] = field(default_factory=dict)
+    models: Any = None
 
     @property
     def key(self) -> str:
