@@ -14,7 +14,7 @@ _DIGITS = 6
 _ROWS = 40
 """Rows of a table that are shown; a data frame has all."""
 _TEXT = 90
-"""Characters of a cell that are shown."""
+"""Most characters of a cell that are shown."""
 
 
 class ShownAsTable(ABC):

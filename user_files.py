@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 Loaded = TypeVar("Loaded")
 GROUPS = ("papers", "methods", "problems", "kinds")
+FAILURES = (Exception, SystemExit)
+"""Exceptions of a user's code that are answered in one line; an interrupt (Ctrl-C) is not one of them."""
 _trusts: ContextVar[bool] = ContextVar("trusts", default=False)
 
 
@@ -128,9 +130,9 @@ def _run(file: Path, changed: int, size: int) -> ModuleType:
     try:
         with _importing_from(file.parent):
             spec.loader.exec_module(module)
-    except Exception as error:
+    except FAILURES as error:
         del sys.modules[name]
-        raise InputError(f"{file}: running it failed{_line_of(error, file)}: {_told(error)}") from error
+        raise InputError(f"{file}: running it failed{_line_of(error, file)}: {told(error)}") from error
     return module
 
 
@@ -157,8 +159,9 @@ def _line_of(error: BaseException, file: Path) -> str:
     return f" in line {lines[-1]}" if lines else ""
 
 
-def _told(error: BaseException) -> str:
-    return f"{type(error).__name__}: {one_line(error)}"
+def told(error: BaseException) -> str:
+    """What went wrong, in one line: the sentence of an error that names the thing itself, and of any other its type too."""
+    return one_line(error) if isinstance(error, InputError) else f"{type(error).__name__}: {one_line(error)}"
 
 
 def one_line(error: BaseException) -> str:
@@ -219,9 +222,9 @@ def load_installed(group: str, name: str, wanted: type | None = None) -> Any:
     entry = installed(group)[name]
     try:
         found = entry.load()
-    except Exception as error:
+    except FAILURES as error:
         raise InputError(
-            f"{name}: announced in fedco.{group} {_told_by(entry)}, but loading it failed: {_told(error)}"
+            f"{name}: announced in fedco.{group} {_told_by(entry)}, but loading it failed: {told(error)}"
         ) from error
     if wanted is not None and not isinstance(found, wanted):
         raise InputError(

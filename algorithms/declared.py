@@ -17,7 +17,7 @@ from .engine import oracles
 
 FOLDERS = ("methods", "baselines")
 DEFAULTS: Mapping[str, int] = {"b": 1}
-"""What a theorem need not say of a method that has no default for it."""
+"""Hyperparameters that a theorem may leave out although the method has no default for them."""
 _READ = ("name", "kinds", "needs", "needs_on", "costs", "uncounted", "quantities", "constants", "measured")
 
 

@@ -32,20 +32,20 @@ VERBS = {
         "A constant by its letter or its quantity; decimals or fractions such as 1/3, read exactly.", "NAME=VALUE", "--set"
     ),
     "constants": Option(
-        "Read constants from a TOML file, which may serve every statement; --set overrides it. `fedco constants` writes one.",
+        "TOML file with constants, which may serve every statement; --set overrides it. `fedco constants` writes one.",
         "FILE.toml",
     ),
     "assume": Option(
-        "Fill in constants that are not given, and say so: zero_noise, equal_clients, exact_start, no_extra_term, "
-        "bounded_domain, stand_ins or unit_constants.",
+        "Rule that fills in constants that are not given; the answer lists them. One of zero_noise, equal_clients, exact_start, "
+        "no_extra_term, bounded_domain, stand_ins or unit_constants.",
         "RULE",
     ),
     "solve": Option("Hyperparameters to solve for, e.g. eta or I,T.", "NAME[,NAME]"),
-    "budget": Option("Largest T, rounds, samples, … or weighted cost.", "NAME=AMOUNT"),
+    "budget": Option("Largest amount of a resource (T, rounds, samples, …) or of the weighted cost.", "NAME=AMOUNT"),
     "eps": Option("Target for the bound; minimises the cost."),
-    "cost": Option("What a target should cost least of, e.g. rounds.", "NAME"),
-    "ranges": Option("Range of a free hyperparameter; either end may be empty.", "NAME=LOW:HIGH", "--range"),
-    "rules_only": Option("Leave the instances out; the proof is then not called checked."),
+    "cost": Option("The resource that is minimised, e.g. rounds.", "NAME"),
+    "ranges": Option("Range in which a hyperparameter is chosen; either end may be left out.", "NAME=LOW:HIGH", "--range"),
+    "rules_only": Option("Check the rules only and try no instances; the proof is then not called checked."),
 }  # fmt: skip
 
 

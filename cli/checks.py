@@ -1,4 +1,4 @@
-"""What tries a statement: fedco validate | falsify | replay | counterexample | verify | practice"""
+"""Commands that test a statement: fedco validate | falsify | replay | counterexample | verify | practice"""
 
 from __future__ import annotations
 
@@ -84,9 +84,10 @@ def falsify(
     where: Texts = None,
     out: Path | None = Path("falsified"),
 ) -> Answer:
-    """Search an instance on which a theorem or a lemma is false; a violation is checked in exact numbers and kept as a bundle.
+    """Search for an instance on which a theorem or a lemma is false; a violation is checked in exact numbers and kept as a bundle.
 
-    SURVIVED says that this search found nothing, and how close it came: no proof. docs/falsifier.md says what is searched.
+    SURVIVED means that this search found no violation; it also says how close it came. This is no proof. docs/falsifier.md says what
+    is searched.
     """
     from ..bounds.registry import get_theorem
     from ..validation.falsifier import falsify as run
@@ -126,7 +127,7 @@ def _positive(text: str) -> float:
 
 
 class _Line:
-    """One line on stderr that is written over, where it is a terminal; what is done stays."""
+    """The progress of a search in one line of the terminal, which each report overwrites; lines about finished searches stay."""
 
     def __call__(self, progress: Any) -> None:
         if sys.stderr.isatty():
@@ -144,8 +145,8 @@ class _Line:
 def replay(bundle: str, method: Path | None = None) -> Answer:
     """Re-check a refutation from scratch: recompute both sides and judge again; exit status 1 if it is not confirmed.
 
-    A bundle holds everything that it is about, the theorem included. A method in a file is named by the file's SHA-256, and
-    runs only where you give that file.
+    A bundle holds everything that is needed, the theorem included. If its method is code in a file, the bundle has only the SHA-256
+    of that file, and you give the file with --method.
 
     Examples: fedco replay my_bundle.json ; fedco replay feddro.theorem_5_1
     """
@@ -198,7 +199,7 @@ def _replayed(name: str, kept: Any, method: Path | None) -> Answer:
 
 @command()
 def counterexample(name: str = "", case: str | None = None, out: Path | None = None) -> Answer:
-    """Certify a paper's own counterexample: that a method stays away from the stationary point, for every step size claimed."""
+    """Certify a paper's own counterexample: the method stays away from the stationary point for every step size of the claim."""
     from ..figures import save
     from ..validation.runs.registry import counterexamples
 
@@ -220,7 +221,7 @@ def counterexample(name: str = "", case: str | None = None, out: Path | None = N
 
 @command(trust=True, computes=True)
 def verify(folder: Path, cases: int = 3, seed: int | None = None) -> Answer:
-    """Measure a random sample of stored results again, from nothing, and compare to the last bit; exit status 1 if one differs."""
+    """Compute a random sample of stored results again and compare them to the last bit; exit status 1 if one differs."""
     from secrets import randbelow
 
     from ..validation.runs.verify import verify as run
@@ -248,13 +249,13 @@ def practice(
     figure_file: Path | None = None,
     out: Path | None = None,
 ) -> Answer:
-    """A theorem's step size beside a grid on one problem, and why its bound is not what is measured.
+    """Compare a theorem's step size with a grid on one problem, and explain why its bound differs from what is measured.
 
-    `tune` chooses the hyperparameters that make the bound least at the horizon (whole numbers that --set does not give: rounds of 2
-    steps, batches of 1). The step size is then multiplied by powers of --factor, everything else stays. For each: the mean of the metric
-    that the theorem bounds with a 95% interval over the seeds, and the bound, or which condition fails. Last, bound / measured at theory's
-    step size as a product: a line for each constant, in the order of the theorem's symbols, that is put in as it is along the run,
-    and one for each step of the proof whose sides a run shows, or for what remains.
+    `tune` chooses the hyperparameters for which the bound is least at the horizon (rounds of 2 steps and batches of 1, unless --set
+    gives them). Then the step size alone is multiplied by powers of --factor. For each step size you get the mean of the metric that
+    the theorem bounds, with a 95% interval over the seeds, and the bound, or the condition that fails. Last comes the ratio of bound to
+    measured mean at theory's step size, as a product: one factor for each constant that is larger than it is along this run, and one
+    for each step of the proof that a run can measure, or for the rest.
 
     Example: fedco practice baselines.local_sgd --problem federated_logistic --T 200 --set p=4
     """

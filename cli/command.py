@@ -17,7 +17,7 @@ import typer
 from ..bounds.language.reading import InputError, split_assignment
 from ..bounds.language.result import Sheet, Table, finite, to_latex, to_markdown
 from ..bounds.language.theorem import SPELLINGS
-from ..user_files import trusting
+from ..user_files import told, trusting
 from . import terminal
 from .options import ARGUMENTS, COMPLETED, option_of
 
@@ -218,7 +218,10 @@ def command(
             if computes:
                 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
             asked = [Asked(**{name: given.pop(name) for name, _, _ in shared})] if asks else []
-            answer = function(*asked, **given)
+            try:
+                answer = function(*asked, **given)
+            except SystemExit as error:
+                raise InputError(f"{called}: code of a file ended the process ({told(error)})") from None
             answer.show("".join(wanted))
             if answer.status:
                 raise typer.Exit(answer.status)

@@ -18,7 +18,7 @@ ARGUMENTS = {
     "compare.names": Option("Theorems to compare; the main ones of all papers without any.", "[ID|FILE]..."),
     "constants.names": Option("The theorems that the file is for.", "ID|FILE..."),
     "explore.names": Option("Theorems to show; the main ones of all papers without any.", "[ID|PAPER|FILE]..."),
-    "words": Option("What it is about: step size, noise inner, L_f, …", "[WORD]..."),
+    "words": Option("Words that say what the symbol means, or its letter: step size, noise inner, L_f, …", "[WORD]..."),
     "file": Option(
         "A function that returns a dict with model (an nn.Module), loss, clients (a DataLoader, Dataset or pair of tensors for "
         "each), and if wanted form, test, along and the form's numbers; run, tune, validate and practice take the same.",
@@ -30,11 +30,11 @@ ARGUMENTS = {
         "BUNDLE|NAME|ID",
     ),
     "method": Option("A name of `fedco algorithms`, or FILE.py:NAME.", "METHOD"),
-    "folders": Option("Folders that `fedco run` wrote.", "DIR…"),
+    "folders": Option("Folders that `fedco run` has written.", "DIR…"),
     "figure": Option("One of the list, for instance feddro/figure_6.", "[KEY/FIGURE]"),
-    "folder": Option("Folder of a validate or report run.", "DIR"),
+    "folder": Option("Folder of a `fedco validate` or `fedco report` run.", "DIR"),
 }  # fmt: skip
-"""What a command is given without a flag."""
+"""Arguments that a command takes without a flag."""
 OPTIONS = {
     **VERBS,
     # media
@@ -45,88 +45,91 @@ OPTIONS = {
     # what commands share
     "trust": Option("Run the code (a method, a proof) that a TOML file or a bundle names."),
     "strict": Option("End with status 3 where the values are not admissible."),
-    "jobs": Option("Processes; all cores without it.", least=1),
-    "scheduler": Option("A dask scheduler (tcp://host:port) that spreads the runs; the results are the same.", "ADDRESS"),
-    "max_hours": Option("Refuse a run that would take longer by an estimate made at once.", least=0),
-    "root_seed": Option("The key of all noise."),
+    "jobs": Option("Number of processes; as many as there are cores without it.", least=1),
+    "scheduler": Option("Address of a dask scheduler (tcp://host:port) whose workers do the runs; the results are the same.", "ADDRESS"),
+    "max_hours": Option("Refuse a run that would take longer; the time is estimated before it starts.", least=0),
+    "root_seed": Option("Number from which all random numbers follow."),
     "figure_file": Option("Also write a figure (.png, .svg, .pdf).", "FILE", "--figure"),
     "out": Option("Folder for measurements, figures and results.json.", "DIR"),
-    "weight": Option("Price of one unit in a weighted cost.", "NAME=PRICE"),
+    "weight": Option("Weight of one resource in the cost that is minimised.", "NAME=PRICE"),
     # theory
-    "show.statement": Option("Only printed, composed or corrected; all without it.", "LABEL"),
-    "sensitivity": Option("Also the percent change of the bound per percent of each symbol."),
+    "show.statement": Option("Show only this statement: printed, composed, corrected or sharpened; all of them without it.", "LABEL"),
+    "sensitivity": Option("Also print by how many percent the bound changes when a symbol grows by one percent."),
     "admissible.figure_file": Option("Also draw the set of two hyperparameters (.png, .svg, .pdf).", "FILE", "--figure"),
     "tune.model": Option(
-        "Estimate the constants of this model first, as `fedco estimate` does; the answer says which it rests on.", "FILE.py:NAME"
+        "Estimate the constants of this model first, as `fedco estimate` does; the answer lists the estimates that it uses.", "FILE.py:NAME"
     ),
-    "complexity.eps": Option("Target for the bound; without it only the exact orders."),
+    "complexity.eps": Option("Target for the bound; without it only the orders of the costs are printed."),
     "compare.eps": Option("Target for the metric of every theorem."),
-    "compare.orders": Option("Instead the exact orders as the target goes to 0: needs no constants."),
-    "compare.kind": Option("Only one kind of problem, e.g. conditional."),
-    "compare.cost": Option("What each theorem is tuned for.", "NAME"),
+    "compare.orders": Option("Print the orders of the costs as the target goes to 0 instead of the costs; needs no constants."),
+    "compare.kind": Option("Compare only theorems about this kind of problem, e.g. conditional."),
+    "compare.cost": Option("The cost that is minimised for each theorem.", "NAME"),
     "compare.statement": Option("printed, composed or corrected; the best available without it.", "LABEL"),
-    "recheck": Option("Run one finding's check again.", "FINDING"),
+    "recheck": Option("Run the check of this finding again.", "FINDING"),
     "check": Option(
-        "Run every check now, or none; without it only those of papers that changed since their last audit.", flag="--check/--no-check"
+        "Run every check now, or none; without either only the checks of papers that changed since their last audit.",
+        flag="--check/--no-check",
     ),
-    "prove.statement": Option("sharpened, where there is one; else the default.", "LABEL"),
-    "sharpen.tune": Option("Choose the step sizes and momenta that have no value, for the sharpened bound: the best of at most 25 points."),
-    "sharpen.out": Option("Where the certificate goes.", "FILE"),
-    "shared": Option("Names of quantities, which mean the same in every paper, instead of letters."),
-    "constants.out": Option("Write the file, which must not be there yet.", "FILE.toml"),
+    "prove.statement": Option(
+        "Which statement to prove, such as sharpened; without it the corrected one where there is one, else the printed one.", "LABEL"
+    ),
+    "sharpen.tune": Option("Choose the step sizes and momenta that have no value: those with the least sharpened bound among 25 points."),
+    "sharpen.out": Option("The file of the certificate.", "FILE"),
+    "shared": Option("Write names of quantities, which mean the same in every paper, instead of letters."),
+    "constants.out": Option("The file to write; it must not exist yet. Without it the text is printed.", "FILE.toml"),
     # models
-    "estimate.theorem": Option("Whose constants are wanted: an id, or a file.", "ID"),
-    "estimate.out": Option("Constants file, with a comment on every value.", "FILE.toml"),
+    "estimate.theorem": Option("The theorem whose constants are wanted: an id, or a file.", "ID"),
+    "estimate.out": Option("The constants file to write, with a comment on every value.", "FILE.toml"),
     "form": Option(
         "federated, kl_dro, chi2_dro, kl_clients, maml, invariant, average_precision, maml_tasks or meta; that of the "
         "function without it."
     ),
-    "points": Option("Random points of the region about the run; 59 without it.", least=2),
-    "radius": Option("Of the region; a tenth of the run's reach without it.", least=0),
+    "points": Option("Number of random points in the region around the run; 59 without it.", least=2),
+    "radius": Option("Radius of that region; a tenth of the distance that the run covers without it.", least=0),
     # pages
     "explore.out": Option("The page to write.", "FILE.html"),
     "explore.measured": Option("Folder of a `fedco validate` run, or of several: its means are drawn too.", "DIR", "--with"),
     "explore.opened": Option("Open the page in the browser.", flag="--open"),
     "report.out": Option("Folder for index.html and everything behind it.", "DIR"),
     "report.opened": Option("Show the page in the browser when it is written.", flag="--open"),
-    "quick": Option("The theorems that papers name in full, the others on three short runs: a few minutes on two cores."),
+    "quick": Option("Run a few theorems in full and each of the others on at most three short instances: a few minutes on two cores."),
     # checks
     "falsify.statement": Option("Which statement to attack.", "LABEL"),
-    "seconds": Option("Wall time of each search.", least=0.1),
-    "falsify.jobs": Option("Searches beside each other, each with a seed of its own.", least=1),
-    "falsify.seed": Option("Of the search."),
+    "seconds": Option("Seconds that each search may take.", least=0.1),
+    "falsify.jobs": Option("Number of searches at the same time, each with a seed of its own.", least=1),
+    "falsify.seed": Option("Seed of the search."),
     "hidden": Option(
-        "Value of a constant that the paper hides in O(.); `any` asks whether a larger one would do: 1, 10, 100, ...", "VALUE|any"
+        "Value of a constant that the paper hides in O(.); with `any` larger and larger values are tried: 1, 10, 100, ...", "VALUE|any"
     ),
-    "each_term": Option("Drop each term, relax each condition: which are necessary? One search for each of them."),
-    "falsify.assume": Option("A property that instances must have besides.", "PROPERTY"),
-    "where": Option("Search a part of the region: `nu=3`, `alpha<=1/(100*L)`, `r=1`.", "CONDITION"),
+    "each_term": Option("Find out which terms and conditions are necessary: each is dropped or relaxed, and searched for."),
+    "falsify.assume": Option("A property that instances must also have.", "PROPERTY"),
+    "where": Option("Search only where this holds, for instance `nu=3`, `alpha<=1/(100*L)` or `r=1`.", "CONDITION"),
     "falsify.out": Option("Folder for the bundles.", "DIR"),
     "problem": Option(
         "A name of `fedco problems`, or FILE.py:NAME: a problem, or a function that returns a model, a loss and clients as "
         "for `fedco estimate`, whose constants are then estimated."
     ),
     "practice.horizon": Option("Horizon, in the theorem's unit: iterations, or rounds where it counts those.", flag="--T", least=1),
-    "factor": Option("Ratio of neighbouring step sizes of the grid.", least=2),
-    "below": Option("Step sizes below theory's.", least=0),
-    "above": Option("Step sizes above theory's.", least=0),
+    "factor": Option("Ratio of two neighbouring step sizes of the grid.", least=2),
+    "below": Option("Number of step sizes below theory's.", least=0),
+    "above": Option("Number of step sizes above theory's.", least=0),
     "practice.seeds": Option("Number of seeds, the same at every step size.", least=1),
     "practice.budget": Option(
-        "Runs (one seed at one step size) for the grid; as many as the whole grid has without it.", least=1
+        "How many runs (one seed at one step size) the grid may take; all that it has without it.", least=1
     ),
     "practice.out": Option("Also write practice.png, practice.svg, table.csv and practice.json.", "DIR"),
     "validate.problem": Option("Only this problem: a registered one or FILE.py:NAME."),
     "validate.seeds": Option("Seeds per experiment; planned in advance without it.", least=1),
     "alpha": Option("Total probability of a false verdict, shared by all tests."),
     "validate.statement": Option(
-        "Which statement is judged; without it that of the paper's own instances, mostly the printed one.", "LABEL"
+        "Which statement is judged; without it the one that the paper's instances are for, mostly the printed one.", "LABEL"
     ),
-    "device": Option("cpu or cuda."),
+    "device": Option("Where to run: cpu or cuda."),
     "lemmas": Option("Measure both sides of every lemma of the proof instead; no verdicts."),
-    "case": Option("I or II; all without it."),
-    "replay.method": Option("The file of the method, where the refuted theorem has one of its own: it is run.", "FILE.py"),
-    "cases": Option("How many results are measured again.", least=1),
-    "verify.seed": Option("Chooses the results; without it another choice every time."),
+    "case": Option("Case I or II of the counterexample; both without it."),
+    "replay.method": Option("The file of the method, if the refuted theorem has a method of its own; the file is run.", "FILE.py"),
+    "cases": Option("Number of results that are measured again.", least=1),
+    "verify.seed": Option("Chooses which results are measured again; without it the choice differs every time."),
     # runs
     "plot.out": Option("Figure to write: .svg, .png or .pdf.", "FILE"),
     "over": Option("Symbol on the horizontal axis, for instance T, K, I.", "NAME"),
@@ -135,37 +138,42 @@ OPTIONS = {
     "high": Option("Right end of the axis.", flag="--to"),
     "plot.measured": Option("Folder of a `fedco validate` run to draw beside it.", "DIR", "--with"),
     "plot.seeds": Option("Seeds per point of --sweep.", least=16),
-    "cache": Option("Measurements of --sweep, reused when they are there.", "DIR"),
+    "cache": Option("Folder for the measurements of --sweep; those that are there are reused.", "DIR"),
     "run.problem": Option("A name of `fedco problems`, or FILE.py:NAME."),
-    "run.steps": Option("Local steps.", flag="--T", least=1),
+    "run.steps": Option("Number of local steps.", flag="--T", least=1),
     "run.out": Option("Folder for the table, run.json and a figure of every metric.", "DIR"),
     "grid": Option(
         "What varies: eta=1e-3:1:13log (13 values, logarithmic), eta=0:1:5 (linear), I=1,2,4. A hyperparameter, "
         "or problem.NAME, a parameter of the problem. Every combination is run, with the same noise.",
         "NAME=VALUES",
     ),
-    "run.values": Option("A hyperparameter, or problem.NAME, a parameter of the problem.", "NAME=VALUE", "--set"),
+    "run.values": Option(
+        "A hyperparameter, or problem.NAME, a parameter of the problem. A step size may decline: eta=0.5/(t + 4).", "NAME=VALUE", "--set"
+    ),
     "run.seeds": Option("Number of seeds.", least=1),
     "metric": Option(
         "objective (default), gradient_sq, distance, train_loss, test_loss, accuracy, mean_client_accuracy, "
         "worst_client_accuracy (both also as …_train_accuracy), worst_class_accuracy, train_accuracy, average_precision, "
         "consensus_error, messages or bytes, as far as the problem offers it; or FILE.py:NAME, a function of yours."
     ),
-    "every": Option("Keep a value each so many steps; about 100 values without it.", least=1),
+    "every": Option("Steps between two recorded values; about 100 values are recorded without it.", least=1),
     "run.theorem": Option(
-        "Draw the bound of this statement with gradient_sq; all that are about this method, on certified constants, without it.", "ID"
+        "Draw the bound of this theorem beside gradient_sq; without it of all theorems about this method on certified constants.",
+        "ID",
     ),
-    "format": Option("Of the table: csv, or parquet (needs fedco[frames])."),
-    "reproduce.whole": Option("All that can be run, and a page with them: DIR/index.html.", flag="--all"),
-    "full": Option("The paper's sizes, networks and step sizes; some take hours or days. A stopped figure goes on."),
+    "format": Option("Format of the table: csv, or parquet (needs fedco[frames])."),
+    "reproduce.whole": Option("Run every figure that can be run, and write a page with them: DIR/index.html.", flag="--all"),
+    "full": Option(
+        "Use the paper's sizes, networks and step sizes; some figures take hours or days. A stopped figure continues where it was."
+    ),
     "data": Option(
         "Folder with MNIST's idx files or the .bin files of CIFAR-10 or CIFAR-100, used instead of scikit-learn's digits, or with "
         "Omniglot's folders of PNG images. Nothing is downloaded.",
         "DIR",
     ),
-    "reproduce.seeds": Option("Runs of each curve; with too few everything is undecided.", least=6),
-    "again": Option("With --all: run also what an earlier call has left there."),
-    "reproduce.max_hours": Option("Refuse a figure of which one curve, or its tuning, would take longer by an estimate.", least=0),
+    "reproduce.seeds": Option("Number of runs of each curve; with too few runs no ordering is decided.", least=6),
+    "again": Option("With --all: also run the figures that an earlier call has finished."),
+    "reproduce.max_hours": Option("Refuse a figure if one of its curves, or the tuning of it, is estimated to take longer.", least=0),
     "reproduce.out": Option("Folder for figures, tables and JSON.", "DIR"),
 }  # fmt: skip
 COMPLETED: dict[str, Callable[[str], list[str]]] = {
@@ -177,7 +185,7 @@ COMPLETED: dict[str, Callable[[str], list[str]]] = {
     "run.problem": problem_names,
     "method": method_names,
 }
-"""What the shell completes."""
+"""Arguments and options that the shell completes."""
 
 
 def option_of(command: str, parameter: str) -> tuple[str, Option]:

@@ -16,7 +16,7 @@ def report(
     scheduler: str | None = None,
     opened: bool = False,
 ) -> Answer:
-    """One self-contained HTML page: theorems, constants, verdicts, rates, counterexamples, the audit and what was run."""
+    """Write the report, one self-contained HTML page: theorems, constants, verdicts, rates, counterexamples, the audit, runs."""
     from ..validation.report.page import write_report
 
     return _page(write_report(out, quick=quick, jobs=jobs, scheduler=scheduler), opened)
@@ -28,9 +28,9 @@ def explore(
 ) -> Answer:
     """Write one offline HTML page on which the constants of a theorem can be moved and its bound follows.
 
-    The page has sliders for every constant and hyperparameter, the bound and its terms along any of them, the conditions with
-    their room, the admissible interval of each hyperparameter and the set of two, elasticities, the printed statement against
-    the corrected one, and several theorems on the same constants. It needs no server and asks for nothing from outside.
+    The page has sliders for every constant and hyperparameter. It draws the bound and its terms over any of them, and shows how far
+    each condition is from failing, the admissible interval of each hyperparameter and the admissible set of two, elasticities, the
+    printed statement beside the corrected one, and several theorems on the same constants. It needs no server and no network.
 
     Examples: fedco explore --out explore.html --open; fedco explore my_bound.toml feddro.theorem_5_1
     """

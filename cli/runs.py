@@ -1,9 +1,11 @@
-"""What there is to run, and runs: fedco problems | algorithms | estimate | run | compare-runs | plot | reproduce"""
+"""Commands that list what can be run, and that run it: fedco problems | algorithms | estimate | run | compare-runs | plot | reproduce"""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+
+import typer
 
 from ..bounds.language.reading import InputError, read_number
 from ..storage import make_folder
@@ -12,7 +14,7 @@ from .command import Answer, Asked, Texts, command, listing, note
 
 @command()
 def problems() -> Answer:
-    """The registered problems: kind, sizes, parameters, theorems that fit, certified constants at the default parameters."""
+    """List the registered problems: kind, sizes, parameters, theorems that fit, certified constants at the default parameters."""
     from ..validation.runs.fit import fitting_theorems
     from ..validation.runs.problem_list import listed
 
@@ -43,7 +45,7 @@ def problem_text(row: dict[str, Any]) -> str:
 
 @command()
 def algorithms() -> Answer:
-    """The methods: problem kinds, oracles that they call, hyperparameters."""
+    """List the methods: problem kinds, oracles that they call, hyperparameters."""
     from ..algorithms.registry import listed
 
     rows = [_method_row(name, method) for name, method in listed().items()]
@@ -80,7 +82,7 @@ def estimate(
 ) -> Answer:
     """Estimate the constants of a theorem for a torch model and client data, and write them as a constants file.
 
-    What is estimated plans a run: fedco admissible, tune and bound read the file with --constants. It never supports a bound.
+    Use the file to plan a run: fedco admissible, tune and bound read it with --constants. Estimated constants never support a bound.
     """
     from ..validation.experiments.estimates import estimate as search
     from ..validation.experiments.estimates import write
@@ -115,7 +117,7 @@ def run(
     theorem: Texts = None,
     format: str = "csv",
 ) -> Answer:
-    """Run any method on any problem over a grid, with seeds. Stopped, it goes on where it was when called again.
+    """Run any method on any problem over a grid, with several seeds. If you stop it, the same command continues where it was.
 
     Example: fedco run feddro --problem feddro_noisy --grid eta=1e-3:1:13log --set beta=0.1 --set I=4 --T 500
     --metric gradient_sq --out runs/eta
@@ -144,13 +146,13 @@ def run(
         )
     except Interrupted:
         note("fedco: stopped; the same command goes on from here")
-        raise SystemExit(130) from None
+        raise typer.Exit(130) from None
     return Answer(done.to_dict(), done)
 
 
 @command(name="compare-runs")
 def compare_runs(folders: list[Path]) -> Answer:
-    """A table of runs: the last values of every grid point, mean over the seeds with a 95% t-interval."""
+    """Compare runs in a table: the last values at every grid point, mean over the seeds with a 95% t-interval."""
     from ..validation.experiments.table import compared, comparison_text
 
     rows = compared(folders)
@@ -221,10 +223,11 @@ def reproduce(
     max_hours: float = 24.0,
     out: Path = Path("reproduced"),
 ) -> Answer:
-    """The papers' own experiments: the list of every figure and table without arguments, else run one, or all.
+    """Run a figure or table of a paper's experiments, or all of them; without arguments, list them.
 
-    Each says what is different from the paper, what the paper's figure shows, and which of its orderings ours has, at a level that is
-    corrected for all comparisons; where one is not the paper's, controls (the figure with something changed for all methods) are run.
+    Each answer says what differs from the paper, what the paper's figure shows, and which of its orderings of the methods are seen
+    here, at a level that is corrected for all comparisons. Where an ordering is not the paper's, controls are run: the figure with
+    something changed for all methods.
     Needs scikit-learn: pip install 'fedco[experiments]'.
     """
     from ..validation.experiments import reproduce as found

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 _BAR = 20
-"""Characters of a full bar."""
+"""Width of a full bar, in characters."""
 _GAP = 2
-"""Characters between two columns; the last is the one that the box has there."""
+"""Characters between two columns; the last one belongs to the box."""
 _READABLE = 24
-"""Characters that a column needs for text that wraps."""
+"""Least width of a column whose text wraps."""
 _WORDS = {
     "SUPPORTED": "green",
     "REFUTED": "bold red",

@@ -44,9 +44,9 @@ def show(name: str, statement: str | None = None) -> Answer:
 
 @command("latex", "markdown", trust=True)
 def audit(name: str | None = None, recheck: str | None = None, check: bool | None = None) -> Answer:
-    """Every discrepancy found in the papers, worst first, each with a check that anyone can rerun.
+    """List every discrepancy found in the papers, worst first, each with a check that anyone can run again.
 
-    The findings of a paper are read from its last audit, of which the date is given, as long as its declarations are those of that day.
+    The findings of a paper are read from its last audit, whose date is printed, until its declarations change.
     """
     if recheck:
         from ..bounds.audit.checks import recheck as run_again
@@ -69,14 +69,14 @@ def audit(name: str | None = None, recheck: str | None = None, check: bool | Non
 def prove(name: str, statement: str | None = None, rules_only: bool = False) -> Answer:
     """Check the derivation of a corrected statement step by step, and print it; exit status 1 if it does not check.
 
-    Two locks: every step follows by the rules of a kernel, and every claim holds on exact instances, run by the method's own code,
-    with constants measured on them. `checked` needs both. A derivation may take lemmas as true: those that the kernel has not
-    checked are listed under "given". What no instance says anything of is listed under "not_covered". Either makes `checked` false.
+    There are two checks: every step must follow by the rules of a kernel, and every claim must hold on exact instances that the
+    method's own code runs, with constants measured on them. `checked` needs both. It is false where the derivation takes a lemma as
+    true that the kernel has not checked (listed under "given"), and where no instance says anything about a step ("not_covered").
 
-    With --latex, --markdown or --html it is the proof as a referee reads it: setting, assumptions, each step as a formula with its
-    reason, the multipliers of each combination, and what is left out.
+    With --latex, --markdown or --html the proof is written as a referee reads it: setting, assumptions, each step as a formula with
+    its reason, the multipliers of each combination, and what is left out.
 
-    A certificate of `fedco sharpen` in the place of ID is checked again by the kernel, at its numbers: "rules" and "checked" say that.
+    Instead of an ID you may give a certificate of `fedco sharpen`, which the kernel then checks again at its numbers.
 
     Examples: fedco prove fcsg.theorem_4_1; fedco prove sharpened.json; fedco prove fcsg.theorem_4_1 --latex > proof.tex
     """
@@ -116,7 +116,7 @@ def symbols(words: Texts = None) -> Answer:
 
 @command(trust=True)
 def constants(names: list[str], statement: str | None = None, shared: bool = False, out: Path | None = None) -> Answer:
-    """A TOML file for --constants, to be filled in: meaning, dimension and range of every constant of a statement.
+    """Write a TOML file for --constants that you fill in: it has the meaning, dimension and range of every constant of a statement.
 
     Example: fedco constants feddro.theorem_5_1 fcsg.theorem_4_1 --shared --out constants.toml
     """

@@ -31,7 +31,7 @@ def bound(asked: Asked, strict: bool = False, sensitivity: bool = False) -> Answ
 
 @command("latex", "markdown", trust=True)
 def admissible(asked: Asked, solve: str, strict: bool = False, figure_file: Path | None = None) -> Answer:
-    """Exact admissible interval of a hyperparameter, with the condition that binds at each end.
+    """Compute the exact admissible interval of a hyperparameter, with the condition that binds at each end.
 
     Example: fedco admissible feddro.theorem_5_1 --solve I --set T=100000 --set L_h=1 ...
     """
@@ -63,7 +63,7 @@ def tune(
     weight: Texts = None,
     ranges: Texts = None,
 ) -> Answer:
-    """Best hyperparameters: least bound under a budget, or least cost to reach a target.
+    """Find the best hyperparameters: least bound under a budget, or least cost to reach a target.
 
     Example: fedco tune fcsg.theorem_4_1 --set L_f=1 --set L_g=1 --set S_f=1 --set S_g=1 --set sigma_g=1 --set F_gap=1
     --set N=4 --budget samples=1000000
@@ -102,7 +102,7 @@ def complexity(
     weight: Texts = None,
     figure_file: Path | None = None,
 ) -> Answer:
-    """Iterations, rounds, samples and messages to reach a target, and their exact orders as it goes to 0.
+    """Count the iterations, rounds, samples and messages to reach a target, and their exact orders as it goes to 0.
 
     Example: fedco complexity fcsg.theorem_4_1
     """
@@ -150,7 +150,7 @@ def compare(
     statement: str | None = None,
     figure_file: Path | None = None,
 ) -> Answer:
-    """Theorems on the same quantities, named as in the shared vocabulary (outer_smoothness, clients, …).
+    """Compare theorems on the same quantities, named as in the shared vocabulary (outer_smoothness, clients, …).
 
     Example: fedco compare --eps 1/10 --set clients=20 --set inner_value_noise=2 --kind conditional
     """
@@ -186,18 +186,17 @@ def sharpen(
     tune: bool = False,
     out: Path = Path("sharpened.json"),
 ) -> Answer:
-    """The least bound that the premises of a theorem's proof give, at your constants; exit status 1 where it is no smaller one.
+    """Find the least bound that the premises of a theorem's proof give at your constants; exit status 1 where none is smaller.
 
-    A proof adds up inequalities with multipliers that a person chose: Young's weights, the weights of a potential, what is left
-    out as a square. Here a semidefinite program chooses them anew for one set of numbers. What it finds is rounded to fractions, and the
-    kernel checks it step by step, as it checks any proof; only what it accepts is reported. The conditions of the theorem need not hold.
+    A proof adds up inequalities with multipliers that a person chose, such as the weights in Young's inequality. Here a semidefinite
+    program chooses them anew for one set of numbers. They are rounded to fractions, and the kernel checks the new proof step by step;
+    only what it accepts is reported. The conditions of the theorem need not hold.
 
-    The certificate is data: values, a bound and steps. `fedco prove sharpened.json` checks it again: assumptions, metric, period
-    and update equations are read off the statement. "checked" means here by the rules of the kernel; exact instances are tried for the
-    statement itself by `fedco prove ID`.
+    The certificate is a file of data: values, a bound and steps. `fedco prove sharpened.json` checks it again, by the rules of the
+    kernel; `fedco prove ID` also tries exact instances, for the statement itself.
 
-    What stays as it is: the inequalities that the proof starts from, and the constants inside its rules for rounds and contractions.
-    Where the program finds nothing smaller it says "not sharpened", and why.
+    The inequalities that the proof starts from, and the constants inside its rules for rounds and contractions, stay as they are.
+    Where no smaller bound is found, the answer is "not sharpened", with the reason.
 
     With --tune the step sizes and momenta that have no value are chosen too, as powers of 2.
 

@@ -11,9 +11,11 @@ from dataclasses import dataclass, field, replace
 from inspect import Parameter, signature
 from typing import Any
 
+import torch
+
 from ..errors import InputError
 from ..suggestion import instead
-from ..user_files import installed, is_python_file, load_installed, load_object, one_line, split_file
+from ..user_files import FAILURES, installed, is_python_file, load_installed, load_object, one_line, split_file, told
 from .applications.agnostic_maml import AgnosticMAML
 from .applications.auprc import AveragePrecision
 from .applications.client_dro import ClientChi2, ClientKL
@@ -300,7 +302,16 @@ def problem(name: str | Mapping[str, Any] | AbstractProblem, /, **parameters: An
     known = set(signature(preset.family).parameters)
     if not parameters.keys() <= known:
         raise ValueError(f"problem {name} has no parameter {sorted(parameters.keys() - known)}; it has {sorted(known)}")
-    return preset.family(**{"name": name, **preset.parameters, **parameters})
+    try:
+        found = preset.family(**{"name": name, **preset.parameters, **parameters})
+        if parameters:
+            found.certificates  # noqa: B018, computed here: what is no double is refused before anything runs
+    except (ArithmeticError, torch.linalg.LinAlgError):
+        given = ", ".join(f"{key}={value}" for key, value in parameters.items())
+        raise InputError(
+            f"problem {name}: wanted parameters whose constants are finite in doubles, got {given[:80]}"
+        ) from None
+    return found
 
 
 def _from_outside(name: str, found: Any, parameters: Mapping[str, Any]) -> AbstractProblem:
@@ -319,8 +330,8 @@ def _from_outside(name: str, found: Any, parameters: Mapping[str, Any]) -> Abstr
             found = from_description(found, split_file(name)[0].stem or "model")
     except (TypeError, ValueError) as error:
         raise InputError(f"{about}{one_line(error)}") from None
-    except Exception as error:
-        raise InputError(f"{about}{type(error).__name__}: {one_line(error)}") from error
+    except FAILURES as error:
+        raise InputError(f"{about}{told(error)}") from error
     if missing := [part for part in ("kind", "certificates", "gradient", "initial_point") if not hasattr(found, part)]:
         raise InputError(
             f"{about}wanted a problem, or a dict with model, loss and clients, or a function that makes one; got "

@@ -42,11 +42,11 @@ from .statistics.verdict import Outcome, Verdict, judge, not_applicable
 ALPHA = "1e-6"
 RATE_ALPHA = "1e-4"
 MOST_PLANNED = 4096
-"""More seeds than this are not run unless asked for: choose an instance whose cap is nearer to its bound."""
+"""Most seeds that are run unless asked for; choose an instance whose cap is nearer to its bound."""
 _GROUP = 8
 
 SUITE = AlphaBudget("1e-3", open_ended=True)
-"""What the assertions of this process share unless they are given a ledger of their own."""
+"""The ledger that the assertions of this process share unless they are given one of their own."""
 
 
 def assert_bound_holds(

@@ -26,6 +26,7 @@ def onto_simplex(v: Tensor) -> Tensor:
     excess = descending.cumsum(-1) - 1
     count = torch.arange(1, v.shape[-1] + 1, dtype=v.dtype, device=v.device)
     kept = (descending * count > excess).sum(-1, keepdim=True)  # a prefix: that many entries stay positive
+    kept = kept.clamp(min=1)  # 0 only where a model diverged, whose weights are no numbers
     return (v - excess.gather(-1, kept - 1) / kept).clamp(min=0.0)
 
 

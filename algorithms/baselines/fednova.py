@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from ...errors import InputError
 from ..engine.draws import Draws
 from ..engine.method import Counts, Scalar, Start, State, average, descend
 from ..engine.oracles import PLAIN_ORACLES, ROUND_COSTS
@@ -63,10 +64,10 @@ class FedNova(InRounds):
         steps, weights = self._steps(problem), self.weights
         if len(steps) != problem.clients or max(steps) > self.tau:
             wanted = f"one number for each of the {problem.clients} clients, at most tau = {self.tau}"
-            raise ValueError(f"{self.name}: steps must be {wanted}; got {self.steps}")
+            raise InputError(f"{self.name}: steps must be {wanted}; got {self.steps}")
         if weights and not (len(weights) == problem.clients and min(weights) >= 0 and abs(sum(weights) - 1) <= _NEAR):
             wanted = f"one number >= 0 for each of the {problem.clients} clients, with sum 1"
-            raise ValueError(f"{self.name}: weights must be {wanted}; got {self.weights}")
+            raise InputError(f"{self.name}: weights must be {wanted}; got {self.weights}")
         x = start.models(problem, draws)
         return FedNovaState(x=x, origin=x)
 

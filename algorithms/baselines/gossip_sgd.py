@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from ...errors import InputError
 from ..engine.draws import Draws
 from ..engine.method import Messages, Scalar, Start, State, choice
 from ..engine.oracles import PLAIN_ORACLES, TWO_MESSAGE_COSTS
@@ -101,7 +102,7 @@ class GossipSGD(InRounds):
         lines = [*W, *zip(*W, strict=True)] if is_square else []
         if W and not (is_square and all(min(line) >= 0 and abs(sum(line) - 1) <= _NEAR for line in lines)):
             wanted = f"{clients} rows of {clients} numbers >= 0, every row and column with sum 1"
-            raise ValueError(f"{self.name}: W must be {wanted}; got {self.W}")
+            raise InputError(f"{self.name}: W must be {wanted}; got {self.W}")
         return State(x=start.models(problem, draws))
 
     def after_round(self, problem: Any, state: State, t: int) -> State:

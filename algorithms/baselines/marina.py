@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from ...errors import InputError
 from ..engine.compressors import sparsified
 from ..engine.draws import Draws
 from ..engine.method import Messages, Method, Scalar, Start, State, average, choice, descend
@@ -62,7 +63,7 @@ class MARINA(Method):
 
     def init(self, problem: Any, start: Start, draws: Draws) -> MARINAState:
         if bool((self.p > 1).any()) if isinstance(self.p, Tensor) else self.p > 1:
-            raise ValueError(f"{self.name}: p must be a probability, at most 1; got {self.p!r}")
+            raise InputError(f"{self.name}: p must be a probability, at most 1; got {self.p!r}")
         x = start.models(problem, draws)
         return MARINAState(x=x, previous=x, g=x)  # g: replaced at t = 0
 

@@ -7,6 +7,7 @@ from math import ceil
 import torch
 from torch import Tensor
 
+from ...errors import InputError
 from .draws import Draws
 from .schedule import Scalar
 
@@ -21,7 +22,7 @@ def sparsified(v: Tensor, draws: Draws, ratio: int, purpose: str = "kept") -> Te
         ValueError: the ratio is no power of 2.
     """
     if ratio & (ratio - 1):
-        raise ValueError(f"ratio must be a power of 2; got {ratio}")
+        raise InputError(f"ratio must be a power of 2; got {ratio}")
     for j in range(ratio.bit_length() - 1):
         v = v * (1 + draws.signs(f"{purpose} {j}", v.shape[-1]))
     return v

@@ -22,6 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ...errors import InputError
 from .limits import BYTES_PER_INDEX, check_memory
 
 _WORD = 1 << 64
@@ -111,7 +112,7 @@ class Draws:
         check_memory(count * (BYTES_PER_INDEX + 8 * self.clients), "seeds", device)
         self.seed_indices = tuple(range(seeds)) if isinstance(seeds, int) else tuple(int(s) for s in seeds)
         if not self.seed_indices or min(self.clients, self.grid) < 1 or min(self.seed_indices) < 0:
-            raise ValueError(
+            raise InputError(
                 f"seeds, clients and grid must be at least 1 and seed indices at least 0; "
                 f"got seeds={seeds}, clients={clients}, grid={grid}"
             )
@@ -205,7 +206,7 @@ class Draws:
             ValueError: unless 1 <= size <= clients.
         """
         if not 1 <= size <= self.clients:
-            raise ValueError(f"size must be in [1, {self.clients}] (the clients); got {size}")
+            raise InputError(f"size must be in [1, {self.clients}] (the clients); got {size}")
         order = self.words(purpose, 1).squeeze(-1).argsort(dim=-1, stable=True)
         mask = torch.zeros(order.shape, dtype=torch.float64, device=order.device)
         return self._lay_out(mask.scatter_(1, order[:, :size], 1.0), ())
@@ -250,5 +251,5 @@ def _uniform(words: Tensor) -> Tensor:
 
 def _integers(high: int) -> Callable[[Tensor], Tensor]:
     if not 1 <= high <= 1 << 31:
-        raise ValueError(f"high must be in [1, 2**31]; got {high}")
+        raise InputError(f"high must be in [1, 2**31]; got {high}")
     return lambda words: _uniform(words).mul_(high).to(torch.int64).clamp_(max=high - 1)

@@ -13,9 +13,9 @@ from ... import __version__
 
 ROOT = Path(__file__).parents[2]
 TRAJECTORY = ("algorithms", "synthetic")
-"""What the last bit of a trajectory depends on, besides torch."""
+"""The packages on which the last bit of a trajectory depends, besides torch."""
 _THIS_PROCESS = uuid4().hex
-"""Stands for code that lies in no file, such as a class typed at a prompt: what it gave is known in this process only."""
+"""Fingerprint of code that lies in no file, such as a class typed at a prompt: its results are known in this process only."""
 
 
 @lru_cache(maxsize=8)

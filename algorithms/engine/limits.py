@@ -11,9 +11,9 @@ import torch
 from ...errors import InputError
 
 PROCESS_BYTES = 250 << 20
-"""What a process with torch, numpy and sympy takes for itself (measured: 250 to 265 MiB beside what it shares)."""
+"""Memory that a process with torch, numpy and sympy needs for itself (measured: 250 to 265 MiB beside what it shares)."""
 BYTES_PER_INDEX = 40
-"""A Python integer and its place in a tuple."""
+"""Size of a Python integer and of its place in a tuple."""
 ALWAYS_FINE = 1 << 28
 """Requests below 256 MiB are not looked at: the system is asked only where it matters."""
 

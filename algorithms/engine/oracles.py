@@ -9,7 +9,7 @@ LOCAL_ORACLES = ("sample", "inner", "inner_vjp", "outer_gradient")
 CONDITIONAL_ORACLES = ("sample_outer", "sample_inner", "sample_gradient")
 META_ORACLES = ("sample", "local_gradient", "local_hvp", "alpha", "nu")
 LOSS_ORACLES = ("sample", "local_gradient")
-"""Of clients' losses that are no compositions, the meta kind's among them."""
+"""Oracles of clients' losses that are no compositions; the meta kind has them too."""
 MINIMAX_ORACLES = ("sample", "descent_gradient", "ascent_gradient", "projected", "initial_dual")
 BILEVEL_ORACLES = (
     "sample",
@@ -28,15 +28,15 @@ PLAIN_ORACLES: Mapping[str, tuple[str, ...]] = {
     "meta": LOSS_ORACLES,
     "federated": LOSS_ORACLES,
 }
-"""What the gradient of a client's plain loss takes."""
+"""Oracles that the gradient of a client's plain loss calls, by kind of problem."""
 VALUE_ORACLES: Mapping[str, tuple[str, ...]] = {
     "local_composite": (*LOCAL_ORACLES, "outer", "inner"),
     "meta": (*LOSS_ORACLES, "local_value"),
     "federated": (*LOSS_ORACLES, "local_value"),
 }
-"""And its value with it."""
+"""Oracles that this gradient and the value of the loss call together."""
 
 ROUND_COSTS: Mapping[str, str] = {"iterations": "T", "rounds": "T/tau", "samples": "b*T", "model_messages": "T/tau"}
-"""What T local steps cost in rounds of tau steps after which a client sends one model."""
+"""Costs of T local steps in rounds of tau steps, where a client sends one model after each round."""
 TWO_MESSAGE_COSTS: Mapping[str, str] = {**ROUND_COSTS, "model_messages": "2*T/tau"}
-"""The same for two numbers of the size of a model."""
+"""The same costs where a client sends two numbers for each one of the model."""

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ...errors import InputError
-from ...user_files import CodeName, one_line
+from ...user_files import FAILURES, CodeName, told
 
 
 @dataclass(frozen=True)
@@ -44,15 +44,15 @@ class OwnMetric:
             found = self.function(problem, state, t)
         except InputError:
             raise
-        except Exception as error:
-            raise InputError(
-                f"{self.code.text}: fails at step {t}: {type(error).__name__}: {one_line(error)}"
-            ) from error
+        except FAILURES as error:
+            raise InputError(f"{self.code.text}: fails at step {t}: {told(error)}") from error
         wanted = (
             f"{self.code.text}: wanted a tensor of {len(state.average)} numbers that are at least 0, one for each run"
         )
         if not isinstance(found, Tensor) or found.is_complex():
             raise InputError(f"{wanted}, got a {type(found).__name__} at step {t}")
+        if found.layout is not torch.strided or found.device.type == "meta":
+            raise InputError(f"{wanted}, got one that is sparse or has no numbers at step {t}")
         if found.shape != state.average.shape[:1]:
             raise InputError(f"{wanted}, got the shape {tuple(found.shape)} at step {t}")
         values = found.detach().to(torch.float64)

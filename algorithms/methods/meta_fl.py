@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
+from ...errors import InputError
 from ..engine.draws import Draws
 from ..engine.method import Batches, Messages, Method, Scalar, Start, State, average, choice, descend, is_due
 from ..engine.oracles import META_ORACLES
@@ -56,7 +57,7 @@ class MetaFL(Method):
         nu = self.nu or problem.nu
         for name, sizes, wanted in (("D", self.D, nu + 1), ("D_H", self.D_H, nu)):
             if isinstance(sizes, tuple) and len(sizes) != wanted:
-                raise ValueError(f"{self.name}: {name} must be one number or {wanted} of them (nu = {nu}); got {sizes}")
+                raise InputError(f"{self.name}: {name} must be one number or {wanted} of them (nu = {nu}); got {sizes}")
         return State(x=start.models(problem, draws), active=participants(draws, self.m, "agents"))
 
     def local_step(self, problem: Any, state: State, draws: Draws, t: int) -> State:

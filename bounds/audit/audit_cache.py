@@ -27,9 +27,9 @@ SECOND_LOCK = (
     "algorithms/methods/*.py",
     "algorithms/baselines/*.py",
 )
-"""Beside `bounds/`: what `fedco prove` tries instances with."""
+"""Files outside of `bounds/` with which `fedco prove` tries instances."""
 _OTHER_PAPER = re.compile(r"^\s*(?:from \.\.|shares = \")(\w+)", re.MULTILINE)
-"""How a paper imports another one that stands beside it, or shares its tables."""
+"""A line with which a paper imports another one that stands beside it, or shares its tables."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def folder_of(key: str) -> Path | None:
 
 
 DECLARED = ("*.py", "*.toml", "refutations/*.json")
-"""What a paper declares, in its folder."""
+"""The files of a paper's folder that declare something."""
 
 
 @cache

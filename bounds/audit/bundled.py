@@ -27,10 +27,10 @@ from .picture import Picture, Slope
 from .refutation import Case, Ends, Refutation, RefutationError, right_side
 
 FOLDER = "refutations"
-"""Where the bundles of a paper stand, beside its `paper.toml`."""
+"""The folder with the bundles of a paper, beside its `paper.toml`."""
 FORMAT = "fedco-refutation/1"
 INSTANCE = "instance"
-"""What a bundle of a refutation that is data has among the parameters of its problem."""
+"""The parameter of a bundle's problem that holds the instance, where the refutation is data."""
 NO_READING = "none is needed: the instance satisfies every assumption that fedco show prints"
 Number = Fraction | int
 Parameters = Mapping[str, Any]

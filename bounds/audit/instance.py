@@ -22,7 +22,7 @@ from ..language.theorem import Assumption, Statement
 Number = Fraction | int
 X = sp.Symbol("x", real=True)
 DRAWN = (bounding.FRESH, bounding.INDEPENDENT, bounding.INDEPENDENT_CLIENTS, bounding.SEPARATE, bounding.ONE_LAW)
-"""What an assumption says of samples; it holds where nothing is random."""
+"""Sayings about samples, which hold where nothing is random."""
 _DIFFERENTIABLE = (bounding.DIFFERENTIABLE, bounding.SMOOTH_FUNCTIONS, bounding.SMOOTH_SAMPLES)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 Slope = Callable[[Fraction], Fraction | float]
 
 POINTS = 60
-"""At how many places a picture is drawn, besides its marked points and its kinks."""
+"""Number of places at which a picture is drawn, besides its marked points and its kinks."""
 
 
 def affine(slope: Fraction | int, at_zero: Fraction | int) -> Slope:

@@ -21,9 +21,9 @@ Number = Fraction | int
 Ends = tuple[Fraction, Fraction]
 
 _BITS = 96
-"""Enclosures are rounded outward to so many bits: a relative 1e-28, and short files."""
+"""Bits to which enclosures are rounded outward: a relative 1e-28, in short files."""
 _WORKING_BITS = 4 * _BITS
-"""So much more that the rounded ends do not depend on the order in which sympy keeps a sum."""
+"""Further bits of the computation, so that the rounded ends do not depend on the order in which sympy keeps a sum."""
 
 
 GRADES = {
@@ -31,9 +31,9 @@ GRADES = {
     "reading": "false under the reading that is named; under another one it is not known to be false",
     "slip": "a letter, a sign, a power or a lost factor; the line that was meant is another claim",
 }
-"""What an exact instance makes of a claim, gravest first. Only the first is counted as a refutation."""
+"""What an exact instance shows of a claim, gravest first. Only the first counts as a refutation."""
 VERDICTS = ("refuted", "not refuted", "undecided")
-"""What the instance, or the bundle that the reading names, makes of the claim under another reading."""
+"""What the instance, or the bundle that the reading names, shows of the claim under another reading."""
 
 
 class RefutationError(AssertionError):

@@ -40,7 +40,7 @@ _CLIENTS = Fraction(1, 10**4)
 _LOG = slack_symbol("log")
 _MOST_DECAYS = 4
 _MOST_PARTS = 64
-"""Choices of the largest part of each sum in a denominator that are tried."""
+"""Most combinations that are tried of which part is the largest in each sum of a denominator."""
 _FIXED = {
     "fine_tuning_steps": 2,
     "participation": Fraction(1, 2),

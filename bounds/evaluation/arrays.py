@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _SHOWN = 20
-"""Points in a printed table; a data frame has all of them."""
+"""Most points in a printed table; a data frame has all of them."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -21,7 +21,7 @@ from .evaluate import complete
 
 BITS = 128
 _MOST_BITS = 1_000_000
-"""Digits of an end that is written out; moments of a run that diverges have billions."""
+"""Most bits of an end that is written out; moments of a run that diverges have billions."""
 
 
 class EnclosureError(ArithmeticError):

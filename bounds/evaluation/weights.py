@@ -20,7 +20,7 @@ from ..language.theorem import Metric
 _SMALL = 4
 """Primes above this many of them are tried as values of the symbols, whole ones or their inverses: no two are alike."""
 _DIGITS = 30
-"""Of weights that are too large or too small for doubles, before their shares are taken."""
+"""Digits with which weights are computed that are too large or too small for doubles."""
 
 
 @dataclass(frozen=True)

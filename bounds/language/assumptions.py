@@ -76,7 +76,7 @@ RULES: Mapping[str, Rule] = {
         ),
     )
 }
-"""By name. Where several are asked for, the first that knows a value is taken."""
+"""The rules by name. Where several are asked for, the first that knows a value is taken."""
 
 
 def rules_for(quantities: Iterable[str]) -> dict[str, list[str]]:

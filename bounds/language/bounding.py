@@ -48,7 +48,7 @@ AT_POINTS = (LIPSCHITZ, SIZE, NOISE, UNLIKE)
 """Kinds that bound something at every point."""
 SAMPLE, MEAN_SQUARE, MEAN = "every sample", "mean square", "mean function"
 LEVELS = (SAMPLE, MEAN_SQUARE, MEAN)
-"""For what a bound of a stochastic function holds; each implies the next one."""
+"""For which samples a bound of a stochastic function holds; each implies the next one."""
 FROBENIUS, OPERATOR = "Frobenius", "operator"
 EACH, AVERAGE = "every client", "mean over the clients"
 
@@ -404,7 +404,7 @@ SAYINGS: Mapping[str, str] = {
     MINIMISER: "the objective is least at a point x_*",
     EITHER: "one of several things holds, each of which has a derivation of its own",
 }
-"""What an entry of a list of assumptions may say besides bounds, with its meaning; the kernel compares these."""
+"""What an entry of a list of assumptions may say besides bounds, with its meaning; the kernel compares these words."""
 OF_PROPERTIES: Mapping[str, tuple[str, ...]] = {
     "independent_clients": (INDEPENDENT_CLIENTS,),
     "equal_inner_maps": (EQUAL_INNER,),

@@ -20,11 +20,11 @@ from .reading import InputError, is_array, read_number, read_value
 from .theorem import Statement, Theorem
 
 MAX_CLIENTS = 10_000
-"""Numbers of one list."""
+"""Most numbers in one list."""
 CLIENTS = "clients"
-"""The quantity that a number of clients is."""
+"""The quantity that counts clients."""
 _EVERY, _SECOND = "every ", "_all"
-"""How the note of a symbol begins that stands for the numbers of all clients, and how its name ends where the plain one is taken."""
+"""Beginning of the note of a symbol that stands for the numbers of all clients; ending of its name where the plain name is taken."""
 _OF_THE_RUN = (CLIENTS, "sampled_clients", "participation", "iterations", "rounds", "failure_probability")
 """Hyperparameters of which no client has its own."""
 Lists = dict[str, tuple[Fraction, ...]]

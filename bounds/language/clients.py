@@ -13,7 +13,7 @@ import sympy as sp
 from sympy.printing.precedence import PRECEDENCE
 
 SUFFIX = "_i"
-"""How the name of a symbol ends that has one number for each client."""
+"""Ending of the name of a symbol that has one number for each client."""
 
 
 class ClientSymbol(sp.Symbol):
@@ -125,7 +125,7 @@ class MinOverClients(_Extreme):
 OVER_CLIENTS: Mapping[str, type[OverClients]] = {
     each.word: each for each in (SumOverClients, MeanOverClients, MaxOverClients, MinOverClients)
 }
-"""What formulas say of the numbers of all clients, by the word that they have for it."""
+"""The functions over all clients that formulas may call, by name."""
 
 
 def _largest(function: Callable[..., sp.Expr], values: Sequence[sp.Expr]) -> sp.Expr:

@@ -96,9 +96,9 @@ ASSUMPTION_KEYS = ("text", "bounds", "says")
 """The keys of an entry of `assumptions`; only the text is required."""
 QUANTITY_ROLES = ("constant", "hyperparameter")
 PER_CLIENT = ("Counts", "tuple")
-"""How the annotation of a method's hyperparameter begins that may have one number for each client."""
+"""Beginnings of the annotation of a hyperparameter that may have one number for each client."""
 MAX_ENTRIES = 200
-"""Entries of one table, characters of one text."""
+"""Most entries of one table, and most characters of one text."""
 _ID = re.compile(r"[a-z][a-z0-9_]{0,40}\.[A-Za-z][A-Za-z0-9_]{0,60}", re.ASCII)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,30}", re.ASCII)
 _FUNCTION = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,60}", re.ASCII)

@@ -29,11 +29,11 @@ from .power_sum import NoSumError, sum_over
 from .reading import InputError, read_number
 
 MAX_FORMULA = 2000
-"""Characters of one formula."""
+"""Most characters of one formula."""
 MAX_DEPTH = 40
-"""Parentheses, signs and powers inside each other."""
+"""Most parentheses, signs and powers inside each other."""
 MAX_BITS = 4096
-"""Size of a number that a part of a formula evaluates to."""
+"""Most bits of a number to which a part of a formula evaluates."""
 RELATIONS = ("<", "<=", ">=", ">", "==")
 FUNCTIONS = ("sqrt", "min", "max", "log", "exp", "floor", "ceil", "sum", *OVER_CLIENTS)
 

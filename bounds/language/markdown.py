@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 _BAR = re.compile(r"(?<!\\)\|")
-"""A bar of a cell, which would end it."""
+"""A bar that is not escaped, which would end a cell."""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, align: bool = True) -> list[str]:

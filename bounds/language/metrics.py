@@ -17,7 +17,7 @@ from .theorem import Metric, OwnMeasure
 
 GRADIENT_SQ, GRADIENT, GAP, DISTANCE_SQ = "gradient_sq", "gradient", "gap", "distance_sq"
 OWN = "own"
-"""In the place of a measure, where a theorem has one of its own."""
+"""The measure of a metric of a theorem's own."""
 MEAN, MINIMUM, LAST, WEIGHTED, AVERAGED = "mean", "minimum", "last", "weighted", "averaged"
 TAKE_WEIGHTS = (WEIGHTED, AVERAGED)
 """Those that weigh the iterates by a formula in the step t; an averaged iterate without one weighs all alike."""
@@ -92,7 +92,7 @@ OVER: Mapping[str, Over] = {
 AT_WEIGHTED_AVERAGE = replace(
     OVER[AVERAGED], x="sum_t {w} xbar_t / sum_t {w}", latex_x=r"\tfrac{{\sum_t{w}\bar x_t}}{{\sum_t{w}}}"
 )
-"""How an averaged iterate with weights is written."""
+"""The metric at an average of the iterates with weights, as it is written."""
 
 
 def _metric(

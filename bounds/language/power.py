@@ -17,9 +17,9 @@ from .reading import InputError
 MAX_POWER = 64
 """Largest numerator and denominator of an exponent for which a power of symbols is a `sp.Pow`."""
 _LONGEST = 2048
-"""Bits of a rational number that is worked out."""
+"""Most bits of a rational number that is worked out."""
 _LARGEST = 10**30
-"""Size of the logarithm of a power that can be evaluated."""
+"""Largest logarithm of a power that is evaluated."""
 _GUARD_BITS = 40
 
 

@@ -17,9 +17,9 @@ from .notation import STEP
 from .reading import InputError
 
 LONGEST = 20_000
-"""Terms of a sum of rational numbers that is worked out exactly; a longer one stays exact as a function of numbers."""
+"""Most terms of a sum of rational numbers that is worked out; a longer one stays a function, which is exact too."""
 DIRECT = 16
-"""In double precision: terms that are added one by one, before the Euler-Maclaurin formula."""
+"""Terms that are added one by one in double precision, before the Euler-Maclaurin formula takes over."""
 EULER_MACLAURIN = tuple(float(sp.bernoulli(2 * j) / sp.factorial(2 * j)) for j in range(1, 8))
 """The factors of the odd derivatives in that formula."""
 _GUARD_BITS = 60

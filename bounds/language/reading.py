@@ -20,7 +20,7 @@ from .notation import Binding
 MAX_LENGTH = 60
 MAX_EXPONENT = 100
 MAX_BITS = 14_000
-"""Of a numerator or denominator that comes as a number; a text is far shorter."""
+"""Most bits of a numerator or denominator that is given as a number; a text is far shorter."""
 _DECIMAL = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d{1,4}))?", re.ASCII)
 _FRACTION = re.compile(r"[+-]?\d+/\d+", re.ASCII)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,60}", re.ASCII)

@@ -25,12 +25,12 @@ DIGITS = 6
 CONSTANTS = "constants"
 """Name of the table that repeats what was given; a terminal leaves it out."""
 _ALL_DIGITS = 17
-"""Of a double."""
+"""Digits that give a double back exactly."""
 _FEW_LINES = 6
 _LONG_TEXT, _LONG_SHARE = 60, 0.75
-"""In LaTeX a column with a longer text wraps; such columns share so much of the line."""
+"""Characters from which a column wraps in LaTeX, and the share of the line that such columns have together."""
 _WRITTEN_OUT = 1e9
-"""Whole numbers below it keep all their digits."""
+"""Whole numbers below this one keep all their digits."""
 _TEX_TEXT = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",

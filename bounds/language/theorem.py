@@ -64,7 +64,7 @@ LABELS = ("printed", "composed", "corrected", "sharpened")
 SPELLINGS = {"proved": "composed"}
 """Other accepted spellings of a label."""
 RANGE = "method_range_"
-"""How the names of conditions begin that the method has and the statement does not ask for."""
+"""Beginning of the name of a condition that the method needs and the statement does not state."""
 RELATIONS = ("<", "<=", ">=", ">", "==")
 KINDS = ("theorem", "corollary", "lemma", "claim")
 RESOURCES = ("iterations", "rounds", "samples", "model_messages", "embedding_messages")

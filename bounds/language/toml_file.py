@@ -9,7 +9,7 @@ from ...errors import InputError
 from ...user_files import one_line
 
 MAX_FILE = 100_000
-"""Bytes; the longest built-in theorem would take 8000."""
+"""Most bytes of a file; the longest built-in theorem would take 8000."""
 
 
 def read_toml(file: Path) -> dict[str, Any]:

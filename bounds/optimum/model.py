@@ -34,7 +34,7 @@ GIVEN = frozenset(
 
 
 _LEAST_DISTANCE = 1e-9
-"""From the end of an open domain, as a part of it."""
+"""Least distance from the end of an open domain, relative to that end."""
 
 
 class VanishingError(InputError):

@@ -18,13 +18,13 @@ from .program import Program, Solution, solve
 
 Box = dict[str, tuple[float, float]]
 Maker = Callable[[Converter], tuple[Posynomial, list[tuple[str, Posynomial]]]]
-"""Objective and constraints of a problem, in the hands of a converter that knows the box and the direction."""
+"""Objective and constraints of a problem, and a function that makes a program of them on a box."""
 
 Solver = Callable[[Box], Solution | None]
-"""The program from above on a box."""
+"""The function that makes the program from above on a box."""
 
 Replaced = Mapping[str, frozenset[str]]
-"""What a converter replaced, in words -> the variables that make it exact when they are fixed."""
+"""What was replaced, in words -> the variables that make the program exact when they are fixed."""
 
 GAP = 1e-6
 NODES = 30

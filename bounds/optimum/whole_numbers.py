@@ -26,11 +26,11 @@ def rounded(task: Task, point: Mapping[str, float]) -> dict[str, Fraction]:
 
 
 _LEVELS = ((1e-9, 10), (1e-7, 8), (1e-5, 7), (0.0, 15))
-"""Room that the reals leave, and their digits."""
+"""Shares of room that are left for rounding, and the digits to which real numbers are rounded."""
 _DIGITS = ((0.0, 10), (0.0, 7), (0.0, 4))
-"""The same for a point that stays as it is."""
+"""The same for a point that is not moved."""
 _WORSE = 0.99
-"""What the program chooses is left where the point itself is better by so much: there it bounds a factor from above."""
+"""The point itself is taken where its value is below this share of the program's choice: there the program only bounds a factor."""
 
 
 def _exact(task: Task, point: Mapping[str, float]) -> dict[str, Fraction]:
@@ -52,7 +52,7 @@ def _exact(task: Task, point: Mapping[str, float]) -> dict[str, Fraction]:
 
 
 _MOST_NEIGHBOURS = 4096
-"""Up to which number divisors are looked for."""
+"""Largest number of which divisors are looked for."""
 
 
 def _multiples(task: Task, whole: Mapping[str, Fraction]) -> Iterator[dict[str, Fraction]]:

@@ -171,7 +171,7 @@ def find_violation(
 _REALS = [Fraction(digit) * Fraction(10) ** power for power in range(-4, 4) for digit in (1, 2, 5)]
 _COUNTS = [Fraction(n) for n in (1, 2, 3, 5, 8, 16, 100, 10**4, 10**6, 10**9)]
 _STEPS = [Fraction(n) for n in (1, 2, 3, 4, 5, 8, 0)]
-"""For a number of steps, which stands in exponents."""
+"""Values that are tried for a number of steps, which stands in exponents."""
 
 
 def _candidates(

@@ -74,7 +74,7 @@ LEAVES = (Assume, IndependentMean, IndependentMoment, SmoothDescent)
 
 
 STATEMENT = "statement"
-"""Stands before the name of a constant that a loop delivers: what it bounds, after the last step."""
+"""Prefix of the name of a constant that a loop delivers: what it bounds after the last step."""
 
 NORMAL = ", as it is written against its normal form"
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from ...user_files import CodeName, one_line
+from ...user_files import FAILURES, CodeName, told
 from ..language.reading import InputError
 from ..language.theorem import Theorem
 from ..registry import all_papers, get_paper, is_paper, paper_of
@@ -69,10 +69,8 @@ def _built(own: Callable[[Reader], Any], theorem: Theorem) -> Plan:
     """
     try:
         found = own(Reader(theorem, theorem.statement()))
-    except Exception as error:
-        raise InputError(
-            f"{theorem.id}: its proof {getattr(own, '__name__', own)} fails: {type(error).__name__}: {one_line(error)}"
-        ) from error
+    except FAILURES as error:
+        raise InputError(f"{theorem.id}: its proof {getattr(own, '__name__', own)} fails: {told(error)}") from error
     if not isinstance(found, Plan):
         raise InputError(f"{theorem.id}: wanted a derivation from its proof, got {type(found).__name__}")
     return found

@@ -20,7 +20,7 @@ import sympy as sp
 from ..language.theorem import Statement
 
 _LARGEST_DENOMINATOR = 48
-"""Of the powers of a solution; exponents in a bound are small fractions."""
+"""Largest denominator of the powers of a solution; exponents in a bound are small fractions."""
 
 
 @dataclass(frozen=True)

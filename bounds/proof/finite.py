@@ -30,7 +30,7 @@ LAW = ((fmpq(1, 5), fmpq(2)), (fmpq(4, 5), fmpq(-1, 2)))
 """(probability, value) of a sample: mean 0, second moment 1, and not symmetric."""
 Law = Sequence[tuple[fmpq, fmpq]]
 _FAR = 1_000_000
-"""Steps from here on are later than all of a run: those of samples of which only the law matters."""
+"""Steps from this one on are later than any run; they belong to samples of which only the law matters."""
 
 
 def _step(when: When) -> int:

@@ -46,7 +46,7 @@ Rows = tuple[tuple[fmpq, ...], ...]
 IDENTITY: Matrix = (ONE, ZERO, ZERO, ONE)
 TURNED: Matrix = (fmpq(3, 5), fmpq(4, 5), fmpq(-4, 5), fmpq(3, 5))
 TINY = fmpq(1, 10**12)
-"""In the place of a constant that is 0 and must be positive."""
+"""Value of a constant that is 0 and must be positive."""
 
 
 @dataclass(frozen=True)

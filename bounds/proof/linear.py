@@ -19,7 +19,7 @@ _ROOT = 12
 """A symbol is a 12th power at the point, so that its roots are numbers."""
 
 _LARGEST = 100
-"""Terms of an equation on the way: a longer one is given up."""
+"""Most terms of an equation while it is solved; a longer one is given up."""
 
 Column = Mapping[Any, Signomial]
 """Row -> coefficient."""

@@ -19,7 +19,7 @@ from ..language.theorem import Condition, put_in
 from .roots import Bracket, bases, crossings, decided_sign, poles
 
 _STEP = Fraction(1, 10**12)
-"""How far outside an end point, relatively, the binding condition is looked for."""
+"""Relative distance outside an end point at which the binding condition is looked for."""
 _NO_NUMBER = (sp.zoo, sp.nan, sp.oo, -sp.oo)
 
 

@@ -22,7 +22,7 @@ from ..kinds import AbstractProblem, AbstractSampled, Sample
 
 S = TypeVar("S", bound=Sample)
 TOGETHER = 2**15
-"""Numbers of points that are evaluated together: more of them would not be faster."""
+"""How many numbers of points are evaluated together; more would not be faster."""
 Problem = Any  # a ratio is only ever called with a problem of its own kind
 
 

@@ -16,7 +16,7 @@ from .search import in_chunks
 
 _LANES, _STEPS, _FARTHEST = 4, (3, 12), 1e9
 _EXAMPLES = 8
-"""How many examples are looked at for the largest Hessian of one."""
+"""Number of examples of which the largest Hessian is looked for."""
 ROUNDING = 1e-9
 """By how much, relatively, a value in double precision may exceed what it is at most."""
 

@@ -22,10 +22,10 @@ from .search import Estimate, Search, in_chunks, proved
 from .second_order import FEW, HESSIAN_CHANGE, hessian_change, smoothness_of
 
 _MOST_NUMBERS = 1 << 22
-"""In the Jacobians at all outcomes of the points that are looked at together: 32 MiB."""
+"""Most numbers in the Jacobians at all outcomes of the points that are evaluated together: 32 MiB."""
 _STEP = 1e-5
 _FEW = 6
-"""Points for what needs the second derivatives of every outcome."""
+"""Number of points where the second derivatives of every outcome are needed."""
 
 
 @dataclass(frozen=True, eq=False)

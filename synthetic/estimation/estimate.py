@@ -39,7 +39,7 @@ from .region import Region
 from .search import POINTS, Estimate, Estimates, Search, in_chunks
 
 LEAST = 1e-9
-"""Stands for 0 where a constant has to be positive."""
+"""Value of a constant that is 0 and has to be positive."""
 _DESCENT_STEPS, _RUN_POINTS, _AROUND = 200, 20, 0.1
 _ARMIJO, _SHRINK, _GROW, _HALVINGS = 1e-4, 0.5, 2.0, 40
 

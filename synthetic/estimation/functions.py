@@ -20,7 +20,7 @@ from ..parts.adversary import Attack, Budget, maximise
 from .estimate import descent
 
 _HINTS = 4
-"""Points of the descent that an ascent starts from."""
+"""Number of points of the descent from which an ascent starts."""
 
 
 def estimated_certificates(

@@ -20,14 +20,14 @@ from .lanczos import spectral_norm, stretched_most
 
 LANCZOS_STEPS = 20
 FAILURE = 1e-4
-"""Of one eigenvalue: some 50 points and 20 clients fail with probability at most 0.1 in all."""
+"""Probability with which one eigenvalue may be missed: 50 points and 20 clients fail with probability at most 0.1 in all."""
 
 EXACT, _PROBES = 512, 64
-"""Up to so many parameters the Frobenius norm is taken column by column; beyond, by so many random vectors."""
+"""Most parameters for which the Frobenius norm is taken column by column; number of random vectors for more."""
 _TURNS, _LEAST = 3, 1e-300
-"""How often the direction of a step is turned to where the Hessian changes most."""
+"""How often the direction of a step is turned to where the Hessian changes most; the least length that is divided by."""
 _MOST_NUMBERS = 1 << 22
-"""In the gradients of all examples at the points that are looked at together: 32 MiB."""
+"""Most numbers in the gradients of all examples at the points that are evaluated together: 32 MiB."""
 
 Pointwise = Callable[[Tensor], Tensor]
 

@@ -12,7 +12,7 @@ from .losses import FAILURE, LANCZOS_STEPS, Losses, Pointwise
 from .search import LEAST_ABOUT, Search
 
 FEW = 14
-"""Points for what needs every example's Hessian."""
+"""Number of points where every example's Hessian is needed."""
 HESSIAN_CHANGE = "Norm of the change of a client's Hessian over a short step, turned to where it changes most; perhaps not the largest"
 
 

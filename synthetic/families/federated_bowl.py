@@ -69,6 +69,10 @@ class FederatedBowl(AbstractBowls, AbstractFederated):
         of_gradients = (c for c in loss_certificates(self.bowl, self.law) if "hessian" not in c.quantity)
         return by_quantity((*of_gradients, *self._whole_certificates()))
 
+    @property
+    def properties(self) -> frozenset[str]:
+        return super().properties | ({"deterministic"} if self.sigma == 0 else set())
+
     def _whole_certificates(self) -> Iterator[Certificate]:
         origin, bowl = as_point(torch.zeros(self.dim)), self.bowl
         reach = 0.01 * min(bowl.radial.width, 1 / bowl.ripple.wavenumber)

@@ -40,9 +40,9 @@ FORMS: Mapping[str, type[AbstractModelProblem]] = {
 """`forms.py`, `conditional.py` and `precision.py` say what each is."""
 
 KEYS = ("model", "loss", "clients")
-"""What a description has."""
+"""The keys that every description has."""
 SEARCH = ("along", "radius", "points", "lower_bound", "seed")
-"""What it may say of how constants are estimated."""
+"""The keys that say how constants are estimated."""
 _OTHERS = {"form": "form", "test": "test_loaders", "test_loaders": "test_loaders", "start": "start", "name": "name"}
 
 

@@ -19,7 +19,7 @@ from torch.func import functional_call, grad, vmap
 from torch.nn import functional
 
 from ...errors import InputError
-from ...user_files import one_line
+from ...user_files import FAILURES, one_line
 from .data import as_double
 
 Loss = Callable[[Tensor, Tensor], Tensor]
@@ -140,7 +140,7 @@ class FlatModel:
         with torch.no_grad():
             try:
                 outputs, again = self.outputs(self.start, inputs), self.outputs(self.start, inputs)
-            except Exception as error:
+            except FAILURES as error:
                 raise InputError(f"model: wanted one that takes {given}, got {one_line(error)}") from error
             if changed := [name for name, value in self._fixed.items() if not same(value, before[name])]:
                 raise InputError(
@@ -157,7 +157,7 @@ class FlatModel:
             about = f"outputs {tuple(outputs.shape)} and targets {tuple(targets.shape)} of {targets.dtype}"
             try:
                 value = self.loss(outputs, targets)
-            except Exception as error:
+            except FAILURES as error:
                 raise InputError(f"loss: wanted one that takes {about}, got {one_line(error)}") from error
             if not isinstance(value, Tensor) or value.dim() > 0 or not value.is_floating_point():
                 got = f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else type(value).__name__

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .base import ModelParts
 
 MOST_NUMBERS = 1 << 22
-"""In the outputs of the runs that are evaluated together: 32 MiB."""
+"""Most numbers in the outputs of the runs that are evaluated together: 32 MiB."""
 _SUM = 1e-12
 """By how much the entries of a distribution in double precision may miss a sum of 1."""
 

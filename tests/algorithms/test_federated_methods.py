@@ -9,6 +9,7 @@ import pytest
 import torch
 from fedco import synthetic
 from fedco.algorithms import (
+    DRFA,
     MARINA,
     CompressedSGD,
     DelayedSGD,
@@ -71,6 +72,17 @@ def test_lists_over_the_clients(method, reference):
 def test_what_does_not_fit_the_clients_is_named(method, named):
     with pytest.raises(ValueError, match=named):
         drive(method, PROBLEM, steps=3)
+
+
+def test_a_run_of_drfa_that_diverges_ends_as_any_other():
+    """No weight is kept where the losses are no numbers: the projection asked for entry -1."""
+    found = drive(
+        DRFA(eta=1e90, gamma=1e90, tau=2),
+        synthetic.problem("federated_quadratic"),
+        steps=8,
+        record={"f": metrics.objective},
+    )
+    assert not bool(found.final("f").isfinite().any())
 
 
 def test_lists_are_frozen_and_a_run_with_them_is_resumed(tmp_path):

@@ -48,6 +48,15 @@ def test_what_holds_of_a_composite_problem_is_declared(name):
     assert {each for each in wanted if CHECKS[each](instance, 3)} == wanted & instance.properties
 
 
+@pytest.mark.parametrize(
+    "name", [name for name in problems() if "sigma" in vars(problem(name)) and problem(name).kind == "federated"]
+)
+def test_a_federated_problem_without_noise_is_declared_deterministic(name):
+    silent = problem(name, sigma=0.0)
+    assert "deterministic" in silent.properties and "deterministic" not in problem(name).properties
+    assert list(check_properties(silent, 3)) == []
+
+
 @pytest.mark.parametrize(("declared", "name"), FALSE_ON.items())
 def test_a_false_declaration_is_caught(declared, name):
     (failure,) = check_properties(with_properties(problem(name), {declared}), 3)

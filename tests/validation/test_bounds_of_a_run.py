@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fedco
 import pytest
-from fedco.algorithms import FedNova, LocalSGD, MetaFL
+from fedco.algorithms import DRFA, FedNova, LocalSGD, MetaFL, MinibatchSGD
 from fedco.errors import InputError
 from fedco.validation.experiments import bounds
 from fedco.validation.runs.values import evaluate_at
@@ -31,6 +31,19 @@ def test_a_run_with_sampled_clients_is_that_of_the_statement_about_them():
     assert names(LocalSGD(eta=0.01, tau=1, m=2, b=8)) == {"library.sampled_sgd"}
     everybody = names(LocalSGD(eta=0.01, tau=1, b=8))
     assert names(LocalSGD(eta=0.01, tau=1, m=8, b=8)) == everybody >= {"baselines.local_sgd"}
+
+
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [
+        (LocalSGD(eta=1e100, tau=2), "feddro_noisy"),
+        (MinibatchSGD(eta=0.1, b=2), "conditional_noisy"),
+        (DRFA(eta=0.1, gamma=1e100, tau=2), "local_noisy"),
+    ],
+)
+def test_a_statement_that_gives_what_no_method_takes_is_not_about_the_run(method, name):
+    """FedDRO's momentum would be above 1, a period 0: these ended in a traceback."""
+    assert names(method, fedco.problem(name), 4) <= {"baselines.biased_sgd"}
 
 
 def test_a_bound_of_another_metric_is_not_drawn_with_the_squared_gradient():

@@ -262,8 +262,11 @@ def test_the_page_of_the_experiments_line_by_line(tmp_path: Path) -> None:
     assert "<td>k/table_3</td><td>more</td><td>needs data</td><td>not run; the paper shows: three</td>" in text
     assert text.count("<section") == 1 and "a note</p>" in text and "<li>small &lt;er&gt;</li>" in text
     assert "<strong>Ours:</strong> as it is; 6 seeds, 90 s.</p>" in text
-    assert "<td>a above b</td><td class='same'>the paper&#x27;s</td><td>1.23 [∞, 2]</td><td>0.031</td><td></td>" in text
-    assert "<td class='other'>the opposite</td><td>∞ [∞, 2]</td><td>0.031</td><td></td>" in text
+    assert (
+        "<td>a above b</td><td class='same'>the paper&#x27;s</td><td>1.23 [not finite, 2]</td><td>0.031</td><td></td>"
+        in text
+    )
+    assert "<td class='other'>the opposite</td><td>not finite [not finite, 2]</td><td>0.031</td><td></td>" in text
     assert "<p>Tried: with a: all.</p>" in text and "<p>Explained: with b, because it is larger: all.</p>" in text
     assert (
         "<figure><svg role='img' aria-label='about it' a=\"1\">"

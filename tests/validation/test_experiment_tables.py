@@ -111,7 +111,8 @@ def test_a_curve_is_recorded_every_so_many_rounds(monkeypatch: pytest.MonkeyPatc
     def fake(method: Any, problem: Any, **more: Any) -> Any:
         asked.update(more, method=method)
         return SimpleNamespace(
-            table=tabled(axes=(), points={}, times=(0, 20), values={"objective": np.arange(12.0).reshape(2, 3, 2)})
+            table=tabled(axes=(), points={}, times=(0, 20), values={"objective": np.arange(12.0).reshape(2, 3, 2)}),
+            models=["those of the first point"],
         )
 
     monkeypatch.setattr(curves, "run", fake)
@@ -132,6 +133,7 @@ def test_a_curve_is_recorded_every_so_many_rounds(monkeypatch: pytest.MonkeyPatc
         "left, one",
         ["left one: 1000 steps"],
     )
+    assert found.models == "those of the first point"
     assert found.values["objective"].tolist() == [[0, 1], [2, 3], [4, 5]] and found.settings["given"] == (
         setup,
         "m",

@@ -36,8 +36,6 @@ class Planned:
         module = sys.modules[f"fedco.validation.papers.{key}.experiments"]
         monkeypatch.setattr(curves, "tuned", self._tuned)
         monkeypatch.setattr(curves, "curve", self._curve)
-        if key == "local_scgdm":
-            monkeypatch.setattr(module, "drive", self._drive)
         monkeypatch.setattr(module, "images", once, raising=False)
         if hasattr(module, "omniglot"):
             monkeypatch.setattr(module, "omniglot", drawn)
@@ -57,15 +55,8 @@ class Planned:
             )
         )
         values = {metric: np.zeros((8, LONG)) for metric in metrics}
-        return Measured(panel, name, range(LONG), values, settings=settings(setup, method, problem, T))
-
-    def _drive(self, method, problem, *, steps, seeds):
-        self.curves.append(
-            SimpleNamespace(
-                panel="", name=None, method=method, problem=problem, T=steps, period=1, records=40, setup=self.setup
-            )
-        )
-        return SimpleNamespace(state=SimpleNamespace(average=problem.initial_point.expand(seeds, -1)))
+        models = problem.initial_point.expand(setup.seeds, -1)
+        return Measured(panel, name, range(LONG), values, settings=settings(setup, method, problem, T), models=models)
 
     @property
     def words(self) -> set[str]:

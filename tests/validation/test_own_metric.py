@@ -65,6 +65,15 @@ def fails(problem, state, t):
 def large(problem, state, t):
     return torch.full_like(same(problem, state, t), 7.0 if t == 5 else 0.0)
 
+def sparse(problem, state, t):
+    return same(problem, state, t).to_sparse()
+
+def without_numbers(problem, state, t):
+    return same(problem, state, t).to("meta")
+
+def leaves(problem, state, t):
+    raise SystemExit(0)
+
 class Thing: pass
 
 from functools import partial as _partial
@@ -136,6 +145,9 @@ def test_a_bound_that_may_fail_is_judged_by_how_often_it_does(file):
         ("nothing", "numbers that are at least 0.* got nan at step 0"),
         ("number", "got a float at step 0"),
         ("fails", "fails at step 0: AttributeError: .*nothing"),
+        ("sparse", "got one that is sparse or has no numbers at step 0"),
+        ("without_numbers", "got one that is sparse or has no numbers at step 0"),
+        ("leaves", "fails at step 0: SystemExit: 0"),
         ("large", r"wanted at most its cap G\*\*2 = .*, got 7 at step 5"),
         ("partial", r"wanted a function \(problem, state, t\) -> \(runs,\)"),
         ("Thing", r"wanted a function \(problem, state, t\) -> \(runs,\)"),
@@ -229,6 +241,12 @@ def test_reading_a_definition_runs_nothing(file):
     assert theorem.metric.name == "(1/T) sum_t E same(xbar_t)" and "same, by" in theorem.metric.meaning
     with pytest.raises(InputError, match="running it failed in line 1: RuntimeError"):
         statistic(theorem)
+
+
+def test_a_file_that_ends_the_process_is_one_line(file):
+    file.write_text("import sys\nsys.exit()\n", encoding="utf-8")
+    with pytest.raises(InputError, match="running it failed in line 2: SystemExit"):
+        statistic(of(f"{file}:same"))
 
 
 def test_a_cap_belongs_to_what_is_kept(file, tmp_path):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import fedco
 import numpy as np
 import pytest
-from fedco.algorithms import LocalSGD, NotApplicable
+from fedco.algorithms import LocalSGD, NotApplicable, Schedule
 from fedco.errors import InputError
 from fedco.validation.experiments import run
 from fedco.validation.experiments.grid import Axis, as_axes, product, read_axis, read_setting, split_setting
@@ -40,6 +42,24 @@ def test_a_range_has_its_ends_and_equal_steps() -> None:
     for wrong in ("x=0:1:1001", "x=0:1:1", "x=1:1:3", "x=0:1:3log", "x=-1:1:3log", "x=0:1:3other"):
         with pytest.raises(InputError, match="--grid x: wanted"):
             read_axis(wrong)
+
+
+def test_a_step_size_may_be_a_schedule() -> None:
+    assert read_setting("eta", " 1/2 ") == 0.5 and read_setting("eta", "0.5/(t + 4)") == "0.5/(t + 4.0)"
+    assert read_axis("eta=0.1,0.5/sqrt(t + 4)").values == (0.1, "0.5/sqrt(t + 4.0)")
+    for wrong in ("a/(t + t0)", "f(x)", "0.5/(t - 4)"):
+        with pytest.raises(InputError, match=r"eta: schedule: wanted A/\(t \+ T0\).* with numbers A and T0"):
+            read_setting("eta", wrong)
+    options = {"T": 6, "seeds": 2, "metrics": ["gradient_sq"]}
+    grid = {"eta": [0.25, "0.5/(t + 2)", "0.5/(t + 2)**(1/3)"]}
+    found = run.run("local_sgd", "federated_noisy", settings={"tau": 2}, grid=grid, **options)
+    for index, eta in enumerate((0.25, Schedule(0.5, 2.0), Schedule(0.5, 2.0, Fraction(1, 3)))):
+        alone = run.run(LocalSGD(eta=eta, tau=2), "federated_noisy", **options)
+        assert found.final("gradient_sq")[index].tolist() == alone.final("gradient_sq")[0].tolist()
+    assert (
+        found.to_dict()["grid"] == grid
+        and json.loads(json.dumps(found.to_dict()["points"]))[1]["point"]["eta"] == "0.5/(t + 2)"
+    )
 
 
 def test_every_combination_the_first_axis_slowest() -> None:
@@ -81,6 +101,10 @@ def test_a_grid_is_cut_into_groups_that_step_together() -> None:
         ("local_sgd", "federated_noisy", {"eta": 1, "tau": 1, "name": 3}, (), "name: neither"),
         ("feddro", "federated_noisy", {"eta": 1, "beta": 1, "I": 1}, (), "not defined on problem kind"),
         ("local_sgd", "federated_noisy", {"eta": 1, "tau": 0}, (), "tau"),
+        ("local_sgd", "federated_noisy", {"eta": "x", "tau": 1}, (), "eta must be a finite number >= 0, .* or a Schedule; got 'x'"),
+        ("local_sgd", "federated_noisy", {"eta": 1, "tau": "1/(t + 1)"}, (), "tau must be an integer >= 1"),
+        ("local_sgd", "federated_noisy", {"eta": 1, "tau": 1, "sigma": 1e160}, (), "wanted parameters whose constants are finite"),
+        ("feddro", "feddro_noisy", {"eta": 1, "beta": 1, "I": 1, "B_f": 1e160}, (), "feddro_noisy: wanted parameters whose .* got B_f=1e"),
     ],
 )  # fmt: skip
 def test_a_plan_that_cannot_be_is_refused(method: Any, problem: Any, settings: dict, axes: tuple, why: str) -> None:

@@ -31,7 +31,7 @@ from .tensor import ExactTensor
 Q = Fraction
 Act = Callable[[Any, Any], Any]
 _SMALL = Q(1, 2**200)
-"""By how much an entry of the state is moved to see what a step does with it."""
+"""How far an entry of the state is moved to see what a step does with it."""
 
 
 def moment_average(

@@ -26,7 +26,7 @@ from .tensor import ExactTensor
 Q = Fraction
 _BITS = 1024
 _SMALL = Q(1, 2**200)
-"""By how much the parts of a state are moved to see what a round does, before it is known how far they can be."""
+"""How far the parts of a state are moved to see what a round does, before it is known how far they can go."""
 _LATER = (1, 2, 5)
 """Rounds that are compared: a method that does something else from round to round is not run this way."""
 _MOST_ROUNDS = 2**60

@@ -18,9 +18,9 @@ from .run import CannotReplay, Walk, keeps_models_only, require_equal_rounds
 
 Q = Fraction
 _WIDENED = Q(1, 1000)
-"""Of the length of an interval: what it is made longer by."""
+"""Share of its length by which an interval is made longer."""
 _NARROW = Q(1, 2**60)
-"""Of the least distance between knots: how far around the start a round is looked at to see where it leads."""
+"""Share of the least distance between knots: how far around the start a round is looked at to see where it leads."""
 
 
 def random_round(

@@ -111,7 +111,11 @@ def _match(theorem: Theorem, method: Method, problem: Any, steps: int) -> Match:
     if kind == "estimated":
         raise InputError(f"{theorem.id}: a constant of {problem.name} is estimated, and an estimate supports no bound")
     numbers = numbers_of(Instance(problem, hyper, ""), bound, recipe.defaults)
-    if not has_horizon or not is_same(recipe.method(numbers), method, problem):
+    try:
+        own = recipe.method(numbers) if has_horizon else None
+    except ValueError:  # a formula of the statement gives what no method takes, such as a weight above 1
+        own = None
+    if own is None or not is_same(own, method, problem):
         raise InputError(f"{theorem.id}: is about a run with other hyperparameters or another method than this one")
     every = recipe.every(numbers) if recipe.every else 1
     return Match(theorem, label, problem, recipe, hyper, every, statement_warning(theorem.statement(label)).status)
@@ -127,7 +131,7 @@ _OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "hessian_batch_size": ("D_H", "D"),
     "client_steps": ("steps",),
 }
-"""How methods call a hyperparameter where the statement has another name for it; a method that it does not fit is refused later."""
+"""Names that methods have for a hyperparameter which the statement calls otherwise; a method that does not fit is refused later."""
 
 
 def _hyperparameters(theorem: Theorem, label: str, method: Method, problem: Any) -> dict[str, Any]:

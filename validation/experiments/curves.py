@@ -83,7 +83,7 @@ class CurveTable:
         tuning_rounds: length of the runs that it is found with; `rounds` without it.
         step_label: how the step size that all rows share is reported; not at all without it.
         data_name: that of the problem without it.
-        finish: what is done with the measured curves.
+        finish: what is made of the measured curves; without it their models are not kept.
     """
 
     rows: tuple[Row, ...]
@@ -134,7 +134,8 @@ class CurveTable:
             period = self._period(row, fixed)
             steps = sized(setup, length) * period
             options: dict[str, Any] = {"panel": row.panel, "period": period, "records": self.records}
-            curves.append(curve(setup, row.name, method, problem, steps, self.metrics, **options))
+            measured = curve(setup, row.name, method, problem, steps, self.metrics, **options)
+            curves.append(measured if self.finish else replace(measured, models=None))
         made = Made(tuple(curves), chosen, data_name=self.data_name or problem.name)
         return self.finish(made) if self.finish else made
 
@@ -172,7 +173,8 @@ def curve(
     values = {metric: np.asarray(done.table.values[metric][0]) for metric in metrics}
     times = [t / period for t in done.table.times]
     over = "communication rounds" if period > 1 else "steps"
-    return Measured(panel, name, times, values, over, settings(setup, method, problem, T))
+    models = None if done.models is None else done.models[0]
+    return Measured(panel, name, times, values, over, settings(setup, method, problem, T), models)
 
 
 def settings(setup: Setup, method: Method, problem: Any, T: int) -> dict[str, Any]:

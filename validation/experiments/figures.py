@@ -27,7 +27,7 @@ STANDINGS = {
     "theory": "nothing is measured in it",
 }
 SEEDS = 24
-"""Of every curve, of a control's too: fixed beforehand, such that 21 of 24 that agree decide at the level of 175 comparisons."""
+"""Runs of every curve, also in a control. Fixed beforehand: 21 of 24 runs that agree decide at the level of 175 comparisons."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,8 @@ class Setup:
 
 @dataclass(frozen=True)
 class Measured:
-    """One curve: `values[metric]` is (seeds, times); `over` names the horizontal axis; `settings` says what was run."""
+    """One curve: `values[metric]` is (seeds, times); `over` names the horizontal axis; `settings` says what was run; `models` are the
+    averaged models at the end, (seeds, dim), for a table that makes its curves of them."""
 
     panel: str
     name: str
@@ -58,6 +59,7 @@ class Measured:
     values: Mapping[str, np.ndarray]
     over: str = "steps"
     settings: Mapping[str, Any] = field(default_factory=dict)
+    models: Any = None
 
     @property
     def key(self) -> str:

@@ -1,4 +1,4 @@
-"""Grids as a user writes them: `eta=1e-3:1:13log`, `eta=0:1:5`, `I=1,2,4`, `case=I,II`."""
+"""Grids as a user writes them: `eta=1e-3:1:13log`, `eta=0:1:5`, `I=1,2,4`, `case=I,II`, `eta=0.1,0.5/(t + 4)`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...algorithms.engine.schedule import Schedule
 from ...bounds.language.reading import read_number
 from ...errors import InputError
 
@@ -69,16 +70,22 @@ def _range(name: str, low: str, high: str, count: str) -> tuple[float, ...]:
 
 
 def read_setting(name: str, text: str) -> Any:
-    """A number (a whole one as an int), true or false, or a word."""
+    """A number (a whole one as an int), true or false, a word, or the formula of a schedule, such as 0.5/(t + 4).
+
+    Raises:
+        InputError: none of these.
+    """
     text = text.strip()
     if text in ("true", "false"):
         return text == "true"
-    try:
-        value = read_number(name, text)
-    except InputError:
-        if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text):
-            return text
-        raise
+    if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text):
+        return text
+    if "(" in text:
+        try:
+            return str(Schedule.of(text))
+        except ValueError as error:
+            raise InputError(f"{name}: {error}") from None
+    value = read_number(name, text)
     return int(value) if value.denominator == 1 and "." not in text and "e" not in text.lower() else float(value)
 
 

@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...bounds.language.markdown import table
 from ...errors import InputError
 from ...storage import make_folder, read_json, write_json, write_text
-from .page import JUDGED, anchor, counted, measured_on, outcome, said, totals, write_page
+from .page import COLUMNS, JUDGED, anchor, cells, counted, measured_on, outcome, said, totals, write_page
 from .reproduce import FORMAT, listing
 
 KEPT = Path(__file__).parents[2] / "docs" / "reproduced"
@@ -85,14 +86,14 @@ def as_markdown(rows: list[Mapping[str, Any]]) -> str:
         "",
         JUDGED,
         "",
-        "| figure or table | about | here | ordering |",
-        "|---|---|---|---|",
     ]
+    listed = []
     for each in listing():
         name = each["figure"]
         verdict = "; ".join((outcome(each, known), *(() if name in known else each["differences"])))
         shown = f"[{name}](#{anchor(name)})" if name in known else name
-        lines.append(f"| {shown} | {each['title']} | {each['standing']} | {verdict} |")
+        listed.append((shown, each["title"], each["standing"], verdict))
+    lines += table(("figure or table", "about", "here", "ordering"), listed, align=False)
     for row in rows:
         lines += [
             "",
@@ -111,15 +112,7 @@ def as_markdown(rows: list[Mapping[str, Any]]) -> str:
 
 def _ordering_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """A table of orderings with an empty line before it; nothing where there is none."""
-    lines = []
-    for each in rows:
-        gain = "{mean} [{low}, {high}]".format(**{k: _short(v) for k, v in each["advantage"].items()})
-        lines.append(f"| {each['ordering']} | {each['outcome']} | {gain} | {each['sign_test_p']:.2g} | {each['why']} |")
-    return ["", "| ordering | outcome | advantage | p | |", "|---|---|---|---|---|", *lines] if lines else []
-
-
-def _short(value: float | None) -> str:
-    return "not finite" if value is None else f"{value:.3g}"
+    return ["", *table(COLUMNS, map(cells, rows), align=False)] if rows else []
 
 
 def main(source: Path, target: Path = KEPT) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 LEVEL = 0.05
-"""For all comparisons of all figures together."""
+"""Level of all comparisons of all figures together."""
 PAPERS, OPPOSITE, UNDECIDED = "the paper's", "the opposite", "undecided"
 OUTCOMES = (PAPERS, OPPOSITE, UNDECIDED)
 RESAMPLES = 10_000

@@ -124,13 +124,14 @@ def _table(everything: Sequence[Mapping[str, Any]], measured: Mapping[str, Mappi
     return f"<table><thead>{head}</thead><tbody>{''.join(body)}</tbody></table><p>{meanings}.</p>"
 
 
-_ORDERINGS = "".join(
-    (
-        "<tr>",
-        *(f"<th scope='col'>{name}</th>" for name in ("the paper's ordering", "ours", "advantage", "p", "")),
-        "</tr>",
-    )
-)
+COLUMNS = ("the paper's ordering", "ours", "advantage", "p", "why it is undecided")
+"""Of the table of a figure's orderings."""
+
+
+def cells(each: Mapping[str, Any]) -> tuple[str, ...]:
+    """An ordering in these columns."""
+    mean, low, high = ("not finite" if value is None else f"{value:.3g}" for value in each["advantage"].values())
+    return each["ordering"], each["outcome"], f"{mean} [{low}, {high}]", f"{each['sign_test_p']:.2g}", each["why"]
 
 
 def _section(folder: Path, row: Mapping[str, Any]) -> str:
@@ -155,18 +156,18 @@ def said(tried: Mapping[str, Any]) -> str:
 
 
 def _orderings(rows: Sequence[Mapping[str, Any]]) -> str:
-    body = "".join(_ordering(each) for each in rows)
-    return f"<table class='orderings'><thead>{_ORDERINGS}</thead><tbody>{body}</tbody></table>" if body else ""
+    if not rows:
+        return ""
+    head = "".join(f"<th scope='col'>{escape(name, quote=False)}</th>" for name in COLUMNS)
+    return (
+        f"<table class='orderings'><thead><tr>{head}</tr></thead><tbody>{''.join(map(_ordering, rows))}</tbody></table>"
+    )
 
 
 def _ordering(each: Mapping[str, Any]) -> str:
-    gain = each["advantage"]
-    mean, low, high = ("∞" if gain[part] is None else f"{gain[part]:.3g}" for part in ("mean", "low", "high"))
-    numbers = f"{mean} [{low}, {high}]"
-    kind = "same" if each["outcome"] == PAPERS else "other"
+    kinds = ("", f" class='{'same' if each['outcome'] == PAPERS else 'other'}'", "", "", "")
     return (
-        f"<tr><td>{escape(each['ordering'])}</td><td class='{kind}'>{escape(each['outcome'])}</td>"
-        f"<td>{numbers}</td><td>{each['sign_test_p']:.2g}</td><td>{escape(each['why'])}</td></tr>"
+        f"<tr>{''.join(f'<td{kind}>{escape(cell)}</td>' for kind, cell in zip(kinds, cells(each), strict=True))}</tr>"
     )
 
 

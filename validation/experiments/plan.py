@@ -15,6 +15,7 @@ import torch
 
 from ...algorithms import Method, NotApplicable
 from ...algorithms.engine.method import annotation_of
+from ...algorithms.engine.schedule import Schedule
 from ...algorithms.registry import get_method
 from ...errors import InputError
 from ...suggestion import instead
@@ -126,6 +127,9 @@ class Plan:
             if kinds[name].startswith("Scalar") and isinstance(value, int) and not isinstance(value, bool):
                 known[name] = float(value)
         try:
+            for name, value in known.items():
+                if "Schedule" in kinds[name] and isinstance(value, str) and "(" in value:
+                    known[name] = Schedule.of(value)
             return self.owner(**known)
         except ValueError as error:
             raise InputError(str(error)) from None

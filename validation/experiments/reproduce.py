@@ -17,6 +17,7 @@ from uuid import uuid4
 
 import numpy as np
 
+from ...bounds.language.result import finite
 from ...bounds.registry import get_paper, paper_keys
 from ...errors import InputError
 from ...figures import save
@@ -26,7 +27,6 @@ from ..runs.scheduler import run_on_scheduler
 from .figures import STANDINGS, Figure, Reproduced, Setup, reproduce
 from .orderings import LEVEL
 from .page import write_page
-from .table import _finite
 
 FORMAT = "fedco-experiment/2"
 
@@ -123,7 +123,7 @@ def write_figure(done: Reproduced, folder: Path) -> Path:
     table = write_text(folder / f"{name}.csv", as_csv(done))
     files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (drawn, table)}
     today = time.strftime("%Y-%m-%d", time.gmtime())
-    content = {"format": FORMAT, **_finite(done.to_dict()), "date": today, "versions": versions(), "files": files}
+    content = {"format": FORMAT, **finite(done.to_dict()), "date": today, "versions": versions(), "files": files}
     return write_json(folder / f"{name}.json", content)
 
 

@@ -37,16 +37,16 @@ from .plan import Group, Plan
 from .table import RunTable, Summary, summarise, write_run
 
 RECORDS = 100
-"""How many times are kept of a run, unless the caller says how often."""
+"""Number of recorded times of a run, unless the caller says how often."""
 BYTES = 8
-"""Of one number that a client sends, a float64."""
+"""Bytes of one number that a client sends, a float64."""
 SENT = {
     "messages": "rounds in which a client sends its model",
     "bytes": "bytes that a client has sent, 8 for each number",
 }
 _BOUND_POINTS = 25
 SEEDS_PER_CALL = 4
-"""What a worker of a scheduler gets at once."""
+"""Number of seeds that a worker of a scheduler gets at once."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -103,11 +103,13 @@ class RunResult(AbstractResult):
         )
         heads = [head for name in metrics for head in (name, f"{name} low", f"{name} high")]
         title = f"{self.description['method']} on {self.description['problem']}, {self.description['T']} steps"
-        bounds = (
-            f"bound {b['statement']} at {b['point']}: {b['values'][-1]:.4g} at T={b['T'][-1]}" for b in self.bounds
-        )
         seeds = f"at the end, mean over {self.summary.seeds} seeds, with the ends of a 95% t-interval"
-        return Sheet(title, None, (Table("summary", (*axes, *heads), rows),), (*self.summary.notes, *bounds, seeds))
+        return Sheet(
+            title,
+            None,
+            (Table("summary", (*axes, *heads), rows),),
+            (*self.summary.notes, *self._bounds_at_the_end(), seeds),
+        )
 
     def plot(self) -> Any:
         """The figure of the first metric; `figure` draws any of them."""
@@ -127,12 +129,11 @@ class RunResult(AbstractResult):
         return {**self.description, "points": self.summary.to_list(), "bounds": [dict(bound) for bound in self.bounds]}
 
     def __str__(self) -> str:
-        said = [str(self.summary)]
-        for bound in self.bounds:
-            said.append(
-                f"bound {bound['statement']} at {bound['point']}: {bound['values'][-1]:.4g} at T={bound['T'][-1]}"
-            )
-        return "\n".join(said + ([f"written to {self.out}"] if self.out else []))
+        written = [f"written to {self.out}"] if self.out else []
+        return "\n".join([str(self.summary), *self._bounds_at_the_end(), *written])
+
+    def _bounds_at_the_end(self) -> list[str]:
+        return [f"bound {b['statement']} at {b['point']}: {b['values'][-1]:.4g} at T={b['T'][-1]}" for b in self.bounds]
 
 
 def _cells(found: tuple[float, float, float] | None) -> tuple[Cell, Cell, Cell]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...bounds.language.result import finite
 from ...errors import InputError
 from ...storage import DamagedError, read_json, write, write_json, write_text
 
@@ -244,7 +245,7 @@ def write_run(done: RunResult, folder: Path, format: str) -> Path:
 
     content = {
         "format": FORMAT,
-        **_finite(done.to_dict()),
+        **finite(done.to_dict()),
         "versions": versions(),
         "files": {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files},
     }
@@ -263,15 +264,6 @@ def _write_modules(done: RunResult, folder: Path) -> list[Path]:
             continue
         files.append(write(folder / f"module_{point}.pt", partial(torch.save, state)))
     return files
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no infinities and no NaN: they become null."""
-    if isinstance(value, Mapping):
-        return {str(key): _finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def read_run(folder: str | Path) -> dict[str, Any]:

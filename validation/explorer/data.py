@@ -32,12 +32,12 @@ Values = dict[str, str]
 REALS, SMALL, COUNTS, HORIZON = (1e-4, 1e4), (1e-8, 1e2), (1, 1e6), (1, 1e12)
 """Ranges of the sliders: constants, real hyperparameters, counts, horizons. Any other value may be typed."""
 LEAST_DISTANCE = 1e-3
-"""Of a slider's end from the end of a domain that is none of its numbers, as a part of it."""
+"""Distance of a slider's end from the end of an open domain, relative to that end."""
 NOISE = "1/10"
 """A constant that nothing certifies and that may be 0."""
 SEED = 0
 _SHORT = 9
-"""Digits of a fraction that is shown as such."""
+"""Most digits of a number that is shown as a fraction."""
 
 
 def theorem_data(theorem: Theorem, reference: str, measured: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -50,7 +50,7 @@ const $$powerSum = (first, count, power) => {
   return sum;
 };
 """.replace("DIRECT", str(DIRECT)).replace("CORRECTIONS", ", ".join(map(repr, EULER_MACLAURIN)))
-"""What translated functions call; the page defines MOST_STEPS."""
+"""Functions that translated code calls; the page defines MOST_STEPS."""
 
 
 class UntranslatableError(InputError):

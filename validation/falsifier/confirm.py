@@ -35,7 +35,7 @@ Q = Fraction
 _BITS = 384
 _LONGEST_LEMMA = 256
 _NO_RUN = (ValueError, InputError, InexactError, EnclosureError, ArithmeticError, KeyError, TypeError)
-"""What says that an instance is not what it says, or has no exact run."""
+"""Errors which say that an instance is not what it claims to be, or has no exact run."""
 
 
 class NotConfirmed(ValueError):

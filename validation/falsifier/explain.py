@@ -26,7 +26,7 @@ _INGREDIENTS: Mapping[str, tuple[str, ...]] = {
     "outer functions that differ": ("knots", "slopes"),
     "extra functions that differ": ("extra_knots", "extra_slopes"),
 }
-"""What is taken away -> the parameters in which every client then is like the first."""
+"""What is taken away -> the parameters in which every client is made equal to the first."""
 
 
 def why(target: Target, formula: Formula, made: Draft, found: Confirmed) -> list[str]:

@@ -14,7 +14,7 @@ from .search_space import INADMISSIBLE, SearchSpace
 
 FACTOR, MOST_PERIOD = 4, 2**12
 _LEAST_GROWTH, _BEYOND = 0.02, 0.1
-"""Of log10 of a ratio: what counts as growth from one length to the next, and how far beyond a violation the next one aims."""
+"""Least growth of log10 of the ratio from one length to the next; how far beyond a violation the next length aims."""
 
 
 def may_be_longer(space: SearchSpace) -> bool:

@@ -37,15 +37,15 @@ Array = np.ndarray
 Values = dict[str, Any]
 
 TINY = 1e-15
-"""What a positive constant is declared as where the instance has 0."""
+"""Declared value of a positive constant that is 0 on the instance."""
 _MOST_GROUP = 6
 """Clients of a group with noise, as a power of 10."""
 _SOME_POINT = 0.65
-"""Of every coordinate, to see what a method keeps and asks for; nothing vanishes there."""
+"""A value of every coordinate at which nothing vanishes: there it is seen what a method keeps and asks for."""
 _LEAST_WEIGHT = 4
 """A weight of what is new in a moving average is 1 for half of the coordinate, else down to ten to minus this."""
 OF_A_MATRIX = ("mixing_contraction", "spectral_gap")
-"""What a method is built on that depends on the number of clients."""
+"""Constants of a method's matrix, which depend on the number of clients."""
 _LEAST_GAP, _GAP_OF_ONE = 3.0, 0.5
 """Gaps of a matrix that is chosen go down to ten to minus the first; they are 1 for the part of the range above 0, up to the second."""
 _NEARLY_ONE = 0.999

@@ -22,7 +22,7 @@ from .noise import Run, SignTable
 
 Array = np.ndarray
 _STRETCH = 100.0
-"""How far the kinks of a bowl are moved, so that what a round does is read off an affine map."""
+"""Factor by which the kinks of a bowl are moved outward, so that what a round does is read off an affine map."""
 _MOVED = 3
 """Rounds in which it is seen by how much every part of the state moves."""
 _LEAST_MOVE = 1e-4

@@ -36,7 +36,7 @@ from .search_spaces import search_spaces
 OUT = Path("docs/necessary.md")
 SHARPENED = Path(__file__).parents[2] / "docs" / "sharpened.json"
 TYPICAL, FAR = 3, 30
-"""Of the stated coefficient over the largest one known to be necessary: the wanted median, and what wants a reason."""
+"""Stated coefficient over the largest one that is known to be necessary: the wanted median, and the ratio from which a reason is wanted."""
 GIVEN_UP = 0.5
 """A term of which the premises of the proof need no larger part, at any set of constants, is one that can be sharpened there."""
 HELD, SHARPER, SAID = "another term holds it", "the premises of its proof give less of it", "no search shows it"

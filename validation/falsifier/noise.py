@@ -27,7 +27,7 @@ from .measures import MEASURED, AtAverage, InDoubles
 Array = np.ndarray
 _ROUNDING = 1e-9
 MOST_SIGNS = 64
-"""Of a run in closed moments, and of every run that is laid out along lanes."""
+"""Most signs of a run in closed moments, and of a run that is laid out along lanes."""
 
 
 class OtherDrawsError(InputError):

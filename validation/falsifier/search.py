@@ -50,11 +50,11 @@ _GROWN, _FOLLOWED = 2, 12
 _NOWHERE = -1
 """The place of a search space that is not searched further."""
 _CHECKED = 4
-"""Of the instances that are carried over to another claim, how many are checked at most."""
+"""Most instances that are checked of those carried over to another claim."""
 _CARRIED_PART = 1 / 8
-"""What a batch of them may take of what one batch may take."""
+"""Time for a batch of them, relative to that of a usual batch."""
 _LONGER = (4, 16, 64, 256)
-"""How many times as long the rounds are made of an instance that refuted a claim."""
+"""Factors by which the rounds of an instance that refuted a claim are made longer."""
 _STALLED = 40
 """Generations without improvement after which a search space is left."""
 

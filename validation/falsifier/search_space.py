@@ -24,7 +24,7 @@ CAP = 2.0
 REJECTED, INADMISSIBLE, _ASTRAY = -30.0, -9.0, -12.0
 """Scores of what is no instance; below which a condition is violated or a side is no number; of runs that a law cannot take."""
 _MOST, _LED, _FAR = 0.5, -6.0, -9.0
-"""What a changed term must make up of the bound, and the scores where it does less: between the last two."""
+"""Share of the bound that a changed term must have; the scores of points where its share is smaller."""
 _PROBED = 512
 
 

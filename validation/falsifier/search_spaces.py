@@ -20,12 +20,12 @@ from .spaces import CURVED, SPACES, KindSpaces, Space
 
 PERIODS, HORIZONS = (2, 1, 4), (16, 64, 256)
 _SCHEDULED_HORIZONS, LEAST_ADMITTED = (16, 64, 256, 1024, 4096), 4
-"""Where a schedule depends on the horizon: those that are tried, at so many points of which must be admissible."""
+"""Horizons that are tried where a schedule depends on the horizon; how many points must be admissible at one of them."""
 ENDLESS_HORIZON = 16
 TERMS = (1, 4)
 """Of a series; where all clients have one curvature in y, one term leaves any part of the whole series out."""
 ROUNDS = (2, 4)
-"""Of the runs along which a lemma is compared."""
+"""Numbers of rounds of the runs along which a lemma is compared."""
 _LONGEST, MOST_HORIZONS = 1024, 4
 
 

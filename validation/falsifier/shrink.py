@@ -20,7 +20,7 @@ _TINIES = tuple(Q(1, 10**power) for power in (3, 6, 9, 12))
 _TRIES, _TRIES_OF_LONG = 250, 8
 """Exact checks of simpler drafts: one takes 10 to 70 ms on one core, and seconds where a long run goes by powers of a round."""
 _LONG = 160
-"""Steps from which a run counts as long."""
+"""Number of steps from which a run counts as long."""
 Path = tuple[Any, ...]
 
 

@@ -381,7 +381,7 @@ SPACES: Mapping[str, KindSpaces] = {
         crowded=(Space("convex losses with a bent Hessian", _bent, shifted=start_anywhere),),
     ),
 }
-"""What is searched, by kind of problem."""
+"""What is searched for each kind of problem."""
 _CURVED_BOWLS = _bowls(noisy_quadratics.curved)
 CURVED: Mapping[str, KindSpaces] = {
     "federated": KindSpaces(

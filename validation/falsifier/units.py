@@ -107,7 +107,7 @@ _DIRECTIONS = tuple(
     Units(*(s * p for p in powers)) for powers in ((1, 0, 0), (0, 1, 0), (0, 0, 1), (2, 1, 1)) for s in (1, -1)
 )
 _POWERS, _DECLARED = (20, 40), (10, 20)
-"""Of 2: how large the units are, and how much smaller than its largest unit a constant is declared that an instance has not."""
+"""Exponents of 2: of the units, and of how much smaller than its largest unit a constant is declared that the instance does not have."""
 
 
 def units_against(theorem: Theorem, dimension: Dimension) -> Iterator[tuple[Units, float]]:

@@ -17,7 +17,7 @@ from .report import ROUNDING, SURE, Implied, LemmaReport, LemmaRow
 from .trace import Array, Numbers, Trace
 
 START = "initialisation"
-"""Under which `counterparts` has the descent of the whole run; the role of the terms that bound it."""
+"""The key of `counterparts` for the descent of the whole run; the role of the terms that bound it."""
 
 
 def report_of(

@@ -19,9 +19,9 @@ from ..lemmas.trace import walk
 from ..runs.values import exact_start
 
 PLACES = 16
-"""Steps of a run at which the constants are looked at, evenly spread, the first and the last among them."""
+"""Number of steps of a run at which the constants are measured, evenly spread, the first and the last among them."""
 SEEDS = 4
-"""Seeds of which the averaged models are kept."""
+"""Number of seeds whose averaged models are kept."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from .along import Trajectory, attained
 from .bench import Bench, sides_over
 
 MOST = 14
-"""Constants that are put in, in all 2^14 combinations; others stay."""
+"""Most constants that are put in, in all 2^14 combinations; others stay."""
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from .steps import WITHIN
 
 FOLDER = "practice"
 OTHERS_T, OTHERS_SEEDS = 100, 4
-"""Horizon and seeds on the problems that have no section."""
+"""Horizon and number of seeds on the problems that have no section of their own."""
 COMMAND = "python -m fedco.validation.practice.gallery docs"
 _HEADS = (
     "problem",

@@ -13,9 +13,9 @@ from .answer import Row
 from .bench import Bench, Report
 
 FIRST = 2
-"""Seeds of every step size in the first round."""
+"""Number of seeds of every step size in the first round."""
 LEAST = 3
-"""Step sizes that get all seeds, theory's among them."""
+"""Number of step sizes that get all seeds, theory's among them."""
 
 
 def stages(size: int, seeds: int) -> Iterator[tuple[int, int]]:

@@ -21,7 +21,7 @@ from .bench import Bench
 from .explain import along_the_run
 
 POINTS, ZOOMS = 513, 3
-"""Step sizes at which a bound is compared at once, and how often around the best of them again."""
+"""Number of step sizes at which a bound is compared at once, and how often this is repeated around the best of them."""
 SAME = 1e-6
 """A relative change of the step size below which nothing is run again."""
 PILOTS = 5

@@ -68,11 +68,11 @@ WEIGHTS = {
 """Hyperparameters by quantity, with other numbers at each point. The equations are compared, not the bounds: no condition has to hold."""
 _CORNERS = (sp.Max, sp.Min, sp.Abs, sp.Piecewise, sp.floor, sp.ceiling, OverClients)
 _MORE = 2
-"""So many more clients where the method mixes: of up to three, neighbours are all."""
+"""How many more clients there are where the method mixes: among up to three, all are neighbours."""
 LATEST = 12
 """The latest step at which a step size may change for the first time."""
 NOTHING = ((fmpq(1), fmpq(0)),)
-"""The law of a sample that is 0."""
+"""The law of a sample that is always 0."""
 COMPOSITE = {"inner": "g", "jacobian": "dg", "outer": "df"}
 
 

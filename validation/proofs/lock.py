@@ -25,11 +25,11 @@ from .code import Code, codes_beside, undecided
 from .corollaries import Point, points
 
 BEYOND = (TypeError, KeyError, IndexError, AttributeError, AssertionError, RecursionError)
-"""What the harness raises at declarations that no family has: they are not covered."""
+"""Errors that mean that no family has what is declared: it is not covered."""
 SEEDED = ("rounds", "every step", "small", "large", "three clients", "unlike", "bent apart")
-"""Families of which further draws are tried, with long steps."""
+"""Families of which further instances are drawn, with long steps."""
 SEEDS = 2
-"""How many further draws."""
+"""Number of further draws."""
 
 
 @dataclass

@@ -22,13 +22,13 @@ from .code import Difference, unequal
 from .paths import Draws, OtherSampleError, Paths, Values, expect
 
 LENGTHS = (1, 3)
-"""How many steps of the loop."""
+"""Numbers of steps of the loop."""
 STYLE = Style(
     "methods", "anywhere", line=False, mixed=True, curved=True, b=2, m=3, loud=1, clients=3, horizon=3, enumerated=False
 )
 ALPHA, DELTA = Fraction(5, 16), Fraction(2)
 BEFORE_LOOP = -2
-"""The step of the second loop of which its last gradient batch is."""
+"""The step of the second loop to which its last gradient batch belongs."""
 PATH, END, HESSIAN = "gradient on the path", "gradient at its end", "hessian"
 ALL = frozenset({PATH, END, HESSIAN})
 

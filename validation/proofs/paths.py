@@ -25,7 +25,7 @@ STEPS = 5
 PERIODS = (3, 2, 1)
 """Rounds of this many steps: in rounds of 3 what adds up at local steps does so twice; with 1 the first step is a communication."""
 NEAR = 1e-11
-"""Relative and absolute: floats against exact values."""
+"""Tolerances, relative and absolute, of doubles compared with exact values."""
 
 
 class OtherSampleError(ValueError):

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 SERIES = 6
-"""Colours and markers in the style sheet; a seventh series starts again."""
+"""Number of colours and markers in the style sheet; a seventh series starts again."""
 WIDTH, HEIGHT = 430, 300
-"""A viewBox, in units of which the text is 12 high: readable from a phone to a printed page."""
+"""The viewBox; text is 12 of its units high, which is readable from a phone to a printed page."""
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 20, 14, 42
 _MOST_TICKS = 6
 _LABEL_HEIGHT = 11

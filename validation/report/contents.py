@@ -6,7 +6,6 @@ no more markup than one made from ours.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ import sympy as sp
 from ...bounds.audit.refutation import Case, Refutation
 from ...bounds.audit.status import Status, status
 from ...bounds.language.rendering import condition_latex, latex_of
+from ...bounds.language.result import finite
 from ...bounds.language.theorem import Theorem
 from ...bounds.proof.derivations import derivation, prove
 from ...bounds.registry import get_paper, is_paper
@@ -30,7 +30,7 @@ from .rates import MeasuredRates
 
 FORMAT = "fedco-report/2"
 _LONG = 24
-"""A number of more characters is shown as a decimal."""
+"""Most characters of an exact number; a longer one is shown as a decimal."""
 
 
 def card(theorem: Theorem) -> dict[str, Any]:
@@ -79,17 +79,8 @@ def measured(
         "rates": rates.to_dict() if rates else None,
         "lemmas": dict(lemmas) if lemmas else None,
     }
-    plain: dict[str, Any] = _finite(made)
+    plain: dict[str, Any] = finite(made)  # null where a run diverged
     return plain
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no infinite number; None stands for one, as where a run diverged."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, Mapping):
-        return {name: _finite(part) for name, part in value.items()}
-    return [_finite(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
 def statement(theorem: Theorem, label: str) -> dict[str, Any]:

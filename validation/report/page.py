@@ -40,7 +40,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 EXPERIMENTS = "experiments.html"
 """The page beside the report with the papers' own experiments, from the results that the repository keeps."""
 _OWN = {"style": "style.css", "script": "script.js"}
-"""What goes into the page as it is: our own style sheet and script, and nothing else."""
+"""Files that go into the page as they are: our own style sheet and script, and nothing else."""
 
 
 @dataclass(frozen=True)

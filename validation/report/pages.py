@@ -39,7 +39,7 @@ TITLES = {
     "constant": "Claims that survive with another constant or condition",
     "slip": "Slips: nothing changes once the line is read as meant",
 }
-"""Of the findings of each severity."""
+"""Titles of the findings of each severity."""
 
 
 @cache

@@ -44,7 +44,7 @@ SEVERITIES = {
 VERDICTS = {"SUPPORTED": "✓", "INCONCLUSIVE": "○", "REFUTED": "✗", "NOT_APPLICABLE": "–"}
 _KINDS = ("theorem", "corollary", "lemma", "claim")
 _NOISE = (' xmlns="http://www.w3.org/1998/Math/MathML"', ' display="inline"')
-"""Attributes that HTML does without."""
+"""Attributes that are left out in HTML."""
 _MAIN = ("theorem", "corollary")
 _ALONE = re.compile(r"<mrow>(<(m[ino])>[^<]*</\2>)</mrow>")
 """A group of one letter or number, which needs no group."""
@@ -52,7 +52,7 @@ _FRACTION = re.compile(r"(-?\d{1,300})/(\d{1,300})")
 _LONG = 7
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _TIGHTNESS_DECADES = 6
-"""A bar of tightness is full at a bound of a million times the mean."""
+"""Bound over mean at which a bar of tightness is full."""
 
 
 @cache

@@ -4,6 +4,6 @@ MEASUREMENT = ("algorithms", "synthetic", "bounds", "validation/runs/experiments
 """What the statistic of a run depends on: methods, problems, bounds, and how a run puts them together. What a recipe adds is
 named by the source of the module that its method comes from."""
 PACKAGE = ("algorithms", "bounds", "synthetic", "validation")
-"""What a part of the report depends on: every package that computes."""
+"""Sources on which a part of the report depends: every package that computes."""
 LEMMAS = (*MEASUREMENT, "validation/lemmas", "validation/papers")
-"""How both sides of a lemma are measured."""
+"""Sources on which the measurement of both sides of a lemma depends."""

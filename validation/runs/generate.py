@@ -37,15 +37,15 @@ from .parameters import AT_REST, NEAR, WITHOUT_NOISE
 from .values import GIVEN_BY_THE_PROBLEM, HORIZONS, constants, evaluate_at, horizon_of
 
 MOST_STEPS = 20_000
-"""A horizon beyond it is not generated: a problem whose bound falls below the cap only later is left out."""
+"""Longest generated horizon; a problem whose bound falls below the cap only later is left out."""
 PERIOD, LONG_PERIOD = 2, 4
-"""Steps of a round, where the theorem has local steps; the long one is for the start at rest, where drift is to be seen."""
+"""Steps of a round, where the theorem has local steps; the long round is for a start at rest, where drift can be seen."""
 BELOW = Fraction(3, 4)
-"""What part of the cap a bound must be below to say something that a few hundred seeds can support."""
+"""Share of the cap below which a bound must be, so that a few hundred seeds can support it."""
 FAILURE = Fraction(1, 10)
 """The probability with which a bound that holds with a probability may fail."""
 EDGE = Fraction(98, 100)
-"""How near to its largest value a step size is taken."""
+"""Step size relative to its largest value."""
 DIGITS = 3
 """Significant digits of a generated hyperparameter, rounded down."""
 HALVINGS = 8

@@ -15,16 +15,16 @@ from .registry import recipe_for
 from .values import evaluate_at, exact_start, numbers_of
 
 HOURS = 24.0
-"""How long a run may take unless the user allows more."""
+"""Hours that a run may take unless the user allows more."""
 _LEAST_SECONDS = 1e-6
-"""One seed, one step, one core: a fifth of the least that was measured over all recipes (5 to 20 microseconds)."""
+"""Seconds for one step of one seed on one core: a fifth of the least that was measured over all recipes (5 to 20 microseconds)."""
 _MOST_TIMES_LEAST = 1000.0
-"""How much slower than that a recipe may be before its estimate is looked at."""
+"""Factor by which a recipe may be slower before its time is measured."""
 _ANY_TIMES_LEAST = 1e6
-"""The same of a run of any method on any problem, networks and a user's own among them: a second for a step of a seed."""
+"""The same factor for a run of any method on any problem, such as a network: a second for a step of a seed."""
 _PROBE_STEPS = 8
 _BYTES_PER_SEED = 80
-"""Two statistics as Python's and as NumPy's numbers."""
+"""Bytes of two statistics, as Python's and as NumPy's numbers."""
 
 
 def check_experiments(

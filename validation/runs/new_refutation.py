@@ -63,7 +63,7 @@ _NOISY = {
     "federated": _SILENT[1:],
     "meta": _SILENT[1:],
 }
-"""The parameters of each kind of which a file may say nothing."""
+"""Parameters of each kind that a file may leave out."""
 
 
 def refutation_from(file: Path) -> Refutation:

@@ -10,7 +10,7 @@ from ...algorithms import Method
 from .instance import Instance
 
 Build = Callable[[Mapping[str, float]], Method]
-"""From the values of a theorem's symbols to its method."""
+"""A function that builds the method from the values of a theorem's symbols."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from .bundle import FROM_DATA, Bundle, BundleError, Replay, Sides, from_dict, re
 from .bundle import replay as replay_bundle
 
 _WORDS = ("slip", "picture", "order", "evidence")
-"""Notes that are written as they are: nothing follows from them."""
+"""Notes that are copied into the answer: nothing follows from them."""
 _COMPARED = ("claim", "mode", "problem", "certificates", "hyperparameters", "seeds", "notes", "values", "bound", "cap")
 
 

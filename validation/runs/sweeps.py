@@ -37,7 +37,7 @@ from .values import evaluate_at
 SEEDS = 64
 GROUP = 8
 FIRST_ROOT_SEED = 1000
-"""Beyond those of `validate`, so that a sweep repeats none of its runs."""
+"""First root seed of sweeps, beyond those of `validate`, so that a sweep repeats none of its runs."""
 
 
 class Comparison(StrEnum):
@@ -208,4 +208,4 @@ def sweep_figure(result: SweepResult) -> Plot:
 
 
 MOST_TERMS = 4
-"""Terms drawn beside the bound: more curves than seven colours tell apart say nothing."""
+"""Most terms that are drawn beside the bound: more curves could not be told apart by seven colours."""

@@ -43,7 +43,7 @@ from .registry import recipe_for
 
 RESULTS = "fedco-results/1"
 GROUP = 8
-"""Seeds that are averaged before the logarithm, for a slope."""
+"""Number of seeds that are averaged before the logarithm is taken, for a slope."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -231,7 +231,7 @@ def _longest(results: Sequence[ExperimentResult], instances: Sequence[Instance])
 
 
 DIVISORS = tuple(10**power for power in range(1, 10))
-"""What a bound is divided by, in this order, until it must be REFUTED: a series fixed in advance, as its alpha is."""
+"""Numbers by which a bound is divided, in this order, until it must be REFUTED. The series is fixed in advance, as its alpha is."""
 
 
 def _control(result: ExperimentResult, name: str, ledger: AlphaBudget) -> Verdict:

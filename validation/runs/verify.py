@@ -13,12 +13,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from ...bounds.files import is_file
-from ...bounds.registry import get_theorem
+from ...bounds.registry import get_theorem, is_paper
 from ...errors import InputError
 from ...lossless import decode
 from ...storage import DamagedError, read_json
-from ...user_files import name_in_data
+from ...user_files import name_in_data, told
 from ..statistics.alpha_budget import AlphaBudget
 from .campaign import Experiment, chunks_of, conclude, run_task
 from .instance import Instance
@@ -97,19 +96,23 @@ def _stored(files: Sequence[Path], folder: Path) -> tuple[list[Stored], list[str
         try:
             data = read_json(file, RESULTS)
             found += [(f"{name}: {_experiment(row).name}", row, data) for row in data["results"]]
+        except InputError as error:
+            wrong.append(f"{name}: {error}")
         except (DamagedError, *_UNREADABLE) as error:
-            wrong.append(f"{name}: not readable as results ({error!r:.80})")
+            wrong.append(f"{name}: not readable as results: {told(error)[:200]}")
     return found, wrong
 
 
 _UNREADABLE = (KeyError, TypeError, ValueError, AttributeError)
-"""What a file with a right checksum and wrong fields raises; InputError, LedgerError and LosslessError are ValueErrors."""
+"""Errors that a file with a right checksum and wrong fields raises; InputError, LedgerError and LosslessError are ValueErrors."""
 
 
 def _experiment(row: Mapping[str, Any]) -> Experiment:
     """The experiment that a row of results.json describes; a theorem that is code is not run, a problem only where it is trusted."""
-    if not isinstance(row["theorem"], str) or is_file(row["theorem"]):
-        raise InputError(f"{row['theorem']!r:.60}: a theorem of a file; only registered ones are measured again")
+    if not is_paper(row["theorem"].partition(".")[0]):
+        raise InputError(
+            f"{row['theorem']!r:.60} is a theorem of a file; only those of `fedco theorems` are measured again"
+        )
     parameters, hyper = (decode(row["instance"][name]) for name in ("parameters", "hyperparameters"))
     instance = Instance(name_in_data(str(row["problem"])), hyper, row["why"], parameters, (row["T"],))
     return Experiment(get_theorem(row["theorem"]), row["statement"], instance, row["T"], row["seeds"], row["root_seed"])
@@ -125,7 +128,7 @@ def _compared(row: dict[str, Any], data: Mapping[str, Any]) -> Iterator[str]:
         parts = {task.key: run_task(task, None) for task in chunks_of(experiment)}
         (again,) = conclude([experiment], parts, ledger)
     except _UNREADABLE as error:
-        yield f"cannot be measured again ({error!r:.120})"
+        yield f"cannot be measured again: {told(error)[:200]}"
         return
     yield from _places(row, json.loads(json.dumps(again.to_dict())), ())
 

@@ -126,7 +126,7 @@ class Region:
 
 
 LONGEST_SUM = 4096
-"""Terms of a sum that is worked out at a point."""
+"""Most terms of a sum that is worked out at a point."""
 
 
 def sum_of_powers(name: str, first: Fraction, count: Fraction, power: int) -> Fraction:

@@ -39,7 +39,7 @@ class Param:
 
 
 LEAST = "min("
-"""How the name of the smaller of two numbers begins, and no other one."""
+"""Beginning of the name of the smaller of two numbers, and of no other name."""
 
 
 Exponent = int | Fraction

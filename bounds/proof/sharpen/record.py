@@ -42,9 +42,9 @@ WHOLE: Mapping[str, tuple[int, ...]] = {
 STEP = "step_size"
 HYPERPARAMETERS = (Fraction(1, 2), Fraction(1, 8), Fraction(1, 32))
 DRAWS = 40
-"""Of constants, until the bound that is stated says more than what holds without running."""
+"""Most draws of constants until the stated bound says more than what holds without running."""
 CURVATURES = ("strong_convexity", "polyak_lojasiewicz")
-"""What is at most a Lipschitz constant of the gradient, on every problem."""
+"""Constants that are at most the Lipschitz constant of the gradient, on every problem."""
 SMALL = (Fraction(1, 16), Fraction(1, 8), Fraction(1, 4))
 
 

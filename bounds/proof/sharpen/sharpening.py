@@ -31,10 +31,10 @@ from .rounding import NotExact, exact
 from .steps import as_steps
 
 SLACKS = (1e-4, 1e-3, 1e-2, 5e-2)
-"""How much larger than the least one a bound may be, so that there is room for rounding."""
+"""By how much a bound may exceed the least one, relatively, so that there is room for rounding."""
 DIGITS = (6, 9, 12)
 ROOM = 0.1
-"""The same, to see which matrices have room at all."""
+"""The same where it is only asked which matrices have room at all."""
 FACES = 6
 Sharper = Derivation | Alternatives
 

@@ -32,7 +32,7 @@ EACH_GENERATION, EACH_STEP, EACH_LANE_STEP = 6e-3, 9e-5, 1.1e-7
 """Seconds that a generation takes, that each step of its runs adds, and each step of one client of one of its runs: fitted to
 the search spaces of eight statements on one core, of which 90% took between half and four times that."""
 EACH_RUN_BEGUN = 10
-"""Steps that take as long as it takes to begin a run: the start that stays is solved for in many short ones."""
+"""Number of steps that take as long as the start of a run, for which an equation is solved."""
 REST_BISECTIONS = 30
 
 

@@ -31,7 +31,7 @@ _MANY, LONGEST_POWER, _SCHEDULED_POWERS = 8, 31, (5, 8, 11, 14)
 _EXPONENTIAL_POWER = 16
 """The power of 2 in rounds where the bound has a power in them, which takes long to evaluate exactly."""
 _SILENT_POWERS = (14, 20)
-"""The same of runs without noise, which are for numbers of clients and batch sizes that are large."""
+"""The same for runs without noise, with large numbers of clients and large batches."""
 _LEAST_ADMITTED = 4
 _LONGER, _STATE_PARTS = 3, 3
 """A run in powers is compared at lengths that double so often from one to the next; numbers that a client keeps, about."""

@@ -87,7 +87,7 @@ _INVARIANT = CurveTable(
 
 TASK_CLIENTS = 16
 PARTS = (1028, 172, 423)
-"""Characters to train, to choose hyperparameters with, and to test."""
+"""Numbers of characters to train, to choose hyperparameters with, and to test."""
 TASK_RATES, TASK_MOMENTA = (0.1, 0.05, 0.01), (0.1, 0.5, 0.9)
 _TASK_METRICS = ("train_loss", "accuracy")
 
@@ -190,7 +190,7 @@ def _entropy(outputs: Tensor, targets: Tensor) -> Tensor:
 
 
 STAGES, PROX = 5, 0.002
-"""Of CODA+, as its authors' call for CIFAR-10 has them: a fifth of the steps in a stage, and 1 / gamma."""
+"""Parameters of CODA+ as its authors set them for CIFAR-10: the number of stages, and 1 / gamma."""
 
 
 def _of_halves(setup: Setup, form: str, noise: float = 0.0) -> Any:
@@ -207,7 +207,7 @@ def _of_halves(setup: Setup, form: str, noise: float = 0.0) -> Any:
 
 _ETAS = Best((0.1, 0.3, 1.0))
 _MANY: dict[str, Any] = {"tau": 10, "b": 34, "eta": _ETAS}
-"""As many examples in a step as the others have: 2 (16 + 1)."""
+"""Examples in a step, as many as the other methods have: 2 (16 + 1)."""
 _NESTED = {"q": 10, "m": 16, "b": 2}
 _PRECISION = CurveTable(
     (

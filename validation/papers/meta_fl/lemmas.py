@@ -30,7 +30,7 @@ _USED = {
     "first_order": ("mean_error", "h_nu", "h2_nu"),
     "hessian_free": ("mean_error", "h_nu", "h2_nu"),
 }
-"""By variant, what its lemma is made of: fourth moments serve the exact estimate alone."""
+"""The constants that the lemma of each variant is made of: only the exact estimate needs fourth moments."""
 
 
 def _metrics(variant: str) -> Callable[[Any, Numbers], Mapping[str, StepMetric]]:

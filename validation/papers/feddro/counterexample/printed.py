@@ -20,7 +20,7 @@ from .limits import limit_band
 from .recheck import recheck
 
 V = sp.Symbol("v")
-"""What the facts are about: v >= 0."""
+"""The variable of the facts, v >= 0."""
 ETA = 1 + V
 """A step size of at least 1."""
 ETA_SQUARED = Fraction(1, 8)
