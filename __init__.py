@@ -39,7 +39,7 @@ if TYPE_CHECKING:  # what the names below are, for type checkers and editors
 
 __version__ = "0.1.0"
 
-_HOMES = {
+HOMES = {
     "Admissible": ("bounds.region.admissible", "Admissible"),
     "Bound": ("bounds.evaluation.evaluate", "Bound"),
     "BoundArray": ("bounds.evaluation.arrays", "BoundArray"),
@@ -106,9 +106,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in HOMES:
         raise AttributeError(f"module 'fedco' has no attribute {name!r}")
-    module, attribute = _HOMES[name]
+    module, attribute = HOMES[name]
     return getattr(import_module(f".{module}", __name__), attribute)
 
 

@@ -34,7 +34,7 @@ def is_paper(key: str) -> bool:
 
 
 @cache
-def _loaded(key: str) -> Paper:
+def loaded(key: str) -> Paper:
     if key in _built_in():
         return import_module(f"{built_in.__name__}.{key}").PAPER
     paper: Paper = load_installed("papers", key, Paper)
@@ -51,7 +51,7 @@ def get_paper(key: str) -> Paper:
     """
     if not is_paper(key):
         raise InputError(f"{str(key)[:40]!r}: not a paper; {instead(str(key), paper_keys())}")
-    return _loaded(key)
+    return loaded(key)
 
 
 def all_papers() -> tuple[Paper, ...]:

@@ -51,7 +51,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 def forget() -> None:
     user_files.installed.cache_clear()
-    registry._loaded.cache_clear()
+    registry.loaded.cache_clear()
     for name in ("parallel_sgd", "half_sgd", "ring", "my_kind"):
         sys.modules.pop(name, None)
 

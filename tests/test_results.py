@@ -375,7 +375,7 @@ def test_tab_completion_lists_every_public_name_and_each_can_be_had():
     assert {"theorem", "audit", "compare", "validate", "Bound", "Tuned"} <= set(dir(fedco))
     for name in dir(fedco):
         assert getattr(fedco, name) is not None, name
-    assert set(fedco._HOMES) | {"__version__"} == set(fedco.__all__) == set(dir(fedco))
+    assert set(fedco.HOMES) | {"__version__"} == set(fedco.__all__) == set(dir(fedco))
 
 
 HOSTILE = r"<script>alert(1)</script> \input{x} $x$ `a` | b"

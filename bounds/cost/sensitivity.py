@@ -21,7 +21,7 @@ from ..optimum.tuning import Tuned, tune
 if TYPE_CHECKING:
     from ...figures import Plot
 
-_RELATIVE = Fraction(1, 10**6)
+RELATIVE_STEP = Fraction(1, 10**6)
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,8 +108,8 @@ def elasticities(statement: Statement, values: Mapping[str, Any]) -> Elasticitie
     found = {}
     for symbol, value in given.items():
         if value > 0 and not (symbol.is_integer and not symbol.is_positive):
-            up, down = (total({**given, symbol: value * (1 + side * exact(_RELATIVE))}) for side in (1, -1))
-            width = log((1 + _RELATIVE) / (1 - _RELATIVE))
+            up, down = (total({**given, symbol: value * (1 + side * exact(RELATIVE_STEP))}) for side in (1, -1))
+            width = log((1 + RELATIVE_STEP) / (1 - RELATIVE_STEP))
             found[str(symbol)] = log(up / down) / width if up > 0 and down > 0 else 0.0
     whole = float(sp.N(sp.Add(*(statement.at(term.expr, point) for term in statement.terms)), 25))
     return Elasticities(statement.theorem.id, statement.label, whole, found, statement)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ...figures import Plot
 
 _DIGITS = 60
-_POINTS_PER_BLOCK = 1 << 15
+POINTS_PER_BLOCK = 1 << 15
 """256 KiB per array: fastest of 2^12 to 2^20 for the longest statements."""
 
 
@@ -375,7 +375,7 @@ def _blocks(known: Mapping[str, Any], shape: tuple[int, ...]) -> Iterator[dict[s
     import numpy as np
 
     first = shape[0] if shape else 1
-    rows = max(1, _POINTS_PER_BLOCK * first // max(int(np.prod(shape)), 1))
+    rows = max(1, POINTS_PER_BLOCK * first // max(int(np.prod(shape)), 1))
     if rows >= first:
         yield dict(known)
         return

@@ -122,17 +122,17 @@ def verdict(found: Plan, theorem: Theorem, label: str = "", numbers: AtNumbers |
     """What the kernel says of a derivation, or with `numbers` of one of the statement there; for a corollary, with that of its theorem."""
     label = label or theorem.default
     if isinstance(found, Derivation):
-        return _with_lemmas(found, theorem, check(found, theorem, label, numbers))
+        return with_lemmas(found, theorem, check(found, theorem, label, numbers))
     if numbers is not None and not isinstance(found, Alternatives):
         raise ProofError("only a derivation that ends in the statement itself is checked at numbers")
     if isinstance(found, Loop):
         return run_through(found, theorem, label)
     if isinstance(found, Alternatives):
         return check_each(found, theorem, label, numbers)
-    return follow(found, theorem, label, _premise(found.theorem, found.label))
+    return follow(found, theorem, label, premise_of(found.theorem, found.label))
 
 
-def _with_lemmas(found: Derivation, theorem: Theorem, accepted: Verdict) -> Verdict:
+def with_lemmas(found: Derivation, theorem: Theorem, accepted: Verdict) -> Verdict:
     """Without the lemmas that the kernel has checked among what is given; with what those assume."""
     lemmas = {f"{lemma.theorem.id} {lemma.label}" for lemma in found.lemmas}
     left = [name for name in accepted.given if name not in lemmas]
@@ -141,7 +141,7 @@ def _with_lemmas(found: Derivation, theorem: Theorem, accepted: Verdict) -> Verd
         name = f"{lemma.theorem.id} {lemma.label}"
         if name not in accepted.given:
             continue
-        known = _premise(lemma.theorem, lemma.label)
+        known = premise_of(lemma.theorem, lemma.label)
         proved = known.checked and {*lemma.constants} <= {*known.gives}
         if not proved:
             left.append(name)
@@ -156,7 +156,7 @@ def _with_lemmas(found: Derivation, theorem: Theorem, accepted: Verdict) -> Verd
     )
 
 
-def _premise(theorem: Theorem, label: str) -> Verdict:
+def premise_of(theorem: Theorem, label: str) -> Verdict:
     return _checked(theorem, label) or Verdict(
         theorem.id, label, False, (), failure="it has no derivation that the kernel checks"
     )

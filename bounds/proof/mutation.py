@@ -149,7 +149,7 @@ class Resumed:
         others = all(
             old is new for old, new in zip(self.plan.steps[first + 1 :], changed.steps[first + 1 :], strict=True)
         )
-        if others and _established(after) == _established(self.before[first + 1]):
+        if others and what_is_established(after) == what_is_established(self.before[first + 1]):
             return self.accepted
         return finish(after)
 
@@ -164,7 +164,7 @@ class Resumed:
         )
 
 
-def _established(progress: Progress) -> tuple[Any, ...]:
+def what_is_established(progress: Progress) -> tuple[Any, ...]:
     """All that later steps and the verdict can see of a step that was just checked."""
     state, line = progress.state, progress.lines[-1]
     return state.facts[line.name], line.name, line.uses, state.used, state.dropped, state.exact

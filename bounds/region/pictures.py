@@ -16,7 +16,7 @@ from ..language.theorem import Condition, Statement
 from .conditions import reduced
 from .intervals import Interval
 
-_POINTS = 400
+POINTS = 400
 _DECADES = 3.0
 _INSIDE = "#cfe8cf"
 _ROW_INCHES = 0.55
@@ -46,7 +46,7 @@ def region_plot(
 
     conditions = [c for c in reduced(statement, names, values) if c.relation != "=="]
     (x0, x1), (y0, y1) = window or window_around(intervals, names)
-    grid = np.meshgrid(np.geomspace(x0, x1, _POINTS), np.geomspace(y0, y1, _POINTS))
+    grid = np.meshgrid(np.geomspace(x0, x1, POINTS), np.geomspace(y0, y1, POINTS))
     inside = np.ones_like(grid[0], dtype=bool)
     data: dict[str, list[float | None]] = {}
     entries: dict[str, Any] = {}
@@ -92,7 +92,7 @@ def label_place(border: Any, inside: Any, xs: tuple[float, float], ys: tuple[flo
     points = np.concatenate([part for part in border.allsegs[0] if len(part)])
     low, high = np.log([xs[0], ys[0]]), np.log([xs[1], ys[1]])
     shares = (np.log(points) - low) / (high - low)
-    cells = np.clip((shares * (_POINTS - 1)).round().astype(int), 1, _POINTS - 2)
+    cells = np.clip((shares * (POINTS - 1)).round().astype(int), 1, POINTS - 2)
     along = np.array([inside[y - 1 : y + 2, x - 1 : x + 2].any() for x, y in cells])
     within = (((shares > frame) & (shares < 1 - np.array(frame))).all(axis=1) for frame in _FRAMES)
     away = next((found for found in within if found.any()), np.ones_like(along))

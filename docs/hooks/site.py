@@ -126,7 +126,7 @@ def on_page_markdown(text: str, **_: Any) -> str:
 
 def public_names() -> list[str]:
     """What `import fedco` offers, where each is defined, in alphabetical order."""
-    homes = {name: place for name, place in fedco._HOMES.items() if name in fedco.__all__}
+    homes = {name: place for name, place in fedco.HOMES.items() if name in fedco.__all__}
     return [f"fedco.{module}.{attribute}" for module, attribute in (homes[name] for name in sorted(homes))]
 
 

@@ -42,7 +42,7 @@ def _samples(problem: Any, draws: Any) -> list[Tensor]:
     return [getattr(sample, field.name) for sample in drawn for field in fields(sample)]
 
 
-class _FirstClientRedrawn(SeededDraws):
+class FirstClientRedrawn(SeededDraws):
     """The draws of `SeededDraws`, except that the first client gets others."""
 
     def integers(self, purpose: str, high: int, *tail: int) -> Tensor:
@@ -61,7 +61,7 @@ def _independent_clients(problem: Any, seed: int) -> bool:
     """Other draws of one client leave the samples of all others as they are."""
     device = str(problem.initial_point.device)
     usual, redrawn = (
-        _samples(problem, kind(RUNS, problem.clients, seed, device)) for kind in (SeededDraws, _FirstClientRedrawn)
+        _samples(problem, kind(RUNS, problem.clients, seed, device)) for kind in (SeededDraws, FirstClientRedrawn)
     )
     return all(torch.equal(a[:, 1:], b[:, 1:]) for a, b in zip(usual, redrawn, strict=True))
 

@@ -147,11 +147,11 @@ def _check_certificate(
     inequality = get_kind(problem.kind).inequalities.get(quantity)
     if inequality is None:
         return Check(quantity, False, f"no inequality of the kind {problem.kind} checks this quantity"), 0
-    stated = _at_stated_points(problem, certificate, inequality) if use_stated_points else None
+    stated = at_stated_points(problem, certificate, inequality) if use_stated_points else None
     attack = _attack(problem, certificate, inequality, budget)
     best = max(attack.ratio, stated if stated is not None else 0.0)
     value = inequality.largest(float(certificate.value))
-    failure = _failure(certificate, value, best, stated, attack)
+    failure = failure_of(certificate, value, best, stated, attack)
     attained = best / value if value > 0 else None
     detail = failure or f"largest found {best:.9g} of {value:.9g}"
     return Check(quantity, not failure, detail, attained), attack.evaluations
@@ -162,14 +162,14 @@ def _attack(problem: AbstractProblem, certificate: Certificate, inequality: Ineq
     return maximise(partial(inequality.ratio, problem), inequality.size(problem), inequality.pair, budget, hints)
 
 
-def _at_stated_points(problem: AbstractProblem, certificate: Certificate, inequality: Inequality) -> float | None:
+def at_stated_points(problem: AbstractProblem, certificate: Certificate, inequality: Inequality) -> float | None:
     if not certificate.points:
         return None
     points = tuple(torch.tensor([point], dtype=torch.float64) for point in certificate.points)
     return float(evaluate(partial(inequality.ratio, problem), points))
 
 
-def _failure(certificate: Certificate, value: float, best: float, stated: float | None, attack: Attack) -> str:
+def failure_of(certificate: Certificate, value: float, best: float, stated: float | None, attack: Attack) -> str:
     """Why a certificate is refused whose ratio is at most `value`; empty where it is not."""
     assert certificate.kind in CERTIFICATE_KINDS
     if certificate.kind != "estimated" and not best <= value * (1 + _RELATIVE_ROUNDING) + _ABSOLUTE_ROUNDING:

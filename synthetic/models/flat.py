@@ -33,7 +33,7 @@ _OF_TORCH: tuple[Any, ...] = (
     functional.binary_cross_entropy_with_logits,
 )
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
-_MOST_NUMBERS = 1 << 24
+MOST_NUMBERS = 1 << 24
 """Numbers in the activations and gradients of lanes that are evaluated together: 128 MiB."""
 
 
@@ -170,7 +170,7 @@ class FlatModel:
         runs = max(points[0].shape[0], data[0].shape[0])
         spread = [value.expand(runs, *value.shape[1:]).flatten(0, axis) for value in (*points, *data)]
         size = sum(value[0].numel() for value in spread) * 4
-        chunk = max(1, _MOST_NUMBERS // max(size, 1))
+        chunk = max(1, MOST_NUMBERS // max(size, 1))
         found = vmap(function, chunk_size=chunk if chunk < len(spread[0]) else None)(*spread)
         shape = (runs, *points[0].shape[1 : axis + 1])
         if isinstance(found, tuple):

@@ -37,7 +37,7 @@ class Attack:
     evaluations: int
 
 
-class _Adam:
+class Adam:
     """Adam without torch.optim, whose import alone takes longer than a whole search."""
 
     _DECAY = (0.9, 0.999)
@@ -76,7 +76,7 @@ def maximise(ratio: Ratio, size: int, pair: bool, budget: Budget, hints: tuple[T
     generator = torch.Generator().manual_seed(budget.seed)
     scale, base, direction, length = _starts(size, budget, generator, hints)
     parameters = [t.requires_grad_() for t in ((base, direction, length) if pair else (base,))]
-    ascent = _Adam(parameters)
+    ascent = Adam(parameters)
     best = Attack(-math.inf, (), 0)
     for step in range(budget.steps):
         points = _pair(scale, base, direction, length) if pair else (scale * base,)

@@ -36,10 +36,13 @@ def test_reading_them_imports_no_torch():
 
 
 @pytest.mark.parametrize("value", ["Other.needs", "make()", "UNKNOWN", "tuple(x for x in 'ab')", "{**PLAIN_ORACLES}"])
-def test_what_cannot_be_read_is_named(tmp_path, value):
-    (tmp_path / "mine.py").write_text(f"class Mine:\n    name: str = 'mine'\n    needs: tuple = {value}\n")
+def test_what_cannot_be_read_is_named(tmp_path, monkeypatch, value):
+    folder = tmp_path / reader.FOLDERS[0]
+    folder.mkdir()
+    (folder / "mine.py").write_text(f"class Mine:\n    name: str = 'mine'\n    needs: tuple = {value}\n")
+    monkeypatch.setattr(reader, "__file__", str(tmp_path / "declared.py"))
     with pytest.raises(ValueError, match=r"mine\.Mine\.needs: wanted a literal"):
-        list(reader._in_file(tmp_path / "mine.py", "mine"))
+        reader.declared.__wrapped__()
 
 
 def test_two_methods_of_one_name_are_refused(tmp_path, monkeypatch):

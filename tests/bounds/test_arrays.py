@@ -20,7 +20,7 @@ def test_a_grid_is_the_same_in_blocks_of_any_size(block, monkeypatch):
     eta, horizon = np.geomspace(1e-3, 1, 11).reshape(-1, 1), np.array([[10.0, 100.0, 1000.0]])
     varied = POINT | {"eta": eta, "T": horizon, "L": np.linspace(1, 2, 3).reshape(1, 3)}
     whole = THEOREM.bound("printed", strict=False, **varied)
-    monkeypatch.setattr(evaluate, "_POINTS_PER_BLOCK", block)
+    monkeypatch.setattr(evaluate, "POINTS_PER_BLOCK", block)
     cut = THEOREM.bound("printed", strict=False, **varied)
     assert whole.total.shape == cut.total.shape == (11, 3)
     assert np.array_equal(whole.total, cut.total) and np.array_equal(whole.admissible, cut.admissible)

@@ -87,10 +87,10 @@ def test_what_is_0_has_no_elasticity_and_a_schedule_of_a_schedule_follows():
     ("given", "without"),
     [
         ({"F_gap": 4}, {"F_gap", "eta", "T", "sigma"}),  # 0 there, above it on one side and below it on the other
-        ({"F_gap": 4 / (1 + sensitivity._RELATIVE)}, {"F_gap"}),  # 0 at the upper of the two points
-        ({"F_gap": 4 / (1 - sensitivity._RELATIVE)}, {"F_gap"}),  # 0 at the lower one
-        ({"F_gap": 4, "eta": 1 / (1 + sensitivity._RELATIVE)}, {"eta"}),
-        ({"F_gap": 4, "eta": 1 / (1 - sensitivity._RELATIVE)}, {"eta"}),
+        ({"F_gap": 4 / (1 + sensitivity.RELATIVE_STEP)}, {"F_gap"}),  # 0 at the upper of the two points
+        ({"F_gap": 4 / (1 - sensitivity.RELATIVE_STEP)}, {"F_gap"}),  # 0 at the lower one
+        ({"F_gap": 4, "eta": 1 / (1 + sensitivity.RELATIVE_STEP)}, {"eta"}),
+        ({"F_gap": 4, "eta": 1 / (1 - sensitivity.RELATIVE_STEP)}, {"eta"}),
         ({"F_gap": 3}, {"F_gap", "eta", "T", "sigma"}),  # below 0
     ],
 )

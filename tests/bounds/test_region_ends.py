@@ -99,7 +99,7 @@ def test_a_region_is_drawn_with_its_borders(monkeypatch):
     assert {text.get_text() for text in axes.texts} == {"a", "b", "method_range_beta"}
     bare = region_plot(statement(), ("eta", "beta"), {"L": 1, "T": 12}, {}, {"eta": "1/2"}, WINDOW)
     assert not any(name.startswith("a point") for name in bare.data)
-    monkeypatch.setattr(pictures, "_POINTS", 40)
+    monkeypatch.setattr(pictures, "POINTS", 40)
     for top, borders in (
         (1.5, {"a", "b", "method_range_beta"}),
         (0.9, {"a", "b"}),

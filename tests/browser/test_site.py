@@ -108,7 +108,7 @@ def test_no_page_asks_for_anything_outside(site: Path) -> None:
 
 def test_the_reference_has_every_public_name(site: Path) -> None:
     text = (site / "reference" / "python.html").read_text(encoding="utf-8")
-    public = [f"fedco.{module}.{found}" for name, (module, found) in fedco._HOMES.items() if name in fedco.__all__]
+    public = [f"fedco.{module}.{found}" for name, (module, found) in fedco.HOMES.items() if name in fedco.__all__]
     missing = [name for name in public if f'id="{name}"' not in text]
     assert missing == []
 

@@ -92,13 +92,23 @@ def test_frequencies_are_compared_with_probabilities_to_six_deviations():
 
 
 def test_atoms_that_look_alike_count_together():
-    one, more = double(0.0, 0.0, 5.0), double([1.0, 2.0], [1.0, 2.0], [1.0, 2.0])
-    support = two([0, 1, 2], one, more)
-    assert oracle_checks._coincident_weight(support, double(0.5, 0.3, 0.2)).tolist() == [[[0.8, 0.8, 0.2]]]
-    rows = oracle_checks._rows(support)
-    assert rows.tolist() == [[[[0, 1, 2], [0, 1, 2], [5, 1, 2]]]]
-    deep = Two(support.one, support.more.unsqueeze(-1).expand(1, 1, 3, 2, 2))
-    assert oracle_checks._rows(deep).tolist() == [[[[0, 1, 1, 2, 2], [0, 1, 1, 2, 2], [5, 1, 1, 2, 2]]]]
+    """All entries of an atom count, those of a matrix too."""
+    one, more, weights = double(0.0, 0.0, 5.0), double([1.0, 2.0], [1.0, 2.0], [1.0, 2.0]), double(0.5, 0.3, 0.2)
+
+    def failures(shares, deep):
+        places = torch.arange(3).repeat_interleave(torch.tensor([round(4096 * share) for share in shares]))
+        support, drawn = two([0, 1, 2], one, more), two(places, one, more)
+        if deep is not None:
+            support, drawn = Two(support.one, deep[:, :, [0, 1, 2]]), Two(drawn.one, deep[:, :, places])
+        return list(oracle_checks.compare_frequencies(support, weights, drawn))
+
+    alike = torch.tensor([1.0, 1.0, 2.0, 2.0], dtype=torch.float64).view(1, 1, 1, 2, 2).expand(1, 1, 3, 2, 2)
+    unlike = alike.clone()
+    unlike[0, 0, 1, 1, 1] = 3.0
+    for deep in (None, alike):
+        assert failures((0.8, 0.0, 0.2), deep) == failures((0.1, 0.7, 0.2), deep) == []
+        assert failures((0.9, 0.0, 0.1), deep) != []
+    assert failures((0.5, 0.3, 0.2), unlike) == [] != failures((0.8, 0.0, 0.2), unlike)
     run = oracle_checks.select_run(Two(torch.arange(6.0).view(3, 1, 2), torch.arange(12.0).view(3, 1, 2, 2)), 1)
     assert run.one.tolist() == [[[2, 3]]] and run.more.shape == (1, 1, 2, 2)
 
@@ -188,7 +198,7 @@ def test_an_expectation_is_over_the_atoms_with_their_probabilities():
 
 
 def test_redrawing_one_client_leaves_the_others():
-    usual, other = (kind(4, 3, 2) for kind in (oracle_checks.SeededDraws, property_checks._FirstClientRedrawn))
+    usual, other = (kind(4, 3, 2) for kind in (oracle_checks.SeededDraws, property_checks.FirstClientRedrawn))
     for draw in (lambda d: d.integers("a", 9, 50), lambda d: d.uniform("a", 50), lambda d: d.signs("a", 50)):
         a, b = draw(usual), draw(other)
         assert torch.equal(a[:, 1:], b[:, 1:]) and not torch.equal(a[:, 0], b[:, 0])
@@ -407,7 +417,7 @@ def test_ratios_given_an_outer_sample_by_hand():
 def verdict(value, kind, best, stated=None, witness=None):
     made = Certificate("inner_noise", value, "upper", "proof", witness=witness)
     object.__setattr__(made, "kind", kind)
-    return suite._failure(made, float(value), best, stated, Attack(best, (double(1.0),), 3))
+    return suite.failure_of(made, float(value), best, stated, Attack(best, (double(1.0),), 3))
 
 
 def test_what_a_certificate_fails_by():
@@ -454,7 +464,7 @@ def test_a_report_tells_what_was_attained():
 def test_adam_is_adam():
     """Two steps of the formula, for a gradient of 3 and -1 and a missing or infinite one."""
     parameters = [double(1.0, 2.0), double(5.0)]
-    ascent = adversary._Adam(parameters)
+    ascent = adversary.Adam(parameters)
     mean, square, x = [0.0, 0.0], [0.0, 0.0], [1.0, 2.0]
     for step, gradient in enumerate(((3.0, -1.0), (-2.0, 4.0)), 1):
         ascent.climb((double(*gradient), None), 0.1)
@@ -467,15 +477,33 @@ def test_adam_is_adam():
     assert bool(parameters[0].isfinite().all()) and parameters[1].tolist() != [5.0]
 
 
+def evaluated(ratio, size, pair, budget, hints=()):
+    """What the search finds, and the points of every evaluation."""
+    seen = []
+
+    def spied(*points):
+        seen.append(tuple(point.detach().clone() for point in points))
+        return ratio(*points)
+
+    return maximise(spied, size, pair, budget, hints), seen
+
+
 def starts(size, hints=(), **budget):
-    made = Budget(**budget)
-    return adversary._starts(size, made, torch.Generator().manual_seed(made.seed), hints)
+    """The first points, and the first pairs: their middles, directions and lengths."""
+    (found,) = evaluated(nothing, size, False, Budget(steps=1, **budget), hints)[1][:1]
+    left, right = evaluated(nothing, size, True, Budget(steps=1, **budget), hints)[1][0]
+    length = (right - left).norm(dim=1, keepdim=True)
+    assert torch.allclose((left + right) / 2, found[0], rtol=1e-9, atol=1e-9)
+    return found[0], (right - left) / length, length
+
+
+def nothing(*points):
+    return torch.full((len(points[0]), 1), math.nan, dtype=torch.float64)
 
 
 def test_where_the_ascents_start():
     hint, far = double(0.5, 0.5), double(900.0, 900.0)
-    scale, base, direction, length = starts(2, (hint, far), lanes=400, farthest=1000.0)
-    at = scale * base
+    at, direction, lengths = starts(2, (hint, far), lanes=400, farthest=1000.0)
     root = math.sqrt(2)
     special = [
         [0, 0],
@@ -488,43 +516,45 @@ def test_where_the_ascents_start():
         [1, 0],
     ]
     assert torch.allclose(at[:8], double(*special))  # 900 sqrt 2 is too far
-    assert bool((scale[:8] == 1).all()) and bool((direction[:4] == 1).all()) and not bool((direction[4] == 1).all())
-    others = scale[8:].flatten()
-    assert 0.1 <= float(others.min()) < 0.13 and 800 < float(others.max()) <= 1000
+    alike = (direction[:, 0] - direction[:, 1]).abs() < 1e-9
+    assert bool(alike[:4].all()) and not bool(alike[4])
+    others = starts(4000, lanes=400, farthest=1000.0)[0][7:].norm(dim=1)  # so long that the lengths are the scales
+    assert 0.097 < float(others.min()) < 0.13 and 800 < float(others.max()) < 1030
     assert float(others.log10().mean()) == pytest.approx(1.0, abs=0.15)
-    spread = base[8:].square().sum(1).mean()
-    assert float(spread) == pytest.approx(1.0, abs=0.15)
-    lengths = length.exp().flatten()
     shortest, longest = adversary.SMALLEST_STEP, adversary.LARGEST_STEP
-    assert torch.allclose(lengths[:8], double(*[shortest * (longest / shortest) ** 0.1] * 8))
+    assert torch.allclose(lengths[:8], torch.full_like(lengths[:8], shortest * (longest / shortest) ** 0.1))
     assert shortest <= float(lengths.min()) and float(lengths.max()) <= longest and float(lengths[8:].max()) > 500
-    near = starts(2, (hint,), lanes=50, farthest=0.05)
-    assert (
-        torch.allclose(near[0][1:], torch.full((49, 1), 0.05, dtype=torch.float64))
-        and float(near[3].exp().max()) <= 0.05
-    )
-    assert torch.equal(near[0][0] * near[1][0], torch.zeros(2, dtype=torch.float64))  # 0 alone is within reach
-    few = starts(2, (hint,), lanes=2, farthest=10.0)
-    assert torch.allclose(few[0] * few[1], double([0.0, 0.0], [0.5, 0.5]))
+    near, _, lengths = starts(4000, lanes=50, farthest=0.05)
+    assert near[1:].norm(dim=1).tolist() == pytest.approx([0.05] * 49, rel=0.05) and float(lengths.max()) <= 0.05
+    assert not near[0].any()  # 0 alone is within reach
+    assert torch.allclose(starts(2, (hint,), lanes=2, farthest=10.0)[0], double([0.0, 0.0], [0.5, 0.5]))
 
 
-def test_a_pair_lies_about_its_middle_at_its_length():
-    scale, base, direction = double([2.0]), double([1.0, -1.0]), double([3.0, 4.0])
-    for length, wanted in ((0.5, 0.5), (1e-9, 1e-3), (1e9, 1e3)):
-        left, right = adversary._pair(scale, base, direction, double([math.log(length)]))
-        assert torch.allclose((left + right) / 2, double([2.0, -2.0])) and float(
-            (right - left).norm()
-        ) == pytest.approx(wanted)
-        assert torch.allclose((right - left) / (right - left).norm(), double([0.6, 0.8]))
+def test_a_pair_becomes_no_shorter_and_no_longer_than_its_bounds():
+    for power, bound in ((1, adversary.LARGEST_STEP), (-1, adversary.SMALLEST_STEP)):
+
+        def length(a, b, power=power):
+            return (a - b).norm(dim=-1, keepdim=True) ** power
+
+        found, pairs = evaluated(length, 2, True, Budget(lanes=12, steps=150))
+        lengths = torch.cat([(a - b).norm(dim=-1) for a, b in pairs])
+        assert found.ratio == pytest.approx(bound**power) and float(((lengths / bound) ** power).max()) < 1 + 1e-9
 
 
 def test_the_best_is_kept():
-    best = Attack(1.0, (double(0.0),), 7)
-    points = (double([3.0], [4.0]),)
-    for worse in (double(0.5, 1.0), double(math.nan, math.nan)):
-        assert adversary._better(best, worse, points) is best
-    better = adversary._better(best, double(0.5, 1.5), points)
-    assert better.ratio == 1.5 and better.points[0].tolist() == [4.0] and better.evaluations == 7
+    """Of numbers that have nothing to do with the points, some of which are none."""
+    told, generator = [], torch.Generator().manual_seed(4)
+
+    def ratio(points):
+        told.append(torch.rand(len(points), 1, generator=generator, dtype=torch.float64))
+        if len(told) % 5 == 2:
+            told[-1] = told[-1] * math.nan
+        return told[-1]
+
+    found, points = evaluated(ratio, 2, False, Budget(lanes=4, steps=20))
+    step = max(range(len(told)), key=lambda at: float(told[at].nan_to_num(-1).max()))
+    assert found.ratio == float(told[step].max()) and len(told) == 40
+    assert torch.equal(found.points[0], points[step][0][told[step].argmax()])
 
 
 def test_the_search_finds_a_smooth_maximum_and_a_kink():
@@ -548,34 +578,32 @@ def test_the_search_finds_a_smooth_maximum_and_a_kink():
     assert 2.95 < found.ratio <= 3 and len(found.points) == 2
 
 
-def test_the_ascent_climbs_by_itself(monkeypatch):
-    """Without the random search after it: 12 starts each end on top of the one peak."""
-    monkeypatch.setattr(adversary, "_polished", lambda ratio, best, budget, generator: best)
+def test_the_ascent_climbs_by_itself():
+    """Without the random search after it, which is the other half: 12 starts each end on top of the one peak."""
 
     def peak(x):
         return 3 / (1 + (x - double(4.0, -2.0)).square().sum(-1, keepdim=True))
 
-    found = maximise(peak, 2, False, Budget(lanes=12, steps=80, farthest=10.0))
-    assert 2.99 < found.ratio <= 3 and torch.allclose(found.points[0], double(4.0, -2.0), atol=0.06)
-    (left, right) = maximise(lambda a, b: peak((a + b) / 2), 2, True, Budget(lanes=12, steps=80, farthest=10.0)).points
-    assert torch.allclose((left + right) / 2, double(4.0, -2.0), atol=0.1)
+    budget, top = Budget(lanes=12, steps=80, farthest=10.0), double(4.0, -2.0)
+    ((last,),) = evaluated(peak, 2, False, budget)[1][79:80]
+    assert 2.99 < float(peak(last).max()) <= 3 and float((last - top).norm(dim=-1).min()) < 0.06
+    ((left, right),) = evaluated(lambda a, b: peak((a + b) / 2), 2, True, budget)[1][79:80]
+    assert float(((left + right) / 2 - top).norm(dim=-1).min()) < 0.1
 
 
-def test_the_suite_runs_on_one_thread_and_leaves_the_others_as_they_were(monkeypatch):
-    seen = []
+def test_the_suite_runs_on_one_thread_and_leaves_the_others_as_they_were():
+    seen, before = set(), torch.get_num_threads()
 
     def spy(*given):
-        seen.append(torch.get_num_threads())
-        return report(*given)
+        seen.add(torch.get_num_threads())
+        return HEALTHY.inner(*given)
 
-    report, before = suite._report, torch.get_num_threads()
-    monkeypatch.setattr(suite, "_report", spy)
     torch.set_num_threads(3)
     try:
-        check_problem(HEALTHY, Budget(1, 1), quantities=("inner_noise",))
+        check_problem(broken(inner=spy), Budget(1, 1), quantities=("inner_noise",))
         with pytest.raises(KeyError):
             check_problem(HEALTHY, Budget(1, 1), quantities=("nonsense",))
-        assert seen == [1, 1] and torch.get_num_threads() == 3
+        assert seen == {1} and torch.get_num_threads() == 3
     finally:
         torch.set_num_threads(before)
 

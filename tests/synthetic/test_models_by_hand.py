@@ -283,7 +283,7 @@ def test_lanes_in_parts_are_the_lanes_of_a_whole(monkeypatch):
     monkeypatch.setattr(flat, "vmap", spy)
     numbers = 4 * (3 + 5 * 2 + 5 + 5)  # of a lane: x, inputs, targets and weights, and what grows out of them
     for most, wanted in ((6 * numbers, None), (6 * numbers - 1, 5), (2 * numbers, 2), (numbers, 1), (1, 1)):
-        monkeypatch.setattr(flat, "_MOST_NUMBERS", most)
+        monkeypatch.setattr(flat, "MOST_NUMBERS", most)
         same(problem.local_gradient(x), whole)
         assert sizes.pop() == wanted, most
 

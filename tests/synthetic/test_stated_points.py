@@ -105,7 +105,7 @@ def test_what_is_promised_of_stated_points_is_what_they_attain(name):
     for quantity, certificate in instance.certificates.items():
         if certificate.points and certificate.value > 0:
             of = get_kind(instance.kind).inequalities[quantity]
-            attained = suite._at_stated_points(instance, certificate, of) / of.largest(float(certificate.value))
+            attained = suite.at_stated_points(instance, certificate, of) / of.largest(float(certificate.value))
             assert certificate.witness <= attained + 1e-7 and attained < certificate.witness + 2e-3, quantity
     if name in ("bowl", "meta"):
         assert instance.certificates["local_gradient_bound"].witness > 0.99  # far, at a crest of the ripples

@@ -175,7 +175,7 @@ def test_files_that_are_no_bundle_are_refused(text, tmp_path):
 
 def test_a_huge_file_is_refused_unread(tmp_path, monkeypatch):
     path = write(simulated(), tmp_path / "b.json")
-    monkeypatch.setattr(bundle_module, "_MOST_BYTES", 100)
+    monkeypatch.setattr(bundle_module, "MOST_BYTES", 100)
     with pytest.raises(BundleError, match="bytes"):
         read(path)
 

@@ -17,7 +17,7 @@ from fedco.validation.runs.campaign import Experiment, ExperimentResult, chunks_
 from fedco.validation.runs.experiments import measure
 from fedco.validation.runs.instance import Instance
 from fedco.validation.runs.registry import recipe_for, recipes, runs_of
-from fedco.validation.runs.validate import _control, validate
+from fedco.validation.runs.validate import negative_control, validate
 from fedco.validation.runs.values import constants
 from fedco.validation.statistics.alpha_budget import AlphaBudget
 from fedco.validation.statistics.verdict import Outcome, enclosure, judge_exact
@@ -80,7 +80,7 @@ def test_a_control_stops_at_the_first_power_of_ten_that_fails() -> None:
     result = ExperimentResult(experiment, bound, 4.0, "exact", ones, ones, {}, 0.0, None)
     ledger = AlphaBudget("9e-3")
     ledger.allot("control", "9e-3", 400)
-    verdict = _control(result, "control", ledger)
+    verdict = negative_control(result, "control", ledger)
     assert verdict.outcome is Outcome.REFUTED and verdict.claim.endswith("divided by 1,000")
     assert verdict.alpha == pytest.approx(1e-3)
 

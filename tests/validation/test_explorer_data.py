@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from fractions import Fraction
 from random import Random
 from types import SimpleNamespace
@@ -15,28 +16,23 @@ import sympy as sp
 import torch
 from fedco.bounds.audit.refutation import GRADES
 from fedco.bounds.audit.refuted import refutations
+from fedco.bounds.audit.status import Status
 from fedco.bounds.evaluation.without_running import START_BY
-from fedco.bounds.language.quantities import COUNT, STEPS
-from fedco.bounds.language.quantities import POSITIVE as REAL
 from fedco.bounds.language.reading import InputError
+from fedco.bounds.language.theorem import Condition
 from fedco.bounds.registry import all_papers
 from fedco.lossless import encode
 from fedco.storage import write_json
 from fedco.validation.explorer import data as explorer_data
 from fedco.validation.explorer.data import (
-    _axes,
-    _checks,
-    _is_tied,
-    _order,
-    _statement,
-    _symbol,
-    _text,
     presets_of,
     read_measured,
+    statement_data,
+    symbol_data,
     theorem_data,
 )
 from fedco.validation.explorer.javascript import Library, Printer
-from fedco.validation.explorer.page import _chosen, _repeated, as_json, write_explorer
+from fedco.validation.explorer.page import as_json, chosen_theorems, write_explorer
 from fedco.validation.runs.instance import Instance
 from fedco.validation.runs.validate import RESULTS
 
@@ -147,7 +143,7 @@ def kind_of(quantity: str, data: dict) -> dict:
 
 def test_a_symbol_says_what_may_be_typed_for_it():
     """A number of steps, which may be 0; a constant that may be 0; a small real; whole numbers; a value to begin with."""
-    data = {"symbols": [_symbol(binding) for binding in fedco.theorem("meta_fl.theorem_8").notation]}
+    data = {"symbols": [symbol_data(binding) for binding in fedco.theorem("meta_fl.theorem_8").notation]}
     said = ("domain", "whole", "zero", "steps", "low", "high", "tuned", "fallback")
     assert {
         q: tuple(kind_of(q, data)[name] for name in said)
@@ -187,57 +183,54 @@ def made(**more):
     return fedco.define(id="mine.theorem_1", **{**parts, **more}).statement()
 
 
-HYPER = {"p": COUNT, "eta": REAL, "beta": REAL, "b": COUNT, "nu": STEPS}
-
-
-def stands_together(*conditions):
-    """A statement with these hyperparameters and one constant, of which each condition has so many."""
-    kinds = {name: SimpleNamespace(role="hyperparameter", domain=domain) for name, domain in HYPER.items()}
-    kinds["L"] = SimpleNamespace(role="constant", domain=REAL)
-    bindings = {name: SimpleNamespace(name=name, symbol=name, quantity=kind) for name, kind in kinds.items()}
-    sides = [SimpleNamespace(left={*text[:1]}, right={*text[1:]}) for text in conditions]
-    return SimpleNamespace(symbols=bindings, requirements=sides, symbols_of=lambda side: side)
+def axes(*conditions, term="L*F_gap*p*beta*b*nu"):
+    """Of a statement whose conditions bind these symbols; of the step size and others, made a number by L."""
+    parts = {
+        "p": "communication_period", "eta": "step_size", "beta": "momentum", "b": "batch_size",
+        "nu": "fine_tuning_steps", "L": "local_smoothness", "F_gap": "objective_gap",
+    }  # fmt: skip
+    used = {name: parts[name] for name in parts if re.search(rf"\b{name}\b", " ".join((term, *conditions)))}
+    stated = {f"c_{at}": condition for at, condition in enumerate(conditions)}
+    return statement_data(made(symbols=used, terms={"all": term}, conditions=stated))["axes"]
 
 
 def test_the_axes_are_the_pair_of_most_conditions_real_ones_first():
-    assert (
-        _axes(stands_together()) == ["eta", "beta"] == _axes(stands_together(["L", "eta"], ["nu", "eta"], ["L", "nu"]))
-    )
-    assert _axes(stands_together(["p", "b"], ["eta", "beta", "L"])) == ["eta", "beta"]  # of two pairs the first
-    assert _axes(stands_together(["p", "b"], ["b", "p", "L"], ["eta", "beta", "L"])) == ["p", "b"]
-    assert _axes(stands_together(["p", "L", "eta"], ["eta", "p"], ["eta", "beta"], ["b", "beta"])) == ["eta", "p"]
-    alone = stands_together(["eta", "p"])
-    alone.symbols = {name: alone.symbols[name] for name in ("eta", "nu", "L")}
-    assert _axes(alone) == []
+    assert axes("eta*L <= 1") == ["eta", "beta"] == axes("L*eta <= 1", "nu*eta*L <= 1", "eta*L <= nu")
+    assert axes("p <= b", "eta*L <= beta") == ["eta", "beta"]  # of two pairs the first
+    assert axes("p <= b", "p*b <= 5", "eta*L <= beta") == ["p", "b"]
+    assert axes("p*L*eta <= 1", "eta*L <= p", "eta*L <= beta", "b <= beta") == ["eta", "p"]
+    assert axes("eta*L*nu <= 1", term="L*F_gap") == []
 
 
 def test_a_schedule_is_ordered_by_what_its_formulas_need():
-    said = _statement(made(schedule={"eta": "1/(L*p)", "p": "b", "b": "2*N"}, conditions={"a": "eta <= 1/L"}))
+    said = statement_data(made(schedule={"eta": "1/(L*p)", "p": "b", "b": "2*N"}, conditions={"a": "eta <= 1/L"}))
     assert said["order"] == ["b", "p", "eta"] and sorted(said["fixed"]) == ["b", "eta", "p"]
-    with pytest.raises(InputError, match=r"the schedules of .* need each other") as refused:
-        _order(SimpleNamespace(name="s", schedule={"a": {"b"}, "b": {"a"}, "c": set()}, symbols_of=lambda names: names))
-    assert "c" not in str(refused.value).split("schedules of ")[1].split(" need")[0]
+    with pytest.raises(InputError, match="need each other") as refused:
+        statement_data(made(schedule={"p": "b", "b": "p", "eta": "1/L"}))
+    assert "eta" not in str(refused.value).split("schedules of ")[1].split(" need")[0]
 
 
 def test_an_equality_ties_a_scheduled_symbol():
     """Whichever side it stands on; an inequality leaves it free, and so does an equality about others."""
-    p, b, x = sp.symbols("p b x")
-    for relation, left, right, tied in (
-        ("==", p, b, True),
-        ("==", b + 1, 2 * p, True),
-        ("<=", p, b, False),
-        ("==", x, b, False),
+    statement = made(schedule={"p": "b"})
+    p, b, N = (statement.symbols[name].symbol for name in ("p", "b", "N"))
+    for left, relation, right, tied in (
+        (p, "==", b, True),
+        (b + 1, "==", 2 * p, True),
+        (p, "<=", b, False),
+        (N, "==", b, False),
     ):
-        condition = SimpleNamespace(relation=relation, left=left, right=right)
-        free = SimpleNamespace(relation="<=", left=p, right=x)
-        said = SimpleNamespace(symbols={"p": SimpleNamespace(symbol=p)}, conditions=[free, condition])
-        assert _is_tied(said, "p") == tied
+        conditions = (Condition("free", p, "<=", N), Condition("x", left, relation, right))
+        assert statement_data(replace(statement, conditions=conditions))["fixed"] == ["p"] * tied
 
 
-def test_how_a_status_is_checked_again():
-    statement = made()
+def test_how_a_status_is_checked_again(monkeypatch):
+    def checks(known):
+        monkeypatch.setattr(explorer_data, "status", lambda theorem, label: known)
+        return statement_data(made())["checks"]
+
     names = list(refutations())[:2]
-    shown = _checks(statement, SimpleNamespace(bundles=names, outcome="refuted"))
+    shown = checks(Status("refuted", "", bundles=tuple(names)))
     for name, check in zip(names, shown, strict=True):
         item = refutations()[name]
         other = "".join(f" With {reading}: {verdict}." for reading, verdict in item.alternatives.items())
@@ -246,13 +239,13 @@ def test_how_a_status_is_checked_again():
             "about": f"{item.word}: {GRADES[item.grade]}. {item.summary}{other}",
         }
     kernel = [{"command": "fedco prove mine.theorem_1", "about": ""}]
-    assert _checks(statement, SimpleNamespace(bundles=(), outcome="proved")) == kernel
-    assert _checks(statement, SimpleNamespace(bundles=(), outcome="open")) == []
+    assert checks(Status("proved", "")) == kernel
+    assert checks(Status("open", "")) == []
 
 
 def test_what_is_said_of_a_statement():
     statement = made(derived={"M": "2*L*eta"}, conditions={"small": "M <= 1"})
-    said = _statement(statement)
+    said = statement_data(statement)
     assert said["status"] == "open" and not said["why"].startswith("open") and said["checks"] == []
     assert said["symbols"] == list(statement.symbols) and [term["name"] for term in said["terms"]] == [
         "all",
@@ -313,7 +306,7 @@ def test_a_preset_has_the_constants_of_its_problem_and_what_is_chosen(monkeypatc
 
 
 def test_what_holds_without_running_goes_to_the_page_as_products_of_symbols(monkeypatch):
-    limits = _statement(made())["limits"]
+    limits = statement_data(made())["limits"]
     assert [(each["formula"], each["factor"], each["powers"]) for each in limits] == [
         ("2 L F_gap", 2, [["L", 1], ["F_gap", 1]])
     ]
@@ -345,8 +338,10 @@ def test_every_problem_that_fits_is_a_preset_where_no_instance_is_declared(monke
     [(Fraction(3), "3"), (Fraction(10**20), "1" + 20 * "0"), (Fraction(1, 3), "1/3"), (Fraction(1234, 5677), "1234/5677"),
      (Fraction(12345, 6787), repr(12345 / 6787)), (Fraction(4115, 2263), "4115/2263"), (Fraction(0.1), "0.1")],
 )  # fmt: skip
-def test_a_number_is_written_as_one_types_it(value, shown):
-    assert _text(value) == shown
+def test_a_number_is_written_as_one_types_it(monkeypatch, value, shown):
+    instance = Instance(Bowl(), {"eta": value}, "why")
+    monkeypatch.setattr(explorer_data, "recipe_for", lambda theorem: SimpleNamespace(instances=[instance]))
+    assert presets_of(made().theorem, [])[0]["values"]["eta"] == shown
 
 
 def test_results_are_read_from_a_folder_and_those_in_it(tmp_path):
@@ -395,12 +390,15 @@ def test_the_page_holds_the_theorems_that_were_asked_for(tmp_path):
     assert f"fedco {fedco.__version__}" in text
 
 
-def test_without_names_the_page_has_the_main_theorems_of_all_papers():
-    found = _chosen(())
+def test_without_names_the_page_has_the_main_theorems_of_all_papers(tmp_path):
+    found = chosen_theorems(())
     wanted = [theorem.id for paper in all_papers() for theorem in paper.main_theorems]
     assert [theorem.id for theorem, _ in found] == wanted == [reference for _, reference in found] and len(wanted) > 10
-    assert [reference for _, reference in _chosen(["fcsg.theorem_4_1", "fcsg.theorem_4_1"])] == ["fcsg.theorem_4_1"]
-    assert _repeated(["a", "b", "c"]) == "" and _repeated(["a", "b", "c", "b", "a"]) == "b"
+    assert [reference for _, reference in chosen_theorems(["fcsg.theorem_4_1"] * 2)] == ["fcsg.theorem_4_1"]
+    (tmp_path / "other").mkdir()
+    files = [file_of(tmp_path, "one"), file_of(tmp_path, "two"), file_of(tmp_path / "other", "one")]
+    with pytest.raises(InputError, match=r"mine\.theorem_one: two theorems have this id"):
+        chosen_theorems(files)
 
 
 def test_no_tag_can_begin_in_the_data():

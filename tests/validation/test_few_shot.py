@@ -38,7 +38,7 @@ def tasks(instances: int = 4, **more: Any) -> FewShotTasks:
 def test_a_task_has_different_characters_of_its_own_client() -> None:
     problem = tasks()
     assert problem.clients == 2 and problem.dim == 21 and problem.certificates == {}
-    table, own = problem._table
+    table, own = problem.table
     assert table.tolist() == [[0, 1, 2, 0, 0], [3, 4, 5, 6, 8]] and own.tolist() == [
         [True] * 3 + [False] * 2,
         [True] * 5,
@@ -54,9 +54,9 @@ def test_a_task_has_different_characters_of_its_own_client() -> None:
 
 
 def test_a_task_is_judged_on_at_most_fifteen_other_images() -> None:
-    assert [tasks(instances=n, shots=2)._instances for n in (3, 17, 18)] == [3, 17, 17]
+    assert [tasks(instances=n, shots=2).instances_drawn for n in (3, 17, 18)] == [3, 17, 17]
     outer = tasks(shots=2).sample_outer(Draws(0, 1, 2).at(0), 1)
-    (tuning, labels), (judged, answers) = tasks(shots=2)._points(outer)
+    (tuning, labels), (judged, answers) = tasks(shots=2).support_and_query(outer)
     assert tuning.shape == judged.shape == (1, 2, 1, 6, 6) and labels[0, 0, 0].tolist() == answers[
         0, 0, 0
     ].tolist() == [0, 0, 1, 1, 2, 2]
@@ -94,7 +94,7 @@ def test_what_is_measured_is_that_of_fixed_tasks_after_fine_tuning() -> None:
     problem = tasks()
     points = torch.stack([problem.initial_point, 2 * problem.initial_point]).requires_grad_()
     for split in ("train", "test"):
-        fixed = problem._fixed[split]
+        fixed = problem.fixed[split]
         inputs, labels, judged, answers = fixed
         assert inputs.shape == (4, 3, 6) and judged.shape == (4, 9, 6)
         for k, task in enumerate(inputs[..., 0].tolist()):

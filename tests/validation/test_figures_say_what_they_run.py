@@ -334,10 +334,10 @@ def test_negative_and_positive_classes_are_dealt_out_alike():
 
 
 def test_the_swing_of_an_accuracy_is_its_mean_move_in_the_second_half():
-    from fedco.validation.papers.fcsg.experiments import _with_swing
+    from fedco.validation.papers.fcsg.experiments import with_swing
 
     values = np.array([[0.0, 9.0, 0.1, 0.3, 0.2, 0.2], [5.0, 5.0, 1.0, 1.0, 1.0, 0.4]])
-    made = _with_swing(Measured("p", "n", range(6), {"accuracy": values}, "rounds"))
+    made = with_swing(Measured("p", "n", range(6), {"accuracy": values}, "rounds"))
     np.testing.assert_allclose(made.values["swing of accuracy"], [[0.05] * 6, [0.3] * 6])
     assert made.values["accuracy"] is values and (made.panel, made.name, made.over) == ("p", "n", "rounds")
 

@@ -93,7 +93,7 @@ def test_the_outcomes_are_the_leaves_of_the_tree(variant, nu, monkeypatch):
         return real(self, w, noise)
 
     monkeypatch.setattr(Estimate, "_gradient", counted)
-    monkeypatch.setattr("fedco.validation.papers.meta_fl.law._AT_ONCE", 10**9)
+    monkeypatch.setattr("fedco.validation.papers.meta_fl.law.AT_ONCE", 10**9)
     estimate.mean(_models(made)[:1])
     assert estimate.outcomes == leaves
 
@@ -102,7 +102,7 @@ def test_blocks_of_lanes_change_no_mean(monkeypatch):
     made = _noisy()
     estimate = Estimate.of(made, "hessian_free", {"D": 2, "D_H": 2, "delta": DELTA})
     whole = estimate.mean(_models(made))
-    monkeypatch.setattr("fedco.validation.papers.meta_fl.law._AT_ONCE", 1)
+    monkeypatch.setattr("fedco.validation.papers.meta_fl.law.AT_ONCE", 1)
     assert torch.allclose(estimate.mean(_models(made)), whole, rtol=0, atol=1e-15)
 
 
@@ -243,14 +243,14 @@ def test_expectations_are_taken_at_the_steps_before_powers_of_two():
         return w[..., 0]
 
     def taken(name, outcomes):
-        metric = meta_fl._at_some_steps(per_client, lambda: SimpleNamespace(outcomes=outcomes), name)
+        metric = meta_fl.at_some_steps(per_client, lambda: SimpleNamespace(outcomes=outcomes), name)
         return [t for t in range(9) if not metric(SimpleNamespace(t=t, before=SimpleNamespace(x=x))).isnan().any()]
 
     x = torch.arange(12.0, dtype=torch.float64).view(3, 2, 2)
     many = meta_fl.MANY_OUTCOMES
     assert taken("h_nu", many + 1) == taken("mean_error", many) == [0, 1, 3, 7] and set(asked) == {3}
     assert taken("mean_error", many + 1) == [0]
-    found = meta_fl._at_some_steps(per_client, lambda: None, "h_nu")
+    found = meta_fl.at_some_steps(per_client, lambda: None, "h_nu")
     assert found(SimpleNamespace(t=3, before=SimpleNamespace(x=x))).tolist() == [2, 6, 10]
     x = x[:1].expand(3, -1, -1)
     assert found(SimpleNamespace(t=3, before=SimpleNamespace(x=x))).tolist() == [2] * 3 and asked[-1] == 1

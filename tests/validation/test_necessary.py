@@ -16,7 +16,7 @@ from fedco.bounds.proof.sharpen.record import parts_given, rows_in
 from fedco.bounds.registry import all_theorems
 from fedco.cli import app
 from fedco.errors import InputError
-from fedco.validation.explorer.data import _statement
+from fedco.validation.explorer.data import statement_data
 from fedco.validation.falsifier import record
 from fedco.validation.falsifier.bundle import with_change
 from fedco.validation.falsifier.confirm import NotConfirmed
@@ -130,9 +130,9 @@ def test_it_is_shown_where_the_term_is_shown():
     assert shown["statements"]["printed"]["necessary"] == {}
     assert str(part) in theorem._repr_html_() and part.bundle in theorem._repr_html_()
     assert str(part) in theorem.to_markdown()
-    terms = {term["name"]: term["needed"] for term in _statement(theorem.statement("corrected"))["terms"]}
+    terms = {term["name"]: term["needed"] for term in statement_data(theorem.statement("corrected"))["terms"]}
     assert terms["variance"] == f"{part} (fedco replay {part.bundle})"
-    assert all(not term["needed"] for term in _statement(theorem.statement("printed"))["terms"])
+    assert all(not term["needed"] for term in statement_data(theorem.statement("printed"))["terms"])
     done = CliRunner().invoke(app, ["replay", part.bundle])
     assert done.exit_code == 0 and done.stdout.startswith("confirmed") and "variance: divided by" in done.stdout
 

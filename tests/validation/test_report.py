@@ -272,7 +272,7 @@ def test_the_ledger_of_the_controls_is_shared_out_in_advance():
 
 def test_a_quick_report_judges_every_theorem_on_short_runs():
     for name, recipe in RECIPES.items():
-        short = report_module._shortest(recipe.instances)
+        short = report_module.shortest_instances(recipe.instances)
         assert 1 <= len(short) <= report_module.BRIEF, name
         longest = max(instance.horizons[0] for instance in short)
         others = [instance for instance in recipe.instances if instance.name not in {item.name for item in short}]

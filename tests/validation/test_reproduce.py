@@ -98,9 +98,9 @@ def test_the_files_of_a_folder_take_the_place_of_the_digits(tmp_path):
     for part, images in (("train", "train-images-idx3-ubyte"), ("t10k", "t10k-images-idx3-ubyte")):
         (tmp_path / images).write_bytes(_idx((200, 4, 4), [(13 * k) % 256 for k in range(3200)]))
         (tmp_path / f"{part}-labels-idx1-ubyte").write_bytes(_idx((200,), labels))
-    from fedco.validation.papers.comfedl.experiments import _personal
+    from fedco.validation.papers.comfedl.experiments import personal
 
-    problem = _personal(Setup(data=tmp_path), "federated")
+    problem = personal(Setup(data=tmp_path), "federated")
     assert problem.name == "MNIST" and problem.parts.train.inputs.shape == (10, 100, 16)
     assert problem.objective(problem.initial_point[None]).isfinite().all()
 

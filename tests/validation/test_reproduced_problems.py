@@ -16,9 +16,9 @@ from fedco.validation.experiments.few_shot import with_rotations
 from fedco.validation.experiments.figures import Setup
 from fedco.validation.experiments.reproduce import run_figure
 from fedco.validation.experiments.tasks import TaskMethod
-from fedco.validation.papers.fcsg.experiments import _tasks
+from fedco.validation.papers.fcsg.experiments import tasks_of
 from fedco.validation.papers.fcsg.gaussian import GaussianInvariant
-from fedco.validation.papers.local_scgdm.experiments import _characters
+from fedco.validation.papers.local_scgdm.experiments import characters
 from fedco.validation.papers.local_scgdm.sinewave import SinewaveTasks
 from torch import nn
 from torch.func import functional_call, grad, jacrev
@@ -169,7 +169,7 @@ def omniglot_files(tmp_path_factory):
 
 
 def test_a_task_is_fine_tuned_and_judged_on_other_images(omniglot_files):
-    problem = _tasks(Setup(data=omniglot_files), 1)
+    problem = tasks_of(Setup(data=omniglot_files), 1)
     assert problem.clients == 3 and [len(own) for own in problem.owned] == [5, 5, 5] and len(problem.held) == 6
     parts = [set(own.tolist()) for own in (*problem.owned, problem.held)]
     assert len(set.union(*parts)) == sum(map(len, parts))  # no character is in two parts
@@ -200,7 +200,7 @@ def test_a_task_is_fine_tuned_and_judged_on_other_images(omniglot_files):
 
 def test_methods_with_and_without_inner_states_learn_tasks(omniglot_files):
     """Without memory of inner states the method of tasks is the biased gradient of FCSG, on its own draws."""
-    problem = _tasks(Setup(data=omniglot_files), 1)
+    problem = tasks_of(Setup(data=omniglot_files), 1)
     draws = Draws(0, 1, 3).at(0)
     seen = problem.episode(draws)
     x = problem.initial_point.view(1, 1, 1, -1).expand(1, 3, 1, -1)
@@ -214,7 +214,7 @@ def test_methods_with_and_without_inner_states_learn_tasks(omniglot_files):
 
 
 def test_characters_are_turned_and_alphabets_stay_together(omniglot_files):
-    problem = _characters(Setup(data=omniglot_files), 5, 1)
+    problem = characters(Setup(data=omniglot_files), 5, 1)
     assert problem.clients == 3 and {len(own) for own in problem.owned} == {16} and len(problem.held) == 16
     pixels = torch.arange(8.0).view(2, 1, 4)
     turned = with_rotations(pixels, 2)
@@ -337,7 +337,7 @@ def test_the_gaussian_objective_is_that_of_the_paper_with_its_regulariser():
     problem = GaussianInvariant(test=300)
     assert (problem.lam, problem.gamma, problem.sigma_1, problem.dim, problem.clients) == (0.001, 10.0, 1.0, 10, 16)
     assert GaussianInvariant().test == 50_000 and not problem.initial_point.any() and len(problem.initial_point) == 10
-    a, b = (part.numpy() for part in problem._held_out)
+    a, b = (part.numpy() for part in problem.held_out)
     assert a.shape == (300, 10) and set(b) == {1.0, -1.0} and ((a @ problem.truth.numpy() >= 0) == (b > 0)).all()
     x = np.linspace(-1, 2, 10)
     losses = np.log1p(np.exp(-b * (a @ x))).mean() + 0.001 * (10 * x**2 / (1 + 10 * x**2)).sum()
@@ -347,7 +347,7 @@ def test_the_gaussian_objective_is_that_of_the_paper_with_its_regulariser():
     assert scores.scores.shape == (1, 1, 300, 1) and scores.labels.tolist() == [(b > 0).astype(int).tolist()]
     np.testing.assert_allclose(scores.scores[0, 0, :, 0], a @ x)
     wide = GaussianInvariant(test=2000, sigma_1=3.0)
-    assert float(wide._held_out[0].std()) == pytest.approx(3.0, rel=0.05)
+    assert float(wide.held_out[0].std()) == pytest.approx(3.0, rel=0.05)
     assert wide.to_clients(torch.ones(2, 10)).shape == (2, 16, 10)
 
 
@@ -368,8 +368,8 @@ def test_new_sines_are_drawn_over_the_papers_ranges_and_judged_after_one_step():
         3,
         5,
     )
-    (x, y), (other, _) = problem._fixed["test"]
-    assert x.shape == (400, 10) and problem._fixed["train"][0][0].shape == (25, 10) and not torch.equal(x, other)
+    (x, y), (other, _) = problem.fixed["test"]
+    assert x.shape == (400, 10) and problem.fixed["train"][0][0].shape == (25, 10) and not torch.equal(x, other)
     for inputs in (x, other):
         assert float(inputs.min()) == pytest.approx(-5, abs=0.05) and float(inputs.max()) == pytest.approx(5, abs=0.05)
     assert float(y.abs().max()) <= 5 and float(y.abs().max()) > 4.5
@@ -380,7 +380,7 @@ def test_new_sines_are_drawn_over_the_papers_ranges_and_judged_after_one_step():
     at = problem.initial_point[None]
     losses = []
     for k in range(400):
-        one, two = ((p[0][k], p[1][k]) for p in problem._fixed["test"])
+        one, two = ((p[0][k], p[1][k]) for p in problem.fixed["test"])
         losses.append(float(problem.loss(at[0] - 0.001 * problem.gradient_of(at[0], one), two)))
     assert float(problem.data_loss(at, "test")[0]) == pytest.approx(np.mean(losses), rel=1e-12)
     assert (

@@ -60,7 +60,7 @@ def test_a_damaged_file_is_refused(file: Path) -> None:
     stored = json.loads(file.read_text())
     stored["theorems"]["baselines.local_sgd"]["runs"][0]["tightness"] = 1.0
     file.write_text(json.dumps(stored))
-    tightness._kept.cache_clear()
+    tightness.kept.cache_clear()
     with pytest.raises(DamagedError, match="sha256"):
         tightness.measured(SGD, "printed", file)
 

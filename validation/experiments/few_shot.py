@@ -95,12 +95,12 @@ class FewShotTasks:
         return self.flat.start
 
     @property
-    def _instances(self) -> int:
+    def instances_drawn(self) -> int:
         """Images of a character that a task takes."""
         return min(self.pixels.shape[1], self.shots + JUDGED)
 
     @cached_property
-    def _table(self) -> tuple[Tensor, Tensor]:
+    def table(self) -> tuple[Tensor, Tensor]:
         """Characters of every client, `(clients, most)`, and which of them are its own."""
         most = max(len(each) for each in self.owned)
         rows = [torch.cat([each, each[:1].expand(most - len(each))]) for each in self.owned]
@@ -111,12 +111,12 @@ class FewShotTasks:
 
     def sample_outer(self, draws: Draws, batch: int, purpose: str = "outer") -> TaskSample:
         """Tasks of every client; which images of a character tune and which judge is drawn with them."""
-        table, own = self._table
+        table, own = self.table
         keys = draws.uniform(f"{purpose}.characters", batch, table.shape[1])
         places = keys.masked_fill(~own.unsqueeze(1), 2.0).argsort(-1)[..., : self.ways]
         chosen = table[torch.arange(self.clients).view(-1, 1, 1), places]
         order = draws.uniform(f"{purpose}.images", batch, self.ways, self.pixels.shape[1]).argsort(-1)
-        return TaskSample(chosen, order[..., : self._instances])
+        return TaskSample(chosen, order[..., : self.instances_drawn])
 
     def sample_inner(self, draws: Draws, outer: TaskSample, m: int, purpose: str = "inner") -> InnerSample:
         """The first `shots` images of every character of the tasks, which are drawn with them.
@@ -128,7 +128,7 @@ class FewShotTasks:
             raise ValueError(f"m: wanted {self.shots}, the shots of a task, got {m}")
         return InnerSample(outer.order[..., : self.shots])
 
-    def _points(self, outer: TaskSample) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+    def support_and_query(self, outer: TaskSample) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
         """To tune on and to judge on: inputs `(…, ways * images, ...)` and labels `(…, ways * images)`."""
         made = []
         for order in (outer.order[..., : self.shots], outer.order[..., self.shots :]):
@@ -141,7 +141,7 @@ class FewShotTasks:
     def episode(self, draws: Draws) -> Episode:
         """The tasks of one step."""
         outer = self.sample_outer(draws, self.drawn, purpose="tasks")
-        support, query = self._points(outer)
+        support, query = self.support_and_query(outer)
         return Episode(outer.outcome[..., 0], support, query)
 
     # --- oracles at x `(…, dim)` on points `(…, images, ...)`, the same axes before --------------------------------------
@@ -171,7 +171,7 @@ class FewShotTasks:
 
     def sample_gradient(self, x: Tensor, outer: TaskSample, inner: InnerSample | None = None) -> Tensor:
         """Of every task's loss after one step of fine-tuning, `(runs, clients, dim) -> (runs, clients, tasks, dim)`."""
-        support, query = self._points(outer)
+        support, query = self.support_and_query(outer)
         tasks = outer.outcome.shape[2]
         spread = x.unsqueeze(2).expand(-1, -1, tasks, -1)
         return self.flat.lanes(grad(self._after), spread, data=(*support, *query), axis=2)
@@ -179,7 +179,7 @@ class FewShotTasks:
     # --- what is measured ------------------------------------------------------------------------------------------------
 
     @cached_property
-    def _fixed(self) -> dict[str, tuple[Tensor, ...]]:
+    def fixed(self) -> dict[str, tuple[Tensor, ...]]:
         """Inputs and labels to tune and to judge on, `(tasks, images, ...)`, of the clients' characters and of the held-out ones."""
         generator = torch.Generator().manual_seed(self.seed)
         found: dict[str, tuple[Tensor, ...]] = {}
@@ -189,15 +189,15 @@ class FewShotTasks:
                 pool = pools[k % len(pools)]
                 chosen.append(pool[torch.randperm(len(pool), generator=generator)[: self.ways]])
                 keys = torch.rand(self.ways, self.pixels.shape[1], generator=generator)
-                order.append(keys.argsort(-1)[:, : self._instances])
-            support, query = self._points(TaskSample(torch.stack(chosen), torch.stack(order)))
+                order.append(keys.argsort(-1)[:, : self.instances_drawn])
+            support, query = self.support_and_query(TaskSample(torch.stack(chosen), torch.stack(order)))
             found[split] = (*support, *query)
         return found
 
     def data_loss(self, x: Tensor, split: str = "train") -> Tensor:
         """Mean over fixed tasks of the loss after one step of fine-tuning: `(runs, dim) -> (runs,)`."""
         each = vmap(self._after, in_dims=(None, 0, 0, 0, 0))
-        return torch.stack([each(one, *self._fixed[split]).mean() for one in x])
+        return torch.stack([each(one, *self.fixed[split]).mean() for one in x])
 
     def predict(self, x: Tensor, split: str = "train") -> Predictions:
         """Scores of the images that fixed tasks are judged on, after `tune_steps` steps of fine-tuning; a client is a task."""
@@ -205,7 +205,7 @@ class FewShotTasks:
         def scores(at: Tensor, inputs: Tensor, labels: Tensor, judged: Tensor) -> Tensor:
             return self.flat.outputs(self._tuned(at, inputs, labels, self.tune_steps), judged)
 
-        *tuning, labels = self._fixed[split]
+        *tuning, labels = self.fixed[split]
         each = vmap(scores, in_dims=(None, 0, 0, 0))
         return Predictions(torch.stack([each(one, *tuning).detach() for one in x]), labels)
 
@@ -216,7 +216,7 @@ class FewShotTasks:
     def gradient(self, x: Tensor) -> Tensor:
         """Of `objective`."""
         each = vmap(grad(self._after), in_dims=(None, 0, 0, 0, 0))
-        return torch.stack([each(one, *self._fixed["train"]).mean(0) for one in x])
+        return torch.stack([each(one, *self.fixed["train"]).mean(0) for one in x])
 
 
 def few_shot(model: nn.Module, **options: Any) -> FewShotTasks:

@@ -65,10 +65,10 @@ def theorem_data(theorem: Theorem, reference: str, measured: Sequence[Mapping[st
         },
         "horizon": horizon,
         "default": theorem.default,
-        "symbols": [_symbol(binding) for binding in _symbols(theorem).values()],
+        "symbols": [symbol_data(binding) for binding in _symbols(theorem).values()],
         "values": _starting_values(theorem, presets),
         "presets": presets,
-        "statements": [_statement(theorem.statement(label)) for label in theorem.labels],
+        "statements": [statement_data(theorem.statement(label)) for label in theorem.labels],
     }
 
 
@@ -92,7 +92,7 @@ def _axes(statement: Statement) -> list[str]:
     return [binding.name for binding in chosen]
 
 
-def _symbol(binding: Binding) -> dict[str, Any]:
+def symbol_data(binding: Binding) -> dict[str, Any]:
     quantity = binding.quantity
     low, high = _range(binding)
     return {
@@ -137,7 +137,7 @@ def _fallback(binding: Binding) -> str:
     return NOISE if quantity.domain == NONNEGATIVE else _text(quantity.numbers.plain)
 
 
-def _statement(statement: Statement) -> dict[str, Any]:
+def statement_data(statement: Statement) -> dict[str, Any]:
     known = status(statement.theorem, statement.label)
     return {
         "label": statement.label,

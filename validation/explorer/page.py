@@ -58,7 +58,7 @@ def write_explorer(
         InputError: no such theorem, or one whose formulas cannot be translated.
         OSError: `out` cannot be written.
     """
-    chosen = _chosen(names)
+    chosen = chosen_theorems(names)
     rows = read_measured(measured) if measured else []
     library = Library()
     made: list[dict[str, Any]] = []
@@ -81,7 +81,7 @@ def write_explorer(
     return Explorer(out, len(page.encode()), tuple(theorem.id for theorem, _ in chosen), len(sources))
 
 
-def _chosen(names: Sequence[str]) -> list[tuple[Theorem, str]]:
+def chosen_theorems(names: Sequence[str]) -> list[tuple[Theorem, str]]:
     """Each theorem once, with what the command line calls it; where each client has numbers of its own, with equal ones."""
     if not names:
         return [(theorem, theorem.id) for paper in all_papers() for theorem in paper.main_theorems]

@@ -168,7 +168,7 @@ def _validate(
     return validate(
         name,
         label=recipe_for(name).label,
-        instances=_shortest(recipe_for(name).instances) if is_brief else None,
+        instances=shortest_instances(recipe_for(name).instances) if is_brief else None,
         alpha=share,
         jobs=jobs,
         out=out / name,
@@ -177,7 +177,7 @@ def _validate(
     )
 
 
-def _shortest(instances: Sequence[Instance]) -> list[Instance]:
+def shortest_instances(instances: Sequence[Instance]) -> list[Instance]:
     """The BRIEF instances with the shortest horizons, each at that horizon alone."""
     chosen = sorted(instances, key=lambda item: min(item.horizons))[:BRIEF]
     return [replace(item, horizons=(min(item.horizons),)) for item in chosen]
@@ -231,7 +231,7 @@ def _lemmas(theorem: str, in_full: Sequence[str], out: Path) -> dict[str, Any]:
 
     cache = out / theorem / "lemmas"
     if theorem not in in_full:
-        shortest = _shortest(recipe_for(theorem).instances)[0]
+        shortest = shortest_instances(recipe_for(theorem).instances)[0]
         return section([measure_chain(theorem, shortest, shortest.horizons[0], seeds=BRIEF_SEEDS, cache=cache)])
     return section(measure_lemmas(theorem, cache=cache))
 

@@ -42,7 +42,7 @@ def keep(report: Mapping[str, Any], file: Path = FILE) -> dict[str, Entry]:
         if card["runs"]
     }
     write_json(file, {"format": _FORMAT, "theorems": found})
-    _kept.cache_clear()
+    kept.cache_clear()
     return found
 
 
@@ -60,7 +60,7 @@ def _row(run: Mapping[str, Any]) -> Entry:
 
 def measured(theorem: Theorem, label: str, file: Path = FILE) -> Entry | None:
     """The kept runs of a statement as it stands now; None where there are none."""
-    entry = _kept(file).get(theorem.id)
+    entry = kept(file).get(theorem.id)
     if entry is None or entry["statement"] != label or entry["formulas"] != formulas_digest(theorem.statement(label)):
         return None
     return entry
@@ -117,7 +117,7 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
 
 
 @cache
-def _kept(file: Path) -> Mapping[str, Entry]:
+def kept(file: Path) -> Mapping[str, Entry]:
     found: Mapping[str, Entry] = read_json(file, _FORMAT)["theorems"] if file.exists() else {}
     return found
 

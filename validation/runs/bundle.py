@@ -31,7 +31,7 @@ MODES = ("e-value", "exact")
 FROM_DATA = "falsifier"
 """The recipe of bundles that hold a whole instance."""
 
-_MOST_BYTES = 64 * 2**20
+MOST_BYTES = 64 * 2**20
 
 
 class BundleError(ValueError):
@@ -158,7 +158,7 @@ def write(bundle: Bundle, path: str | os.PathLike[str]) -> Path:
 def read(path: str | os.PathLike[str]) -> Bundle:
     """Read and check a bundle: size, format, hash, every field, and that its numbers refute. Raises BundleError."""
     try:
-        return _checked(read_json(path, FORMAT, most_bytes=_MOST_BYTES))
+        return _checked(read_json(path, FORMAT, most_bytes=MOST_BYTES))
     except DamagedError as error:
         raise BundleError(str(error)) from error
 

@@ -200,7 +200,8 @@ def validate(
         )
     results = conclude(experiments, chunks, ledger)
     checks = tuple(
-        _control(result, name, ledger) for result, name in zip(_longest(results, instances), controls, strict=True)
+        negative_control(result, name, ledger)
+        for result, name in zip(_longest(results, instances), controls, strict=True)
     )
     figures = {
         instance.name: figure(item, label, instance, results, recipe.limit_exponent)
@@ -234,7 +235,7 @@ DIVISORS = tuple(10**power for power in range(1, 10))
 """Numbers by which a bound is divided, in this order, until it must be REFUTED. The series is fixed in advance, as its alpha is."""
 
 
-def _control(result: ExperimentResult, name: str, ledger: AlphaBudget) -> Verdict:
+def negative_control(result: ExperimentResult, name: str, ledger: AlphaBudget) -> Verdict:
     """The first verdict REFUTED of a bound divided by 10, 100, ...; each divisor is tested at an equal share of alpha."""
     alpha = ledger.spend(name, actual_seeds=len(result.statistic)) / len(DIVISORS)
     metric, numbers = result.experiment.theorem.metric, result.bound.numbers

@@ -27,11 +27,11 @@ from fedco.bounds.proof.kernel.region import Region
 from fedco.bounds.proof.mutation import (
     Resumed,
     Survey,
-    _established,
     constant_mutants,
     mutants,
     statement_mutants,
     survey,
+    what_is_established,
     with_statement,
 )
 from fedco.bounds.proof.search import certificate_for, negative_at, points_near
@@ -170,7 +170,7 @@ def test_a_step_that_says_the_same_needs_no_other_check():
     known = Resumed(plan, theorem, "corrected")
     for at, step in enumerate(plan.steps):
         progress = known.before[at + 1]
-        fact, name, *_, used, dropped, exact = _established(progress)
+        fact, name, *_, used, dropped, exact = what_is_established(progress)
         assert (fact, name) == (progress.state.facts[step.name], step.name)
         assert (used, dropped, exact) == (progress.state.used, progress.state.dropped, progress.state.exact)
     for at in Random(2).sample(range(len(plan.steps)), 2):

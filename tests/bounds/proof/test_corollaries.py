@@ -56,16 +56,16 @@ def test_a_theorem_without_a_derivation_is_no_premise():
     """The printed theorem has none, and neither has a lemma that a derivation takes as true."""
     found = derivations.verdict(replace(PLAN, label="printed"), THEOREM)
     assert not found.checked and found.failure
-    parent = derivations._premise(PLAN.theorem, "printed")
+    parent = derivations.premise_of(PLAN.theorem, "printed")
     assert not parent.accepted and "no derivation that the kernel checks" in parent.failure
-    assert derivations._premise(PLAN.theorem, "corrected").accepted
+    assert derivations.premise_of(PLAN.theorem, "corrected").accepted
     theorem = get_theorem("meta_fl.theorem_8")
     plan = derivation(theorem)
     doubtful = tuple(replace(lemma, label="printed") for lemma in plan.lemmas)
     accepted = check(plan, theorem)
-    assert len(accepted.given) == 3 and not derivations._with_lemmas(plan, theorem, accepted).given
+    assert len(accepted.given) == 3 and not derivations.with_lemmas(plan, theorem, accepted).given
     given = tuple(f"{lemma.theorem.id} printed" for lemma in doubtful)
-    left = derivations._with_lemmas(replace(plan, lemmas=doubtful), theorem, replace(accepted, given=given))
+    left = derivations.with_lemmas(replace(plan, lemmas=doubtful), theorem, replace(accepted, given=given))
     assert left.given == tuple(g for g in given if "lemma_4" not in g) and not left.checked, (
         "Lemma 4 is checked as printed"
     )

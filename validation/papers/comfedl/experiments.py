@@ -124,7 +124,7 @@ def _model(setup: Setup, found: Examples) -> nn.Module:
     return network((found.features, 16, found.classes))
 
 
-def _personal(setup: Setup, form: str, rho: float = RHO, **options: Any) -> Any:
+def personal(setup: Setup, form: str, rho: float = RHO, **options: Any) -> Any:
     """Worker i has a share rho of class i, in its training and in its held-out images."""
     found = images(setup.data)
     train = splits.dominant(found.flat.inputs, found.labels, WORKERS, rho, setup.size(100, 1000 if setup.data else 100))
@@ -136,12 +136,12 @@ def _personal(setup: Setup, form: str, rho: float = RHO, **options: Any) -> Any:
 
 
 def _agnostic(setup: Setup, gamma: float) -> Any:
-    level = 0.0 if setup.full else finite_level(_personal(setup, "federated").parts)
-    return _personal(setup, "agnostic_maml", lam=LAM, gamma=gamma, level=level)
+    level = 0.0 if setup.full else finite_level(personal(setup, "federated").parts)
+    return personal(setup, "agnostic_maml", lam=LAM, gamma=gamma, level=level)
 
 
-_MAML = Row("ComFedL-MAML", ComFedL, partial(_personal, form="maml", lam=LAM), {"b_1": BATCH})
-_FEDAVG = Row("FedAvg", LocalSGD, partial(_personal, form="federated", tune_steps=1, tune_rate=LAM))
+_MAML = Row("ComFedL-MAML", ComFedL, partial(personal, form="maml", lam=LAM), {"b_1": BATCH})
+_FEDAVG = Row("FedAvg", LocalSGD, partial(personal, form="federated", tune_steps=1, tune_rate=LAM))
 _TRIED = Best((0.05, 0.2, 0.8))
 _TUNED_STEP = CurveTable(
     (_MAML, _FEDAVG),

@@ -47,10 +47,10 @@ def _gaussian(setup: Setup, ratio: float) -> GaussianInvariant:
 
 
 def _swings(made: Made) -> Made:
-    return replace(made, curves=tuple(_with_swing(each) for each in made.curves))
+    return replace(made, curves=tuple(with_swing(each) for each in made.curves))
 
 
-def _with_swing(made: Measured) -> Measured:
+def with_swing(made: Measured) -> Measured:
     """Beside the accuracy how much it moves from one record to the next, in the second half of the run."""
     values = np.asarray(made.values["accuracy"])
     moves = np.abs(np.diff(values[:, values.shape[1] // 2 :], axis=1))
@@ -92,7 +92,7 @@ TASK_RATES, TASK_MOMENTA = (0.1, 0.05, 0.01), (0.1, 0.5, 0.9)
 _TASK_METRICS = ("train_loss", "accuracy")
 
 
-def _tasks(setup: Setup, shots: int) -> FewShotTasks:
+def tasks_of(setup: Setup, shots: int) -> FewShotTasks:
     """Characters at random to the parts, and those to train on to the clients."""
     assert setup.data is not None
     side = setup.size(14, 28)
@@ -120,9 +120,9 @@ def _few_shot(shots: int) -> CurveTable:
     inner = {"q": 5, "m": shots, "b": Size(1, 4)}
     return CurveTable(
         (
-            *(Row(name, owner, _tasks, {**inner, **_steps(owner, _RATES, _MOMENTA)}) for name, owner in METHODS),
-            Row("Local-SCGD", TaskMethod, _tasks, {**_ONE_STATE, "alpha": 1.0}),
-            Row("Local-SCGDM", TaskMethod, _tasks, {**_ONE_STATE, "alpha": _MOMENTA}),
+            *(Row(name, owner, tasks_of, {**inner, **_steps(owner, _RATES, _MOMENTA)}) for name, owner in METHODS),
+            Row("Local-SCGD", TaskMethod, tasks_of, {**_ONE_STATE, "alpha": 1.0}),
+            Row("Local-SCGDM", TaskMethod, tasks_of, {**_ONE_STATE, "alpha": _MOMENTA}),
         ),
         _TASK_METRICS,
         Size(8, 1000),

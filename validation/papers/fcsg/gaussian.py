@@ -76,7 +76,7 @@ class GaussianInvariant:
         return torch.zeros(self.dim, dtype=torch.float64)
 
     @cached_property
-    def _held_out(self) -> tuple[Tensor, Tensor]:
+    def held_out(self) -> tuple[Tensor, Tensor]:
         """a `(test, dim)` and b `(test,)`."""
         generator = torch.Generator().manual_seed(self.seed + 1)
         a = self.sigma_1 * torch.randn(self.test, self.dim, generator=generator, dtype=torch.float64)
@@ -104,13 +104,13 @@ class GaussianInvariant:
 
     def objective(self, x: Tensor) -> Tensor:
         """Over the held-out samples, `(runs, dim) -> (runs,)`."""
-        a, b = self._held_out
+        a, b = self.held_out
         losses = torch.nn.functional.softplus(-(x @ a.T) * b).mean(-1)
         return losses + self.lam * (self.gamma * x * x / (1 + self.gamma * x * x)).sum(-1)
 
     def gradient(self, x: Tensor) -> Tensor:
         """Of `objective`."""
-        a, b = self._held_out
+        a, b = self.held_out
         margin = (x @ a.T) * b
         return (-torch.sigmoid(-margin) * b) @ a / len(b) + self._penalty_slope(x)
 
@@ -118,7 +118,7 @@ class GaussianInvariant:
         return self.objective(x)
 
     def predict(self, x: Tensor, split: str = "test") -> Predictions:
-        a, b = self._held_out
+        a, b = self.held_out
         return Predictions((x @ a.T).unsqueeze(1).unsqueeze(-1), (b > 0).long().unsqueeze(0))
 
     def to_clients(self, x: Tensor) -> Any:

@@ -87,7 +87,7 @@ CLASSIFIERS = {
 CLASSIFIED = ("train_loss", "accuracy")
 
 
-def _characters(setup: Setup, ways: int, shots: int) -> FewShotTasks:
+def characters(setup: Setup, ways: int, shots: int) -> FewShotTasks:
     """One alphabet for each client, turned characters being characters of their own."""
     assert setup.data is not None
     side = setup.size(14, 28)
@@ -114,7 +114,7 @@ def _characters(setup: Setup, ways: int, shots: int) -> FewShotTasks:
 
 def _classified(ways: int) -> CurveTable:
     rows = tuple(
-        Row(name, TaskMethod, _characters, {**weights, "shots": shots}, f"{shots} shots")
+        Row(name, TaskMethod, characters, {**weights, "shots": shots}, f"{shots} shots")
         for shots in (1, 5)
         for name, weights in CLASSIFIERS.items()
     )

@@ -80,7 +80,7 @@ class SinewaveTasks:
         return pairs[order].view(self.clients, self.tasks, 2)
 
     @cached_property
-    def _fixed(self) -> dict[str, tuple[Points, Points]]:
+    def fixed(self) -> dict[str, tuple[Points, Points]]:
         """Points to tune and to judge on that losses are measured with: of all tasks, and of new ones, `(tasks, points)`."""
         generator = torch.Generator().manual_seed(self.seed + 1)
         low, high = torch.tensor([0.1, 0.0], dtype=torch.float64), torch.tensor([5.0, 5.0], dtype=torch.float64)
@@ -154,7 +154,7 @@ class SinewaveTasks:
 
     def data_loss(self, x: Tensor, split: str = "train") -> Tensor:
         """Mean over the tasks of the loss after one step of fine-tuning: all 25, or 600 new ones. `(runs, dim) -> (runs,)`."""
-        support, query = self._fixed[split]
+        support, query = self.fixed[split]
         at = x.unsqueeze(1)
         return self.loss(at - self.lam * self.gradient_of(at, support), query).mean(-1)
 
@@ -170,7 +170,7 @@ class SinewaveTasks:
 
     def gradient(self, x: Tensor) -> Tensor:
         """Of `objective`, by the chain rule."""
-        support, query = self._fixed["train"]
+        support, query = self.fixed["train"]
         at = x.unsqueeze(1).expand(-1, len(support[0]), -1)
         v = self.gradient_of(at - self.lam * self.gradient_of(at, support), query)
         return (v - self.lam * self.hvp(at, v, support)).mean(1)

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 Law = tuple[Tensor, Tensor]  # values and probabilities, (outcomes,)
-_AT_ONCE = 1 << 19
+AT_ONCE = 1 << 19
 """Lanes times clients that are held at once."""
 _DIGITS = 12
 """Decimals to which batch means are equal."""
@@ -106,7 +106,7 @@ class Estimate:
         """The lanes of a path in blocks, so that the branches that follow fit."""
         lanes, clients = points[0].shape[:2]
         later = self.outcomes // len(self.gradients[0]) ** self.problem.nu
-        block = max(1, _AT_ONCE // (clients * later))
+        block = max(1, AT_ONCE // (clients * later))
         for first in range(0, lanes, block):
             yield tuple(point[first : first + block] for point in points)
 

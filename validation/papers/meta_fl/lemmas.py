@@ -77,14 +77,14 @@ def _expectations(problem: Any, numbers: Numbers, variant: str) -> Mapping[str, 
         "kbar_G": lambda w: noise_moment(law().gradients, w, gradient_error_sq(problem)),
         "kbar_H": lambda w: noise_moment(law().hessians, w, hessian_error_sq(problem)),
     }
-    return {name: _at_some_steps(part, law, name) for name, part in parts.items() if name in _USED[variant]}
+    return {name: at_some_steps(part, law, name) for name, part in parts.items() if name in _USED[variant]}
 
 
 def _moment(law: Callable[[], Estimate], power: int) -> Callable[[Tensor], Tensor]:
     return lambda w: path_error(law(), w, law().problem.fine_tuned(w)[-1], power)
 
 
-def _at_some_steps(per_client: Callable[[Tensor], Tensor], law: Callable[[], Estimate], name: str) -> StepMetric:
+def at_some_steps(per_client: Callable[[Tensor], Tensor], law: Callable[[], Estimate], name: str) -> StepMetric:
     """The largest over the clients of a function of the models `(runs, clients, dim)`, at the steps 2^k - 1."""
 
     def metric(step: Step) -> Tensor:
