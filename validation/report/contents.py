@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import sympy as sp
-
 from ...bounds.audit.refutation import Case, Refutation
 from ...bounds.audit.status import Status, status
-from ...bounds.language.rendering import condition_latex, latex_of
+from ...bounds.language.rendering import describe
 from ...bounds.language.result import finite
 from ...bounds.language.theorem import Theorem
 from ...bounds.proof.derivations import derivation, prove
@@ -36,21 +34,16 @@ _LONG = 24
 def card(theorem: Theorem) -> dict[str, Any]:
     """What is declared and known of a theorem; `measured` has what its runs say."""
     key = theorem.id.partition(".")[0]
-    statements = [statement(theorem, label) for label in theorem.labels]
+    said = describe(theorem)
+    statements = [statement(theorem, label, told) for label, told in said["statements"].items()]
+    metric = {"name": str(said["metric"]), "latex": said["metric"].latex, "dimension": said["dimension"]}
     return {
         "id": theorem.id,
         "paper": key,
         "paper_title": get_paper(key).title if is_paper(key) else "",
-        "kind": theorem.kind,
-        "title": theorem.title,
-        "source": str(theorem.source),
-        "metric": {
-            "name": theorem.metric.name,
-            "latex": theorem.metric.latex,
-            "dimension": str(theorem.metric.dimension),
-            "meaning": theorem.metric.meaning,
-        },
-        "assumptions": [{"name": item.name, "text": item.text} for item in theorem.assumptions],
+        **{name: said[name] for name in ("kind", "title", "source")},
+        "metric": {**metric, "meaning": theorem.metric.meaning},
+        "assumptions": [{"name": item["name"], "text": item["text"]} for item in said["assumptions"]],
         "note": theorem.note,
         "default": theorem.default,
         "statements": statements,
@@ -83,43 +76,32 @@ def measured(
     return plain
 
 
-def statement(theorem: Theorem, label: str) -> dict[str, Any]:
-    """A statement with its formulas and what is known of it."""
+def statement(theorem: Theorem, label: str, told: Mapping[str, Any]) -> dict[str, Any]:
+    """A statement as it is described, with the LaTeX of its formulas, and what is known of it."""
     said = theorem.statement(label)
     return {
         "label": label,
-        "note": said.note,
+        "note": told["note"],
         "status": known(status(theorem, label)),
         "search": str(searched(theorem, label) or ""),
         "proof": proof(theorem, label),
         "steps": steps(theorem, label),
-        "terms": [{"name": term.name, "role": term.role, "latex": latex_of(said, term.expr)} for term in said.terms],
+        "terms": [{"name": t.name, "role": t.role, "latex": told["terms"][t.name].latex} for t in said.terms],
         "derived": [
-            {
-                "name": item.name,
-                "symbol": item.latex or rf"\text{{{item.name}}}",
-                "latex": latex_of(said, item.expr),
-                "meaning": item.meaning,
-            }
-            for item in said.derived
+            {"name": str(name), "symbol": name.latex, "latex": formula.latex, "meaning": constant.meaning}
+            for (name, formula), constant in zip(told["derived"].items(), said.derived, strict=True)
         ],
         "conditions": [
-            {"name": item.name, "latex": condition_latex(said, item), "note": item.note} for item in said.conditions
+            {"name": c["name"], "latex": c["relation"].latex, "note": c["note"]} for c in told["conditions"]
         ],
-        "schedule": [
-            {"symbol": theorem.notation[name].latex, "latex": latex_of(said, sp.sympify(expr))}
-            for name, expr in said.schedule.items()
-        ],
+        "schedule": [{"symbol": name.latex, "latex": formula.latex} for name, formula in told["schedule"].items()],
         "symbols": [
             {
-                "name": name,
-                "latex": binding.latex,
-                "meaning": binding.quantity.meaning,
-                "dimension": binding.quantity.unit,
-                "domain": binding.quantity.domain,
-                "role": binding.quantity.role,
+                "name": str(name),
+                "latex": name.latex,
+                **{key: str(row[key]) for key in ("meaning", "dimension", "domain", "role")},
             }
-            for name, binding in said.symbols.items()
+            for name, row in told["symbols"].items()
         ],
     }
 
