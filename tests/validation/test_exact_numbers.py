@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 import torch
 from fedco.validation.exact import interval
-from fedco.validation.exact.base import Instance, as_fractions, root_above
+from fedco.validation.exact.base import Instance, as_fractions
 from fedco.validation.exact.interval import Bends, Interval, outward
 from fedco.validation.exact.noise import AffineSigns, AllPaths, Mean, Noisy, expectation
 from fedco.validation.exact.problem import exact_problem
 from fedco.validation.exact.run import CannotReplay, NoNoise
+from fedco.validation.exact.sampled import root_above
 from fedco.validation.exact.tensor import ExactTensor, InexactError
 
 A = [[[0.5, -2.0, 3.0], [1.0, 0.25, -8.0]]]

@@ -20,6 +20,7 @@ from .curve import Curve
 from .function import Function, Straight, function_of
 from .interval import Bends, Interval
 from .noise import Mean, Noisy
+from .sampled import Sampled, constants_of
 from .tensor import ExactTensor, InexactError, raw
 
 Q = Fraction
@@ -168,12 +169,28 @@ class ExactProblem(ABC):
         return ExactTensor.of(per_client(lambda _, number: self.objective_at(number), x).numbers[:, 0])
 
     @abstractmethod
-    def constants(self) -> dict[str, Fraction]:
-        """Quantity -> its exact supremum, or an upper bound of it.
+    def functions(self) -> dict[str, Sampled]:
+        """The functions that rows of the vocabulary speak of, by role, and the gradient of the objective.
+
+        Raises:
+            ValueError: the noise depends on the point.
+        """
+
+    @abstractmethod
+    def of_the_objective(self) -> dict[str, Fraction]:
+        """Quantity -> its value, of those that say something of the objective, of the start or of a minimiser.
 
         Raises:
             ValueError: the objective is unbounded below.
         """
+
+    def constants(self) -> dict[str, Fraction]:
+        """Quantity -> its exact supremum, or a number just above it.
+
+        Raises:
+            ValueError: the objective is unbounded below, or the noise depends on the point.
+        """
+        return {**constants_of(self.functions()), **self.of_the_objective()}
 
     @property
     def has_known_noise(self) -> bool:
@@ -280,14 +297,3 @@ def integral_at(curve: Curve, t: Any) -> Any:
 
 def curves(positions: Any, values: Any) -> list[Curve]:
     return [Curve(tuple(zip(p, v, strict=True))) for p, v in zip(positions, values, strict=True)]
-
-
-def root_above(square: Fraction) -> Fraction:
-    """The root of a square, or a fraction just above it."""
-    from math import isqrt
-
-    top, bottom = isqrt(square.numerator), isqrt(square.denominator)
-    if Q(top, bottom) ** 2 == square:
-        return Q(top, bottom)
-    scaled = isqrt(square.numerator * 2**240 // square.denominator) + 1
-    return Q(scaled, 2**120)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -13,8 +14,9 @@ import torch
 from torch import Tensor
 
 from ...synthetic.kinds import InnerSample
-from .base import ExactProblem, Instance, Signs, at, curves, integral_at, per_client, per_lane, root_above, times
+from .base import ExactProblem, Instance, Signs, at, curves, integral_at, per_client, per_lane, times
 from .curve import Curve, composed, infimum_gap, mean
+from .sampled import Sampled
 from .tensor import ExactTensor, raw
 
 Q = Fraction
@@ -53,37 +55,29 @@ class _AffineInner(ExactProblem):
 
         return per_lane(pulled, v)
 
-    def _inner_constants(self) -> dict[str, Fraction]:
-        steepest = max(map(abs, self.slopes))
-        steep = (
-            "inner_lipschitz",
-            "inner_mean_square_lipschitz",
-            "inner_jacobian_mean_square",
-            "inner_sample_lipschitz",
-        )
-        flat = ("inner_smoothness", "inner_jacobian_noise", "inner_sample_smoothness")
-        jolted = ("inner_value_noise", "inner_noise", "composite_noise")
-        centre = sum(self.slopes, Q(0)) / len(self.slopes)
+    def _inner_functions(self) -> dict[str, Sampled]:
+        lines = [Curve(((Q(0), o),), slope) for slope, o in zip(self.slopes, self.offsets, strict=True)]
+        jacobians = [Curve(((Q(0), slope),)) for slope in self.slopes]
         return {
-            **dict.fromkeys(steep, steepest),
-            **dict.fromkeys(flat, Q(0)),
-            **dict.fromkeys(jolted, max(self.noise_sizes("value_noise"))),
-            "inner_jacobian_heterogeneity": max(abs(slope - centre) for slope in self.slopes),
+            "inner_value": Sampled.of(lines, self.noise_sizes("value_noise")),
+            "inner_jacobian": Sampled.of(jacobians),
+            "objective_gradient": Sampled.of([self.derivative]),
         }
 
+    @property
+    @abstractmethod
+    def derivative(self) -> Curve:
+        """F'."""
 
-def _outer_constants(curves: list[Curve], noise: list[Fraction] | None = None) -> dict[str, Fraction]:
-    """Of outer functions whose gradients have the noise of one fair sign each."""
-    jolts = [abs(number) for number in noise or [Q(0)] * len(curves)]
-    steepest, bend = [c.bound() for c in curves], max(c.lipschitz() for c in curves)
-    both = list(zip(steepest, jolts, strict=True))
-    return {
-        "outer_lipschitz": max(steepest),
-        "outer_mean_square_lipschitz": root_above(max(bound**2 + jolt**2 for bound, jolt in both)),
-        "outer_sample_lipschitz": max(bound + jolt for bound, jolt in both),
-        **dict.fromkeys(("outer_smoothness", "outer_sample_smoothness"), bend),
-        "outer_gradient_noise": max(jolts),
-    }
+    @property
+    def steepest(self) -> Fraction:
+        return self.derivative.bound()
+
+    def gradient_at(self, x: Any) -> Any:
+        return at(self.derivative, x)
+
+    def objective_at(self, x: Any) -> Any:
+        return integral_at(self.derivative, x)
 
 
 class _OwnOuter(_AffineInner):
@@ -99,15 +93,12 @@ class _OwnOuter(_AffineInner):
         parts = zip(self.outer_slopes, self.slopes, self.offsets, strict=True)
         return mean([composed(curve, slope, offset) for curve, slope, offset in parts])
 
-    @property
-    def steepest(self) -> Fraction:
-        return self.derivative.bound()
+    def functions(self) -> dict[str, Sampled]:
+        outer = Sampled.of(self.outer_slopes, self.noise_sizes("gradient_noise"))
+        return {**self._inner_functions(), "outer_gradient": outer}
 
-    def gradient_at(self, x: Any) -> Any:
-        return at(self.derivative, x)
-
-    def objective_at(self, x: Any) -> Any:
-        return integral_at(self.derivative, x)
+    def of_the_objective(self) -> dict[str, Fraction]:
+        return {"objective_gap": infimum_gap(self.derivative, self.start)}
 
 
 class ExactLocalComposite(_OwnOuter):
@@ -121,15 +112,6 @@ class ExactLocalComposite(_OwnOuter):
     def outer_gradient(self, y: Any, sample: Signs | None = None) -> ExactTensor:
         signs, noises = sample.outer if sample else None, self.noises["gradient_noise"]
         return per_lane(lambda r, k, t: at(self.outer_slopes[k], t) + self._jolt(noises[k].slope(t), k, signs, r), y)
-
-    def constants(self) -> dict[str, Fraction]:
-        return {
-            **self._inner_constants(),
-            **_outer_constants(self.outer_slopes, self.noise_sizes("gradient_noise")),
-            "composite_noise": max(*self.noise_sizes("value_noise"), *self.noise_sizes("gradient_noise")),
-            "objective_smoothness": self.derivative.lipschitz(),
-            "objective_gap": infimum_gap(self.derivative, self.start),
-        }
 
 
 class ExactSharedComposite(_AffineInner):
@@ -177,16 +159,6 @@ class ExactSharedComposite(_AffineInner):
         positions = sorted({*of_f.positions, *of_h.positions})
         return Curve(tuple((t, of_f(t) + of_h(t)) for t in positions))
 
-    @property
-    def steepest(self) -> Fraction:
-        return self.derivative.bound()
-
-    def gradient_at(self, x: Any) -> Any:
-        return at(self.derivative, x)
-
-    def objective_at(self, x: Any) -> Any:
-        return integral_at(self.derivative, x)
-
     def outer_gradient(self, y: Any, sample: Signs | None = None) -> ExactTensor:
         return per_client(lambda _, number: at(self.outer_slope, number), y)
 
@@ -194,18 +166,15 @@ class ExactSharedComposite(_AffineInner):
         signs, noises = sample.outer if sample else None, self.noises["gradient_noise"]
         return per_lane(lambda r, k, t: at(self.extra_slopes[k], t) + self._jolt(noises[k].slope(t), k, signs, r), x)
 
-    def constants(self) -> dict[str, Fraction]:
-        average = mean(self.extra_slopes)
-        apart = [abs(curve(t) - average(t)) for curve in self.extra_slopes for t in average.positions]
-        extra_bend = max(curve.lipschitz() for curve in self.extra_slopes)
+    def functions(self) -> dict[str, Sampled]:
         return {
-            **self._inner_constants(),
-            **_outer_constants([self.outer_slope]),
-            "noncompositional_smoothness": extra_bend,
-            "noncompositional_sample_smoothness": extra_bend,
-            "noncompositional_gradient_noise": max(self.noise_sizes("gradient_noise")),
-            "noncompositional_heterogeneity": max(apart),
-            "objective_smoothness": self.derivative.lipschitz(),
+            **self._inner_functions(),
+            "outer_gradient": Sampled.of([self.outer_slope]),
+            "extra_gradient": Sampled.of(self.extra_slopes, self.noise_sizes("gradient_noise")),
+        }
+
+    def of_the_objective(self) -> dict[str, Fraction]:
+        return {
             "objective_gap": infimum_gap(self.derivative, self.start),
             "initial_inner_error": abs(self.parameters["estimate"] - self.right_estimate),
         }
@@ -274,14 +243,6 @@ class ExactConditional(_OwnOuter):
             slope = at(self.outer_slopes[k], values[r, k, one]) + _part(sizes[r, k, one], without, r, k, i)
             result[r, k, i, 0] = self.slopes[k] * slope
         return ExactTensor.of(result)
-
-    def constants(self) -> dict[str, Fraction]:
-        return {
-            **self._inner_constants(),
-            **_outer_constants(self.outer_slopes, self.noise_sizes("gradient_noise")),
-            "objective_smoothness": self.derivative.lipschitz(),
-            "objective_gap": infimum_gap(self.derivative, self.start),
-        }
 
 
 def _part(size: Any, signs: Any, run: int, k: int, i: int) -> Any:

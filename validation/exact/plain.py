@@ -8,10 +8,11 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from ...synthetic.families.piecewise import FederatedFamily
-from .base import ExactProblem, Instance, Signs, at, curves, integral_at, per_client, per_lane, root_above
+from .base import ExactProblem, Instance, Signs, at, curves, integral_at, per_client, per_lane
 from .curve import Curve, infimum_gap, mean, minimiser, polyak_lojasiewicz
 from .interval import Bends
 from .noise import Noisy
+from .sampled import Sampled, root_above
 from .tensor import ExactTensor, raw
 
 Q = Fraction
@@ -75,19 +76,18 @@ class ExactFederated(ExactProblem):
         signs, noises = sample.outer if sample else None, self.noises["gradient_noise"]
         return per_lane(lambda r, i, t: at(self.client_slopes[i], t) + self._jolt(noises[i].slope(t), i, signs, r), x)
 
-    def constants(self) -> dict[str, Fraction]:
-        spread = max(self._spread(t) for t in self.derivative.positions)
+    def functions(self) -> dict[str, Sampled]:
+        return {
+            "local_gradient": Sampled.of(self.client_slopes, self.noise_sizes("gradient_noise")),
+            "objective_gradient": Sampled.of([self.derivative]),
+        }
+
+    def of_the_objective(self) -> dict[str, Fraction]:
         noise = self.noise_sizes("gradient_noise")
         least = [curve(self.minimiser) ** 2 for curve in self.client_slopes]
         return {
-            **({} if self.derivative.beyond else self._bounds(noise)),
-            "local_smoothness": max(curve.lipschitz() for curve in self.client_slopes),
-            "local_sample_smoothness": max(curve.lipschitz() for curve in self.client_slopes),
-            "local_gradient_noise": max(noise),
             "local_gradient_fourth_moment": max(noise) ** 4,
-            "local_gradient_heterogeneity": root_above(spread),
             "initial_gradient_heterogeneity": root_above(self._spread(self.start)),
-            "objective_smoothness": self.derivative.lipschitz(),
             "objective_gap": infimum_gap(self.derivative, self.start),
             "strong_convexity": max(Q(0), self.derivative.flattest()),
             "polyak_lojasiewicz": polyak_lojasiewicz(self.derivative),
@@ -99,14 +99,6 @@ class ExactFederated(ExactProblem):
     def _spread(self, t: Fraction) -> Fraction:
         """(1/N) sum_i |f_i'(t) - F'(t)|^2."""
         return sum(((curve(t) - self.derivative(t)) ** 2 for curve in self.client_slopes), Q(0)) / self.clients
-
-    def _bounds(self, noise: list[Fraction]) -> dict[str, Fraction]:
-        """Those of the gradients, which have none where the objective has a curvature."""
-        bounds = [curve.bound() for curve in self.client_slopes]
-        return {
-            "local_gradient_bound": max(bounds),
-            "local_sample_gradient_bound": max(a + b for a, b in zip(bounds, noise, strict=True)),
-        }
 
 
 class ExactMeta(ExactProblem):
@@ -203,27 +195,20 @@ class ExactMeta(ExactProblem):
                 lowest = min(lowest, max(low + u * (b - a), high - v * (b - a)))
         return lowest
 
-    def constants(self) -> dict[str, Fraction]:
-        points = [*self.hessian.positions, *self.hessian.zeros()]
-        tilts, still = (
-            self.parameters["tilt"],
-            (
-                "hessian_noise",
-                "hessian_fourth_moment",
-                "hessian_heterogeneity",
-            ),
-        )
-        centre = sum(tilts, Q(0)) / self.clients
-        square = sum(((t - centre) ** 2 for t in tilts), Q(0)) / self.clients
-        noise = max(self.noise_sizes("gradient_noise"))
+    def functions(self) -> dict[str, Sampled]:
+        points, clients = [*self.hessian.positions, *self.hessian.zeros()], range(self.clients)
+        slopes = [[self.slope_number(i, t) for i in clients] for t in points]
+        bends = [[self.hessian(t)] * self.clients for t in points]
+        noise, flat = self.noise_sizes("gradient_noise"), [Q(0)] * self.clients
+        return {
+            "local_gradient": Sampled(slopes, bends, noise, flat),
+            "local_hessian": Sampled.of([self.hessian] * self.clients),
+        }
+
+    def of_the_objective(self) -> dict[str, Fraction]:
         least = sum((self._least(i) for i in range(self.clients)), Q(0)) / self.clients
         return {
-            "local_gradient_bound": max(abs(self.slope_number(i, t)) for i in range(self.clients) for t in points),
-            "local_smoothness": self.hessian.bound(),
-            "local_hessian_lipschitz": self.hessian.lipschitz(),
-            "local_gradient_heterogeneity": root_above(square),
-            "local_gradient_noise": noise,
-            "local_gradient_fourth_moment": noise**4,
-            **{f"local_{name}": Q(0) for name in still},
+            "local_gradient_fourth_moment": max(self.noise_sizes("gradient_noise")) ** 4,
+            "local_hessian_fourth_moment": Q(0),
             "objective_gap": self._objective(self.start) - least,
         }

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
 from ...synthetic.families.piecewise import BilevelFamily, MinimaxFamily
-from .base import ExactProblem, Instance, Signs, at, curves, integral_at, per_lane, root_above
+from .base import ExactProblem, Instance, Signs, at, curves, integral_at, per_lane
 from .curve import Curve, composed, infimum_gap, mean
+from .sampled import Sampled
 from .tensor import ExactTensor, raw
 
 Q = Fraction
@@ -85,33 +87,31 @@ class _SecondVariable(ExactProblem):
         sloped = self._with_noise(lambda i, t: self.dual_curvature * t - tilts[i], name, signs, y)
         return ExactTensor.of(sloped.numbers - of_x)
 
-    def _constants_of(self, curvature: Iterable[str]) -> dict[str, Fraction]:
-        average = mean(self.client_slopes)
+    def functions(self) -> dict[str, Sampled]:
         return {
-            "local_smoothness": max(curve.lipschitz() for curve in self.client_slopes),
-            "local_gradient_noise": max(self.noise_sizes("gradient_noise")),
-            "local_gradient_heterogeneity": root_above(
-                max(_spread([curve(t) for curve in self.client_slopes]) for t in average.positions)
-            ),
-            "dual_gradient_noise": max(self.noise_sizes("dual_noise")),
-            **dict.fromkeys(curvature, self.dual_curvature),
+            "local_gradient": Sampled.of(self.client_slopes, self.noise_sizes("gradient_noise")),
+            "objective_gradient": Sampled.of([self.derivative]),
+        }
+
+    def of_the_objective(self) -> dict[str, Fraction]:
+        return {
             "initial_dual_error": abs(self.parameters["estimate"] - self.right_estimate),
-            "objective_smoothness": self.derivative.lipschitz(),
             "objective_gap": infimum_gap(self.derivative, self.start),
         }
 
-    @property
-    def _tilts_apart(self) -> Fraction:
-        return root_above(_spread(self.parameters["dual_tilt"]))
+    def _pulled(self, noise: str) -> Sampled:
+        """`_down`, or its negative, along y."""
+        tilts, rate = self.parameters["dual_tilt"], [self.dual_curvature] * self.clients
+        return Sampled([tilts], [rate], self.noise_sizes(noise), rate)
+
+    def _coupled(self) -> Sampled:
+        """How a gradient moves along the other variable."""
+        rate = [self.coupling] * self.clients
+        return Sampled([[Q(0)] * self.clients], [rate], [Q(0)] * self.clients, rate)
 
 
 def _average(numbers: list[Fraction]) -> Fraction:
     return sum(numbers, Q(0)) / len(numbers)
-
-
-def _spread(numbers: list[Fraction]) -> Fraction:
-    """The variance over the clients."""
-    return _average([(number - _average(numbers)) ** 2 for number in numbers])
 
 
 class ExactMinimax(_SecondVariable):
@@ -137,12 +137,17 @@ class ExactMinimax(_SecondVariable):
     def projected(self, y: Any) -> Any:
         return y
 
-    def constants(self) -> dict[str, Fraction]:
+    def functions(self) -> dict[str, Sampled]:
+        found = super().functions()
         return {
-            **self._constants_of(("dual_smoothness", "strong_concavity")),
-            "coupling": abs(self.coupling),
-            "dual_heterogeneity": self._tilts_apart,
+            **found,
+            "local_gradient": replace(found["local_gradient"], beyond=[self.coupling] * self.clients),  # along y
+            "ascent_gradient": self._pulled("dual_noise"),
+            "gradient_along_dual": self._coupled(),
         }
+
+    def of_the_objective(self) -> dict[str, Fraction]:
+        return {**super().of_the_objective(), "strong_concavity": self.dual_curvature}
 
 
 class ExactBilevel(_SecondVariable):
@@ -178,12 +183,17 @@ class ExactBilevel(_SecondVariable):
     def lower_cross(self, x: Any, y: Any, v: Any) -> ExactTensor:
         return ExactTensor.of(-self.coupling * raw(v))
 
-    def constants(self) -> dict[str, Fraction]:
+    def functions(self) -> dict[str, Sampled]:
         return {
-            **self._constants_of(("lower_smoothness", "lower_strong_convexity")),
-            "lower_coupling": abs(self.coupling),
-            "lower_gradient_noise": max(self.noise_sizes("lower_noise")),
-            "lower_heterogeneity": self._tilts_apart,
-            "upper_lipschitz": max(curve.bound() for curve in self.dual_slopes),
+            **super().functions(),
+            "ascent_gradient": Sampled.of(self.dual_slopes, self.noise_sizes("dual_noise")),
+            "lower_gradient": self._pulled("lower_noise"),
+            "lower_gradient_along_upper": self._coupled(),
+        }
+
+    def of_the_objective(self) -> dict[str, Fraction]:
+        return {
+            **super().of_the_objective(),
+            "lower_strong_convexity": self.dual_curvature,
             "hypergradient_smoothness": abs(self.rate) * mean(self.dual_slopes).lipschitz(),
         }

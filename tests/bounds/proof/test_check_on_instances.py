@@ -42,6 +42,7 @@ from fedco.bounds.proof.kernel import (
 )
 from fedco.bounds.proof.kernel.assumptions import OF_FUNCTIONS
 from fedco.bounds.proof.kernel.facts import Equation
+from fedco.bounds.proof.runs import unmeasured
 
 IDS = derivation_names()
 QUICK = tuple(s for s in STYLES if s.horizon == 1 or s.loud == 0 or s.name == "straight, large")
@@ -187,6 +188,18 @@ def test_a_number_of_several_bounds_is_measured_by_those_that_are_assumed():
     shapes, value = {"inner": run.problem.shapes["g"]}, {param.name: value for param, value in run.point.items()}
     jacobian, inner = (constant((form,), shapes) for form in QUANTITIES["inner_noise"].bounds[::-1])
     assert value["sigma_g"] == as_fraction(jacobian) < as_fraction(inner) == value["delta_g"]
+
+
+def test_a_word_of_a_theorems_own_is_measured_by_what_it_bounds():
+    base, style = get_theorem("baselines.local_sgd_heterogeneity"), next(s for s in STYLES if s.name == "batches")
+    entries = tuple((*e[:2], "my_noise", *e[3:]) if e[0] == "sigma" else e for e in base.notation.entries)
+    own = replace(base.notation["sigma"].quantity, name="my_noise")
+    theorem = replace(base, notation=replace(base.notation, entries=entries, own=(own,)))
+    progress = replace(established(base.id), theorem=theorem)
+    run = instance(style, progress)
+    noise = constant(own.bounds, {"plain": next(iter(run.problem.shapes.values()))})
+    assert {param.name: value for param, value in run.point.items()}["sigma"] == as_fraction(noise) != 1
+    assert unmeasured(progress, run) == {}
 
 
 def test_an_assumption_about_the_mean_taken_for_every_sample_is_caught():
