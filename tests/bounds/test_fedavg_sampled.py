@@ -24,6 +24,9 @@ from fedco.bounds.proof.kernel.problem import metric_points
 from fedco.bounds.proof.kernel.readings import Reading
 from fedco.bounds.proof.mutation import with_statement
 from fedco.bounds.registry import get_theorem
+from fedco.validation.exact.statistic import Statistic
+from fedco.validation.falsifier.declared import target_of
+from fedco.validation.runs.registry import recipe_for
 
 FEDAVG = get_theorem("library.fedavg_sampled")
 COUNT, SEED = 400, 5
@@ -209,3 +212,10 @@ def test_the_mean_of_all_clients_is_not_what_a_run_measures():
     with pytest.raises(ProofError, match="the mean of the clients that take part, not of all"):
         measured_at(FEDAVG)
     assert measured_at(get_theorem("library.sampled_sgd")) == (Var("x"),), "one model, that of the server"
+
+
+def test_runs_and_searches_take_it_once_a_round():
+    values = {"p": 4, "T": 8}
+    every = recipe_for(FEDAVG.id).every
+    assert every is not None and every(values) == 4 and recipe_for("library.sampled_sgd").every is None
+    assert target_of(FEDAVG, "printed").statistic(values) == Statistic(every=4)

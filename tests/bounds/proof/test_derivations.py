@@ -108,6 +108,7 @@ _CLIENTS_DRAWN = (
 SLACK = GIVEN_MORE | {f"comfedl.theorem_{i}": _CLIENTS_DRAWN for i in (1, 2)}
 _ANOTHER_STEP = (".steps[23].rule.terms[0].vector.parts[2][1].samples[0]",)
 SLACK |= {f"meta_fl.theorem_8{method}": _ANOTHER_STEP for method in ("", "_FO", "_HF")}
+SLACK["library.fedavg_sampled"] = (".steps[15].rule.terms[0].vector.parts[1][1].term.samples[0]",)
 SLACK["meta_fl.lemma_11"] = (".steps[28].rule.given.entries[0][1]",)
 SLACK["meta_fl.lemma_6"] = tuple(
     f".axioms[sigma_H of ddf].{place}" for place in ("given.entries[0][1]", "given.entries[2][1]")
@@ -116,10 +117,10 @@ SLACK["meta_fl.lemma_6"] = tuple(
 
 A second moment, a variance or an expectation is taken given samples that the vector is independent of: those of the other source
 at the same step or of the next step, or without those of the step before. For ComFedL: the mean over a fresh draw of clients is taken given
-more draws, or one draw less, at a point that does not depend on them. For meta FL the error of the estimates is taken at another step
-where the mean over a set of clients is only used given the past: errors of all steps have one law; the variance of a Hessian is
-taken given one step more or one less of the path; and the second moment of the Hessian-free estimate is bounded given one step more
-of the path (test_differences.py evaluates it too)."""
+more draws, or one draw less, at a point that does not depend on them. For meta FL the error of the estimates, and for FedAvg the gradients
+of a batch, are taken at another step where the mean over a set of clients is only used given the past: samples of all steps have one law.
+The variance of a Hessian is taken given one step more or one less of the path, and the second moment of the Hessian-free estimate is
+bounded given one step more of the path (test_differences.py evaluates it too)."""
 
 
 @pytest.mark.slow
