@@ -223,3 +223,28 @@ def test_no_true_statement_is_refuted_in_ten_seconds(made):
 def test_the_campaign_is_as_large_as_it_says():
     made = all_made()
     assert len(made) >= 300 and len({name for name, *_ in made}) == len(made)
+
+
+@pytest.mark.parametrize(("power", "outcome"), [("1/3", "NOT_APPLICABLE"), ("1", "SURVIVED")])
+def test_steps_that_are_irrational_are_not_searched(power, outcome):
+    """No violation could ever be confirmed: surviving would say nothing, and said so even of a bound that is far too small."""
+    symbols = {
+        "L": "objective_smoothness",
+        "F_gap": "objective_gap",
+        "a": "step_numerator",
+        "t0": "step_offset",
+        "T": "iterations",
+    }
+    keys = {
+        "id": "others.power",
+        "problem": "federated",
+        "symbols": symbols,
+        "terms": {"initialisation": f"4*F_gap*(T + t0)**({power})/(a*T)"},
+        "conditions": {"first": f"a*L <= t0**({power})"},
+        "assume": ["deterministic"],
+        "method": {"name": "minibatch_sgd", "eta": f"a/(t + t0)**({power})", "b": 1},
+    }
+    found = falsify(fedco.define(**keys), seconds=0.5)
+    assert found.outcome == outcome
+    if outcome == "NOT_APPLICABLE":
+        assert found.ratio == 0 and "the power 0.333333: irrational" in found.why[0]

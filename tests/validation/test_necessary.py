@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction as Q
 from pathlib import Path
 
@@ -184,12 +185,18 @@ def test_a_reason_is_about_a_part_of_its_theorem():
         ("library.error_feedback", "printed", "only as a whole, not part by part"),
         ("baselines.scgd", "sharpened", "no search is kept"),
         ("meta_fl.lemma_7", "corrected", "it has one term and no condition"),
-        ("library.gossip_sgd", "printed", "it cannot be searched: the spectral_gap is that of a matrix of the clients"),
     ],
 )
 def test_why_nothing_is_kept_of_a_statement(name, label, says):
     """A search of the whole statement is no missing search."""
     assert unsearched(get_theorem(name).statement(label)).startswith(says)
+
+
+def test_what_cannot_be_searched_says_so():
+    gap = get_theorem("library.gossip_sgd")
+    method = replace(gap.method, values={**gap.method.values, "gamma": gap.notation["rho"].symbol})
+    told = unsearched(replace(gap, method=method).statement())
+    assert told.startswith("it cannot be searched: library.gossip_sgd: rho is what the method has at gamma = rho")
 
 
 def test_what_is_known_stays_where_a_search_finds_less(tmp_path):

@@ -268,11 +268,10 @@ def _result(
     common: dict[str, Any] = {"families": tuple(found.families), "evaluations": found.evaluations}
     name, label = target.theorem.id, target.label
     if found.violation is None or found.draft is None:
-        outcome = "SURVIVED" if found.evaluations else "NOT_APPLICABLE"
+        is_tested = found.evaluations > 0 and not found.never_exact
+        outcome, ratio = ("SURVIVED", min(found.ratio, 1.0)) if is_tested else ("NOT_APPLICABLE", 0.0)
         lines = (*_survived(found), *_equal_clients(target))
-        return Falsified(
-            name, label, outcome, min(found.ratio, 1.0), lines, seconds=time.perf_counter() - began, **common
-        )
+        return Falsified(name, label, outcome, ratio, lines, seconds=time.perf_counter() - began, **common)
     made, violation = found.draft, found.violation
     if not brief:
         made, violation = shrunk(target, formula, made, violation)
@@ -301,6 +300,8 @@ def _equal_clients(target: Target) -> tuple[str, ...]:
 
 
 def _survived(found: Found) -> tuple[str, ...]:
+    if found.never_exact:
+        return (f"No instance can be evaluated exactly, so that no violation could be confirmed: {found.never_exact}.",)
     left_out = [_left_out(found.left_out)] if found.left_out else []
     if not found.evaluations:
         return tuple(left_out) or ("no family has an instance of this statement",)

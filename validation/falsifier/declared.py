@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+import sympy as sp
+
 from ...algorithms import Method
 from ...algorithms.registry import get_method
 from ...bounds.evaluation.weights import has_rational_weights, names_in
@@ -236,6 +238,10 @@ def _target_of(theorem: Theorem, label: str, own: Theorem | None) -> Target:
         owner = get_method(call.name, call.code)
         measured = {n: b.quantity.name for n, b in theorem.symbols(label).items() if b.quantity.name in owner.measured}
         is_chosen = not {*call.options, *call.values} & {*owner.measured_by}
+        changing = [n for n in owner.measured_by if n in call.values and sp.sympify(call.values[n]).free_symbols]
+        if measured and changing:
+            why = f"{', '.join(measured)} is what the method has at {changing[0]} = {call.values[changing[0]]}, and no search knows how"
+            raise InputError(f"{theorem.id}: {why} it depends on that")
         build = method_of(call, measured if is_chosen else {})
         steps, every = steps_of(theorem), every_of(theorem)
         target = Target(theorem, label, theorem.problem, build, theorem, theorem.average, steps, every)

@@ -140,11 +140,13 @@ def keep(theorem: Theorem, label: str, seconds: float, *, seed: int = 0, file: P
     """Search a statement for so many seconds of processor time and keep what it came to.
 
     Raises:
-        InputError: nothing says how it is run.
+        InputError: nothing says how it is run, or no instance can be evaluated exactly.
     """
     target_of(theorem, label)
     began = time.process_time()
     result = falsify(theorem, label, seconds=seconds, seed=seed, clock=time.process_time)
+    if result.outcome == "NOT_APPLICABLE":
+        raise InputError(f"{theorem.id}: {result.why[0]}")
     entry = {
         "outcome": result.outcome,
         "ratio": result.ratio,

@@ -21,11 +21,13 @@ from scipy.optimize import differential_evolution
 from scipy.stats.qmc import Sobol
 
 from ...bounds.language.change import Change
-from .confirm import Confirmed, NotConfirmed, confirm_beside
+from ...bounds.language.reading import InputError
+from ..exact.tensor import InexactError
+from .confirm import Confirmed, NotConfirmed, confirm_beside, sides
 from .declared import Target
 from .formula import Formula, Panel
 from .growth import FACTOR, grows_from, longest_times, may_be_longer, next_times, with_rounds
-from .rounding import Draft, confirmed, drafts
+from .rounding import Draft, confirmed, drafts, settle
 from .search_space import INADMISSIBLE, REJECTED, Array, SearchSpace
 from .search_spaces import search_spaces
 from .units import units_against
@@ -55,6 +57,8 @@ _CARRIED_PART = 1 / 8
 """Time for a batch of them, relative to that of a usual batch."""
 _LONGER = (4, 16, 64, 256)
 """Factors by which the rounds of an instance that refuted a claim are made longer."""
+_PROBED = 3
+"""Search spaces on which it is tried whether anything can be evaluated exactly."""
 _STALLED = 40
 """Generations without improvement after which a search space is left."""
 
@@ -74,7 +78,8 @@ class Found:
     """What a search has found so far.
 
     `ratio` is the largest ratio of which nothing says that it is an artefact of doubles: one above 1 counts as what the
-    exact check makes of it. `left_out` are the families of which one batch takes too long.
+    exact check makes of it. `left_out` are the families of which one batch takes too long. `never_exact` says why, where no
+    exact run is possible of what came closest, whatever it is.
     """
 
     ratio: float = 0.0
@@ -85,6 +90,7 @@ class Found:
     refused: list[str] = field(default_factory=list)
     families: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
+    never_exact: str = ""
 
     def saw(self, ratio: float, where: str) -> None:
         """Keep a ratio if it is the largest."""
@@ -147,7 +153,11 @@ def search(
         clock: of wall time; a benchmark on a busy machine takes that of the processor.
     """
     claim = Claim(target)
-    search_together(target, formula, [claim], seconds=seconds, seed=seed, hidden=hidden, progress=progress, clock=clock)
+    run = search_together(
+        target, formula, [claim], seconds=seconds, seed=seed, hidden=hidden, progress=progress, clock=clock
+    )
+    if claim.is_open:
+        claim.found.never_exact = run.never_exact(claim)
     return claim.found
 
 
@@ -161,7 +171,7 @@ def search_together(
     hidden: float = 1.0,
     progress: Callable[[Progress], None] | None = None,
     clock: Callable[[], float] = time.perf_counter,
-) -> None:
+) -> Search:
     """One search for several claims until all are refuted or the time is up; each claim holds what was found against it.
 
     Args:
@@ -174,6 +184,7 @@ def search_together(
     except KeyboardInterrupt:
         for claim in claims:
             claim.found.refused.append("interrupted by the user")
+    return run
 
 
 def followed(claims: Sequence[Claim]) -> list[Claim]:
@@ -282,6 +293,26 @@ class Search:
             visit.objective(Sobol(search_space.size, rng=np.random.default_rng([self.seed, index])).random(count).T)
             visit.after_generation()
             self._carry_over()
+
+    def never_exact(self, claim: Claim) -> str:
+        """Why the exact runs of a claim's best points, on the search spaces whose runs are shortest, need numbers that are irrational.
+
+        Empty where one of them can be evaluated, or cannot for another reason, which need not hold of other points.
+        """
+        known = [i for i, guided in claim.points if not guided and claim.best[i, guided] > INADMISSIBLE]
+        reasons = []
+        for index in sorted(known, key=lambda i: self.search_spaces[i].stepped)[:_PROBED]:
+            space = self.search_spaces[index]
+            candidate = space.candidate(claim.points[index, False][0][0])
+            made = next(drafts(claim.target, space.formula, candidate, space.settings, space.least))
+            try:
+                sides(claim.target, settle(claim.target, space.formula, made))
+                return ""
+            except (NotConfirmed, InputError) as error:
+                if not isinstance(error.__cause__, InexactError):
+                    return ""
+                reasons.append(str(error.__cause__))
+        return next(iter(reasons), "")
 
     def _within(self, search_space: SearchSpace, count: int) -> int:
         """So many points, or the half, the quarter, ... of which a batch does not take too long."""

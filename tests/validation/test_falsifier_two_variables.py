@@ -1,0 +1,147 @@
+"""Minimax and bilevel problems in exact numbers: runs by hand over all paths, understated constants, planted falsehoods."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from fractions import Fraction as Q
+from itertools import product
+
+import pytest
+from fedco.bounds.language.change import Change
+from fedco.bounds.registry import get_theorem
+from fedco.validation.exact.problem import Instance, exact_problem
+from fedco.validation.falsifier.attack import falsify
+from fedco.validation.falsifier.bundle import recompute
+from fedco.validation.falsifier.confirm import Claimed, Confirmed, NotConfirmed, sides
+from fedco.validation.falsifier.declared import target_of
+
+FAR = 1000
+"""Where the knots are: no path of these runs comes near."""
+SADDLE = {
+    "gradient_noise": [Q(1), Q(1, 2)],
+    "dual_noise": [Q(1, 3), Q(2)],
+    "knots": [[Q(-FAR), Q(FAR)]] * 2,
+    "slopes": [[Q(-FAR), Q(FAR)], [Q(-FAR) + 2, Q(FAR) + 2]],
+    "coupling": Q(3, 2),
+    "dual_curvature": Q(5),
+    "dual_tilt": [Q(1), Q(-2)],
+    "start": Q(1, 2),
+    "estimate": Q(3),
+}
+"""p_i' = x and x + 2."""
+LEVELS = {
+    **SADDLE,
+    "lower_noise": [Q(1), Q(1, 4)],
+    "dual_knots": [[Q(-FAR), Q(FAR)]] * 2,
+    "dual_slopes": [[Q(-2 * FAR), Q(2 * FAR)], [Q(-2 * FAR) - 1, Q(2 * FAR) - 1]],
+}
+"""q_i' = 2 y and 2 y - 1."""
+STEPS = {
+    "minimax": {"eta": Q(1, 100), "eta_y": Q(1, 7)},
+    "bilevel": {"eta": Q(1, 300), "eta_y": Q(1, 6), "eta_v": Q(1, 8), "K": Q(2)},
+}
+IDS = {"minimax": "library.sgda", "bilevel": "library.fed_ttsa"}
+
+
+def claim(kind: str, *, T: int = 2, **other: object) -> Claimed:
+    """The instance with the constants that it has, two clients and one sample each."""
+    instance = Instance(kind, {**(SADDLE if kind == "minimax" else LEVELS), **other})
+    true, target = exact_problem(instance).constants(), target_of(get_theorem(IDS[kind]), "printed")
+    constants = {n: true[b.quantity.name] for n, b in target.symbols.items() if b.quantity.role == "constant"}
+    return Claimed(instance, constants, {**STEPS[kind], "b": Q(1), "N": Q(2), "T": Q(T)})
+
+
+def judged(kind: str, claimed: Claimed) -> Confirmed:
+    return sides(target_of(get_theorem(IDS[kind]), "printed"), claimed)
+
+
+def ascended(p: dict, s: dict, x: Q, y: Q, signs: tuple[int, ...]) -> tuple[Q, Q]:
+    """One step of descent ascent of two clients, from the formulas of the method, with the signs in x and in y of each."""
+    down = sum(x + 2 * i + p["gradient_noise"][i] * signs[i] for i in range(2)) / 2 + p["coupling"] * y
+    pulls = [p["coupling"] * x + p["dual_tilt"][i] + p["dual_noise"][i] * signs[2 + i] for i in range(2)]
+    return x - s["eta"] * down, y + s["eta_y"] * (sum(pulls) / 2 - p["dual_curvature"] * y)
+
+
+def followed(p: dict, s: dict, x: Q, y: Q, signs: tuple[int, ...]) -> tuple[Q, Q]:
+    """One step of the two-timescale method of two clients, with two terms of the series."""
+    h, c = p["dual_curvature"], p["coupling"]
+    pulls = [c * x + p["dual_tilt"][i] - p["lower_noise"][i] * signs[2 + i] for i in range(2)]
+    y = y - s["eta_y"] * (h * y - sum(pulls) / 2)
+    slope = sum(2 * y - i + p["dual_noise"][i] * signs[i] for i in range(2)) / 2
+    v = s["eta_v"] * slope * (1 + (1 - s["eta_v"] * h))
+    down = sum(x + 2 * i + p["gradient_noise"][i] * signs[i] for i in range(2)) / 2 + c * v
+    return x - s["eta"] * down, y
+
+
+def gradient(kind: str, p: dict, x: Q) -> Q:
+    best = (p["coupling"] * x + sum(p["dual_tilt"]) / 2) / p["dual_curvature"]
+    of_y = best if kind == "minimax" else (2 * best - Q(1, 2)) / p["dual_curvature"]
+    return x + 1 + p["coupling"] * of_y
+
+
+@pytest.mark.parametrize(("kind", "step"), [("minimax", ascended), ("bilevel", followed)])
+def test_the_left_side_is_the_mean_over_all_paths(kind, step):
+    p, s = {**SADDLE, **(LEVELS if kind == "bilevel" else {})}, STEPS[kind]
+    ends = [step(p, s, p["start"], p["estimate"], signs)[0] for signs in product((1, -1), repeat=4)]
+    expected = (gradient(kind, p, p["start"]) ** 2 + sum(gradient(kind, p, x) ** 2 for x in ends) / len(ends)) / 2
+    found = judged(kind, claim(kind))
+    assert found.left == (expected, expected) and found.right[0] > found.left[1]
+
+
+@pytest.mark.parametrize("kind", STEPS)
+def test_a_long_run_is_what_its_steps_are(kind):
+    """65 steps of two clients are taken in powers, as 64 are the most that are stepped through; 64 and 66 lie on either side."""
+    lefts = [judged(kind, claim(kind, T=T)).left for T in (64, 65, 66)]
+    totals = [T * (low + high) / 2 for T, (low, high) in zip((64, 65, 66), lefts, strict=True)]
+    first, second = totals[1] - totals[0], totals[2] - totals[1]
+    assert 0 < second < first < totals[0] / 64
+
+
+@pytest.mark.parametrize("kind", STEPS)
+def test_an_understated_constant_is_refused(kind):
+    """Every one of them by itself: by a part in a thousand, and upwards where more says more."""
+    claimed = claim(kind)
+    target = target_of(get_theorem(IDS[kind]), "printed")
+    assert set(claimed.constants) == {n for n, b in target.symbols.items() if b.quantity.role == "constant"}
+    for name, value in claimed.constants.items():
+        stronger = target.symbols[name].quantity.more_is_stronger
+        understated = {**claimed.constants, name: value * (Q(1001, 1000) if stronger else Q(999, 1000))}
+        with pytest.raises(NotConfirmed, match=rf"{name}: declared .* the instance has"):
+            judged(kind, replace(claimed, constants=understated))
+
+
+def test_a_distance_of_the_start_may_not_be_overstated_where_the_bound_falls_with_it():
+    claimed = claim("minimax")
+    more = {**claimed.constants, "e_y": 2 * claimed.constants["e_y"]}
+    assert judged("minimax", replace(claimed, constants=more)).right > judged("minimax", claimed).right
+
+
+def test_a_curvature_in_y_is_positive():
+    with pytest.raises(ValueError, match="dual_curvature: wanted a number above 0"):
+        exact_problem(Instance("minimax", {**SADDLE, "dual_curvature": Q(0)}))
+
+
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        ("minimax", Change("dual_start", "dropped")),
+        ("minimax", Change("dual_variance", "divided", Q(100))),
+        ("minimax", Change("step_size", "relaxed", Q(4))),
+        ("bilevel", Change("lower_start", "dropped")),
+        ("bilevel", Change("variance", "divided", Q(100))),
+        ("bilevel", Change("step_size", "relaxed", Q(4))),
+    ],
+    ids=str,
+)
+def test_a_planted_falsehood_is_found_and_replays(kind, change):
+    found = falsify(IDS[kind], change=change, seconds=40, clock=time.process_time)
+    assert found.refuted and found.ratio > 1
+    assert found.found is not None and recompute(found.found) == (found.found.values, found.found.bound)
+
+
+@pytest.mark.parametrize("kind", STEPS)
+def test_a_true_statement_survives_and_is_put_to_the_test(kind):
+    found = falsify(IDS[kind], seconds=2, clock=time.process_time)
+    assert found.outcome == "SURVIVED" and 0.9 < found.ratio <= 1
+    assert any("noise in closed powers" in name for name in found.families)
