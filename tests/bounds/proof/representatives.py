@@ -1,4 +1,4 @@
-"""Derivations that between them use every rule of the kernel and every kind of assumption; all of them are tried under `slow`.
+"""Derivations that between them use every rule of the kernel, every kind of assumption and every kind of metric; `slow` tries all.
 
 `test_check_on_instances.py` says so of the list as it stands: a rule that no name here uses fails there.
 """
@@ -17,10 +17,15 @@ NAMES = (
     "library.gossip_sgd",
     "library.local_sgd_convex",
     "library.error_feedback",
+    "library.sgd_declining",
+    "library.sgd_strongly_convex_averaged",
+    "library.sgd_probable",
     "meta_fl.lemma_4",
     "meta_fl.lemma_4 before:",
+    "meta_fl.lemma_5",
     "meta_fl.lemma_7 before:",
     "meta_fl.lemma_11",
+    "meta_fl.theorem_8",
     "baselines.local_sgd",
     "local_scgdm.theorem_3_4 A",
     "comfedl.theorem_2",

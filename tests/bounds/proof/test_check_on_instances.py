@@ -114,13 +114,17 @@ def test_what_is_read_in_reverse_is_nearly_attained(name):
 
 
 def kinds(names):
-    """The rules of these derivations, and the assumptions that they may use."""
-    steps = {type(step.rule) for name in names for step in checked(name).derivation.steps}
-    return steps | {type(axiom) for name in names for axiom in checked(name).state.axioms.values()}
+    """The rules of these derivations, the assumptions that they may use, and over what and where their metrics are taken."""
+    found = [checked(name) for name in names]
+    rules = {type(step.rule) for each in found for step in each.derivation.steps}
+    metrics = {
+        (metric.over, metric.at, "probability" in metric.name) for metric in (each.theorem.metric for each in found)
+    }
+    return rules | {type(axiom) for each in found for axiom in each.state.axioms.values()} | metrics
 
 
 @pytest.mark.slow
-def test_the_names_of_the_quick_suite_use_every_rule_and_assumption():
+def test_the_names_of_the_quick_suite_use_every_rule_assumption_and_metric():
     assert kinds(NAMES) == kinds(IDS)
 
 
