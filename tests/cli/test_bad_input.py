@@ -214,40 +214,6 @@ def test_admissible_prints_one_json_object(capsys, monkeypatch):
     assert set(data["intervals"]["I"]) == {"lower", "upper", "lower_closed", "upper_closed", "binding"}
 
 
-PROBE = """
-import sys
-sys.argv = ["fedco", *{arguments!r}]
-from fedco.cli import main
-try:
-    main()
-except SystemExit as stop:
-    assert not stop.code, stop.code
-never = ("torch", "matplotlib", "cvxpy", "hypothesis", "fedco.synthetic", "fedco.algorithms.engine.method")
-heavy = [name for name in never if name in sys.modules]
-assert not heavy, heavy
-"""
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["bound", MAIN, "--statement", "printed", *sets(VALUES), "--json"],
-        ["admissible", MAIN, "--solve", "T", *sets({k: v for k, v in VALUES.items() if k != "T"}), "--json"],
-        ["audit", "feddro.theorem_4_1", "--json"],
-    ],
-    ids=lambda arguments: arguments[0],
-)
-def test_theory_commands_import_nothing_heavy(arguments):
-    """Each answers with one JSON object on stdout; `audit` says on stderr how many findings it checked."""
-    probe = [sys.executable, "-c", PROBE.format(arguments=arguments)]
-    done = subprocess.run(probe, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    data = json.loads(done.stdout)
-    keys = {"theorem", "where", "kind", "printed", "expected", "consequence", "recheck"}
-    assert all(keys <= set(finding) for finding in data.get("findings", ()))
-    assert bool(done.stderr) == ("findings" in data)
-
-
 def test_a_real_process_ends_with_status_2():
     arguments = ["fedco", "bound", "feddro.lemma_3_1", "--set", "L_f=-1"]
     code = f"import sys; sys.argv = {arguments}; from fedco.cli import main; main()"

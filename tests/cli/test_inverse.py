@@ -126,18 +126,6 @@ def test_the_program_of_the_page_runs(tmp_path: Path):
     assert r"\epsilon^{-3/2}" in done.stdout and (tmp_path / "region.png").exists()
 
 
-def test_what_is_not_needed_is_not_imported():
-    code = (
-        "import sys, fedco\n"
-        "t = fedco.theorem('fcsg.theorem_4_1')\n"
-        "t.admissible(('alpha', 'q'), 'printed', L_f=1, L_g=1, S_f=1, S_g=1)\n"
-        "t.tune(L_f=1, L_g=1, S_f=1, S_g=1, sigma_g=1, F_gap=1, N=4, budget={'samples': 1000})\n"
-        "print(sorted({'torch', 'cvxpy', 'matplotlib', 'scipy', 'numpy.f2py'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
 @pytest.mark.slow
 def test_tune_is_quick():
     """Under three seconds of processor time with start-up (wall time depends on what else the machine does)."""

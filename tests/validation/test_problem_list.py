@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -58,19 +56,3 @@ def test_another_file_is_not_used(change, tmp_path, monkeypatch):
     elif change:
         write_json(problem_list.FILE, {key: part for key, part in (plain | change).items() if key != "sha256"})
     assert problem_list.listed() == marker
-
-
-@pytest.mark.parametrize("command", ["problems", "algorithms"])
-def test_listing_needs_no_torch(command):
-    code = f"""
-import sys
-from fedco.cli import app
-try:
-    app(["{command}", "--json"])
-except SystemExit as done:
-    assert not done.code
-print(*sorted({{"torch", "matplotlib", "fedco.synthetic"}} & set(sys.modules)), file=sys.stderr)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert len(json.loads(done.stdout)[command]) >= 21
-    assert done.stderr.strip() == ""

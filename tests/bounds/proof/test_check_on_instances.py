@@ -43,6 +43,7 @@ from fedco.bounds.proof.kernel import (
 from fedco.bounds.proof.kernel.assumptions import OF_FUNCTIONS
 from fedco.bounds.proof.kernel.facts import Equation
 from fedco.bounds.proof.runs import unmeasured
+from representatives import NAMES, slow_but
 
 IDS = derivation_names()
 QUICK = tuple(s for s in STYLES if s.horizon == 1 or s.loud == 0 or s.name == "straight, large")
@@ -79,20 +80,20 @@ def quick(name):
     return examine(checked(name), runs(name))
 
 
-@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize("name", slow_but(NAMES, IDS))
 def test_every_step_holds_on_small_instances(name):
     found, steps = quick(name), len(checked(name).derivation.steps)
     assert found.compared > min(10, steps) * len(QUICK) and not found.failed, str(found.failed[0])
 
 
-@pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.parametrize("name", slow_but(NAMES, LOOPS))
 def test_every_step_of_a_loop_and_its_constants_are_compared(name):
     progress, found = checked(name), quick(name)
     constants = {f"{STATEMENT} {each.target}".strip() for each in progress.derivation.delivers}
     assert found.steps == {step.name for step in progress.derivation.steps} | constants
 
 
-@pytest.mark.parametrize("name", REVERSED)
+@pytest.mark.parametrize("name", slow_but(NAMES, REVERSED))
 def test_the_steps_of_a_loop_hold_at_free_points_too(name):
     """All but what rests on the loop before."""
     progress = checked(name)
@@ -105,7 +106,7 @@ def along(progress):
     return [step.name for step in progress.derivation.steps if isinstance(step.rule, Along) and step.rule.left.parts]
 
 
-@pytest.mark.parametrize("name", REVERSED)
+@pytest.mark.parametrize("name", slow_but(NAMES, REVERSED))
 def test_what_is_read_in_reverse_is_nearly_attained(name):
     """Where a bound of the loop before is: two paths come closer on convex functions, but for long steps."""
     progress = checked(name)
@@ -113,6 +114,21 @@ def test_what_is_read_in_reverse_is_nearly_attained(name):
         fact = progress.state.facts[step]
         best = max(one.ratio or 0 for run in runs(name).values() for one in both_sides(step, fact, run))
         assert best >= (0.93 if (name, step) == ("meta_fl.lemma_4", "end") else NEARLY), step
+
+
+def kinds(names):
+    """The rules of these derivations, the assumptions that they may use, and over what and where their metrics are taken."""
+    found = [checked(name) for name in names]
+    rules = {type(step.rule) for each in found for step in each.derivation.steps}
+    metrics = {
+        (metric.over, metric.at, "probability" in metric.name) for metric in (each.theorem.metric for each in found)
+    }
+    return rules | {type(axiom) for each in found for axiom in each.state.axioms.values()} | metrics
+
+
+@pytest.mark.slow
+def test_the_names_of_the_quick_suite_use_every_rule_assumption_and_metric():
+    assert kinds(NAMES) == kinds(IDS)
 
 
 @pytest.mark.slow
@@ -132,7 +148,7 @@ def is_about_values(progress, rule) -> bool:
     return shape or (isinstance(rule, SmoothDescent) and shifted)
 
 
-@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize("name", slow_but(NAMES, IDS))
 def test_every_assumption_is_nearly_attained(name):
     """A leaf is an instance of an assumption or of independence; an equation such as a common start has no two sides."""
     found, progress = quick(name), checked(name)
@@ -143,7 +159,7 @@ def test_every_assumption_is_nearly_attained(name):
     assert not {leaf: found.tightest[leaf] for leaf in leaves if found.tightest[leaf] < wanted[leaf]}
 
 
-@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize("name", slow_but(NAMES, IDS))
 def test_what_the_assumptions_allow_is_true(name):
     """With and without samples, at free points, also where the derivation does not use it."""
     progress = checked(name)
@@ -154,7 +170,7 @@ def test_what_the_assumptions_allow_is_true(name):
     assert not found.failed, str(found.failed[0])
 
 
-@pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.parametrize("name", slow_but(NAMES, LOOPS))
 def test_every_assumption_of_a_loop_is_nearly_attained_at_free_points(name):
     progress = checked(name)
     found = examine(progress, free(name), allowed(progress))
@@ -171,7 +187,7 @@ def with_axiom(progress, name, axiom):
     return {key: f for key, f in allowed(replace(progress, state=state)).items() if key.startswith(f"{name} (")}
 
 
-@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize("name", slow_but(NAMES, IDS))
 def test_a_constant_that_is_too_small_is_caught(name):
     """0.98 times the constant of each assumption about a function."""
     progress = checked(name)
@@ -256,7 +272,7 @@ def too_early(run):
 
 
 @pytest.mark.parametrize("change", [forward, too_early])
-@pytest.mark.parametrize("name", REVERSED)
+@pytest.mark.parametrize("name", slow_but(NAMES, REVERSED))
 def test_a_slip_in_the_reverse_is_caught(name, change):
     """By what is read in reverse itself; paths are not far apart at their start, where a wrong order has their end."""
     progress = checked(name)

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 from fedco.bounds import get_theorem
+from fedco.bounds.language import bounding
 from fedco.bounds.language.theorem import Term
 from fedco.bounds.proof.check_on_instances import (
     STYLES,
@@ -31,10 +32,11 @@ from fedco.bounds.proof.kernel import (
 from fedco.bounds.proof.kernel.rules import Rule
 from fedco.bounds.proof.mutation import mutants, outcome, survey, with_statement
 from fedco.bounds.registry import get_paper
+from representatives import THEOREMS, slow_but
 
 IDS = derived_ids()
 SAMPLE = 3
-"""Changes of each derivation in the quick suite; all of them under `slow`."""
+"""Changes of each derivation; all of them under `slow`."""
 PLAIN = "fcsg.theorem_4_1"
 NOT_NEEDED = {
     "local_scgdm.theorem_3_4": {"step_scale"},
@@ -69,6 +71,19 @@ def test_every_derivation_checks(name):
 
 
 @pytest.mark.parametrize("name", IDS)
+def test_a_proof_says_what_it_rests_on(name):
+    found = prove(get_theorem(name))
+    data = found.to_dict()
+    assert found.checked and data["rules"] and data["rests_on"] == dict(found.rests_on)
+    if found.rests_on.keys() > {"method"}:
+        assert set(found.rests_on) == {"metric", "horizon", "period", "method"}
+        places = (bounding.LAST_MODEL, *bounding.POINTS.values())
+        assert any(words in found.rests_on["metric"] for words in places)
+    assert found.formal and all(text.partition(":")[0] for text in found.formal)
+    assert all(text in str(found) for text in found.formal)
+
+
+@pytest.mark.parametrize("name", IDS)
 def test_every_condition_is_used_and_every_term_is_reached(name):
     found = prove(get_theorem(name))
     statement = get_theorem(name).statement()
@@ -77,7 +92,7 @@ def test_every_condition_is_used_and_every_term_is_reached(name):
     assert bool(more) == (name in SHORTER), "the statement is what the derivation delivers, not more"
 
 
-@pytest.mark.parametrize("name", IDS)
+@pytest.mark.parametrize("name", slow_but(THEOREMS, IDS))
 def test_a_sample_of_changes_is_noticed(name):
     found = survey(get_theorem(name), SAMPLE)
     assert found.tried == SAMPLE and set(found.survivors) <= set(SLACK.get(name, ())), str(found)

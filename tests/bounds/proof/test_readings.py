@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import pytest
 from fedco.bounds import get_theorem
-from fedco.bounds.language import bounding
 from fedco.bounds.language.bounding import MEAN_SQUARE, NOISE, PARTICIPANTS, SAMPLE, SERVER_MODEL, SIZE
 from fedco.bounds.language.theorem import Assumption
-from fedco.bounds.proof.derivations import derivation, derived_ids, prove, verdict
+from fedco.bounds.proof.derivations import derivation, prove, verdict
 from fedco.bounds.proof.kernel import (
     App,
     Assumed,
@@ -373,19 +372,6 @@ def test_a_gradient_through_a_path_is_recognised_by_its_equations(name):
 
 
 # --- words --------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", derived_ids())
-def test_a_proof_says_what_it_rests_on(name):
-    found = prove(get_theorem(name))
-    data = found.to_dict()
-    assert found.checked and data["rules"] and data["rests_on"] == dict(found.rests_on)
-    if found.rests_on.keys() > {"method"}:
-        assert set(found.rests_on) == {"metric", "horizon", "period", "method"}
-        places = (bounding.LAST_MODEL, *bounding.POINTS.values())
-        assert any(words in found.rests_on["metric"] for words in places)
-    assert found.formal and all(text.partition(":")[0] for text in found.formal)
-    assert all(text in str(found) for text in found.formal)
 
 
 def test_the_words_of_a_proof():

@@ -20,6 +20,7 @@ from fedco.bounds.proof.written.media import to_html, to_latex, to_markdown
 from fedco.bounds.proof.written.notation import Notation
 from hypothesis import given
 from hypothesis import strategies as st
+from representatives import slow_but
 
 
 def written(name: str) -> Document:
@@ -37,7 +38,27 @@ def formulas(shown: Document) -> list[str]:
     return found
 
 
-@pytest.fixture(scope="module", params=derived_ids())
+EVERY_LINE = (
+    "library.gd",
+    "library.gd_convex",
+    "library.gd_pl",
+    "library.storm",
+    "fcsg.theorem_4_1",
+    "fcsg.corollary_4_2",
+    "comfedl.theorem_2",
+    "meta_fl.lemma_5",
+    "meta_fl.lemma_7",
+    "meta_fl.lemma_10",
+    "meta_fl.lemma_11",
+    "meta_fl.theorem_8_FO",
+    "feddro.theorem_4_2",
+    "feddro.theorem_5_1",
+    "local_scgdm.theorem_3_4",
+)
+"""They run every line of `proof/written` that all of them run, each after every line that it comes after somewhere; measured once."""
+
+
+@pytest.fixture(scope="module", params=slow_but(EVERY_LINE, derived_ids()))
 def shown(request: pytest.FixtureRequest) -> Document:
     return written(request.param)
 
