@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from math import isinf
 from pathlib import Path
@@ -17,7 +17,6 @@ from statistics import median
 from typing import Any
 
 from ...bounds.audit.necessary import Needed, needed, searched_for
-from ...bounds.audit.statement_warning import has_derivation
 from ...bounds.language.change import weakenings
 from ...bounds.language.markdown import table
 from ...bounds.language.reading import InputError
@@ -25,12 +24,12 @@ from ...bounds.language.result import shown
 from ...bounds.language.theorem import Statement
 from ...bounds.proof.dominated import dominated
 from ...bounds.proof.sharpen.record import parts_given, rows_in
-from ...bounds.registry import all_theorems, paper_of
+from ...bounds.registry import paper_of
 from ...storage import write_text
 from .declared import target_of
 from .formula import Formula
 from .instance_space import UncertifiedError
-from .record import searched
+from .record import searched, statements
 from .search_spaces import search_spaces
 
 OUT = Path("docs/necessary.md")
@@ -52,15 +51,6 @@ A part of which nothing is known may be necessary all the same: no instance was 
 Wanted is, over the headline statements of the papers, that the stated coefficient is at the median at most {TYPICAL} times the largest
 one known to be necessary, and for no term more than {FAR} times without a known reason.
 """
-
-
-def statements() -> Iterator[Statement]:
-    """Every statement with terms that has a derivation, as it is meant by default or sharpened."""
-    for theorem in all_theorems().values():
-        for label in theorem.labels:
-            statement = theorem.statement(label)
-            if label in (theorem.default, "sharpened") and statement.terms and has_derivation(statement):
-                yield statement
 
 
 def unsearched(statement: Statement) -> str:
