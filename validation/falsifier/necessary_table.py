@@ -49,7 +49,8 @@ hand (`record --instance BUNDLE`), which `fedco replay INSTANCE` checks. What is
 A part of which nothing is known may be necessary all the same: no instance was found in the seconds of the table.
 
 Wanted is, over the headline statements of the papers, that the stated coefficient is at the median at most {TYPICAL} times the largest
-one known to be necessary, and for no term more than {FAR} times without a known reason.
+one known to be necessary, and for no term more than {FAR} times without a known reason. Of a headline theorem the sharpened statement is
+counted where there is one, which is proved under the same conditions or under those that it names; else the default one.
 """
 
 
@@ -149,10 +150,13 @@ def _summary(count: int, kept: int, terms: Sequence[tuple[Statement, Needed]], w
     near = sum(part.ratio <= TYPICAL for _, part in terms)
     typical = _factor(median(part.ratio for _, part in terms))
     first = [part.ratio for statement, part in terms if _is_headline(statement)]
+    close = sum(ratio <= TYPICAL for ratio in first)
     return [
         f"{kept} of {count} statements are searched part by part. Of their {len(terms)} terms {dropped} cannot be left out. The stated",
         f"coefficient is at the median {typical} times the largest one known to be necessary",
-        f"({_factor(median(first))} times over the {len(first)} terms of headline statements)." if first else ".",
+        f"({_factor(median(first))} times over the {len(first)} terms of headline statements, {close} of which it exceeds at most {TYPICAL} times)."
+        if first
+        else ".",
         f"For {near} terms it is at most {TYPICAL} times that, and for {why.total()} terms more than {FAR} times. Of these,",
         "",
         f"- {why[HELD]} are held by another term of the same bound: under the conditions they are at most a multiple of it, by a",
@@ -171,7 +175,8 @@ def _summary(count: int, kept: int, terms: Sequence[tuple[Statement, Needed]], w
 def _is_headline(statement: Statement) -> bool:
     paper = paper_of(statement.theorem)
     _, _, name = statement.theorem.id.partition(".")
-    return paper is not None and name in paper.headlines and statement.label == statement.theorem.default
+    best = "sharpened" if "sharpened" in statement.theorem.labels else statement.theorem.default
+    return paper is not None and name in paper.headlines and statement.label == best
 
 
 def _term(statement: Statement, part: Needed) -> tuple[str, ...]:
