@@ -30,6 +30,7 @@ class Parts:
         apart: of how far the clients are apart, 1/apart + 2/wrong = 1.
         wrong: of the bias, and of the error of the estimate.
         drift: coefficient of c^2 alpha^2 L_f^2 L_g^2/S_F^2.
+        is_one: whether that is written as 30 drift beta L_f^2 L_g^2/(N b), which it is, beside the variance.
         first_block: coefficient of q (q - 1) L_f^2 L_g^2/T.
     """
 
@@ -37,6 +38,7 @@ class Parts:
     wrong: Fraction
     drift: Fraction
     first_block: Fraction
+    is_one: bool = False
 
     @property
     def moved(self) -> Fraction:
@@ -45,7 +47,7 @@ class Parts:
 
 
 EVEN = Parts(Fraction(3), Fraction(3), Fraction(1, 3), Fraction(3, 5))
-UNEVEN = Parts(Fraction(6), Fraction(12, 5), Fraction(4, 15), Fraction(1, 2))
+UNEVEN = Parts(Fraction(6), Fraction(12, 5), Fraction(4, 15), Fraction(1, 2), is_one=True)
 """Of the corrected and of the sharpened statement: next to nothing depends on how far the clients are apart."""
 
 
@@ -319,12 +321,15 @@ def closing(acc: AccFcsgM) -> None:
         (product * (2 * rest - scale * parts.apart / 288), ("q>=1",)),
     )
     tail = parts.wrong * (product / (s.beta * s.N * s.B) + 2 * s.beta * product * s.T / (s.N * s.b))
-    tail = tail + parts.drift * squared + parts.first_block * s.q * (s.q - 1) * product
+    per = 30 * parts.drift * product * s.T / (s.N * s.b)
+    tail = (
+        tail + (per * s.beta if parts.is_one else parts.drift * squared) + parts.first_block * s.q * (s.q - 1) * product
+    )
     acc.proof.claim(
         "tail",
         parts.wrong * total("E") + parts.apart * s.S_F**2 * total("X") - (1 - acc.y) * total("W") <= tail,
         given={"errors": parts.wrong, "drift": parts.apart * s.S_F**2, "dispersion": weight},
-        certificates=(first, second),
+        certificates=(first, (*second, (per, ("momentum_choice reversed",))) if parts.is_one else second),
         why="5.83 (3/2 k^4 + q k^2/5) <= 11/12 - 1/5 for k = alpha q S_F <= 1/12 and q k^2 <= 9/16",
     )
 
