@@ -150,13 +150,10 @@ def _summary(count: int, kept: int, terms: Sequence[tuple[Statement, Needed]], w
     near = sum(part.ratio <= TYPICAL for _, part in terms)
     typical = _factor(median(part.ratio for _, part in terms))
     first = [part.ratio for statement, part in terms if _is_headline(statement)]
-    close = sum(ratio <= TYPICAL for ratio in first)
     return [
         f"{kept} of {count} statements are searched part by part. Of their {len(terms)} terms {dropped} cannot be left out. The stated",
         f"coefficient is at the median {typical} times the largest one known to be necessary",
-        f"({_factor(median(first))} times over the {len(first)} terms of headline statements, {close} of which it exceeds at most {TYPICAL} times)."
-        if first
-        else ".",
+        *_of_headlines(first),
         f"For {near} terms it is at most {TYPICAL} times that, and for {why.total()} terms more than {FAR} times. Of these,",
         "",
         f"- {why[HELD]} are held by another term of the same bound: under the conditions they are at most a multiple of it, by a",
@@ -169,6 +166,16 @@ def _summary(count: int, kept: int, terms: Sequence[tuple[Statement, Needed]], w
         "",
         "A part of what lies between is lost in the constants of the proofs: at the sets of constants of docs/sharpened.md the same",
         f"premises, with other multipliers, give bounds that are smaller by a factor of {_sharper():.3g} at the median.",
+    ]
+
+
+def _of_headlines(ratios: Sequence[float]) -> list[str]:
+    if not ratios:
+        return ["."]
+    close = sum(ratio <= TYPICAL for ratio in ratios)
+    return [
+        f"({_factor(median(ratios))} times over the {len(ratios)} terms of headline statements, for {close} of which it is at most",
+        f"{TYPICAL} times).",
     ]
 
 
