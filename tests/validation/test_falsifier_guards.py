@@ -428,7 +428,7 @@ def test_values_of_a_hidden_constant_are_searched_up_to_the_first_that_survives(
 
 
 def test_the_terms_of_a_table_share_one_search_and_each_condition_has_its_own(monkeypatch):
-    """The least part of a coefficient is the largest that one of the refuted divisions needs."""
+    """The least part of a coefficient is the largest that one of the refuted changes needs, those of the climb included."""
     statement, asked = SGD.theorem.statement("printed"), []
 
     def result(refuted: bool, ratio: float, needed: float = 0.0) -> SimpleNamespace:
@@ -441,8 +441,10 @@ def test_the_terms_of_a_table_share_one_search_and_each_condition_has_its_own(mo
 
     def together(theorem, label, changes, *, seconds, **more):
         asked.append((len(changes), seconds, more["seed"]))
-        keys = [(c.part, "dropped" if c.way == "dropped" else c.factor) for c in changes]
-        return {c: result(key in least, 2.0, least.get(key, 0.0)) for c, key in zip(changes, keys, strict=True)}
+        assert more["climb"] and all(change.way == "dropped" for change in changes)
+        tried = [*changes, Change(first, "divided", Q(4)), Change(first, "divided", Q(2))]
+        keys = [(c.part, "dropped" if c.way == "dropped" else c.factor) for c in tried]
+        return {c: result(key in least, 2.0, least.get(key, 0.0)) for c, key in zip(tried, keys, strict=True)}
 
     def alone(theorem, label, *, seconds, change, **more):
         asked.append((change.part, seconds, more["seed"]))
@@ -452,7 +454,7 @@ def test_the_terms_of_a_table_share_one_search_and_each_condition_has_its_own(mo
     monkeypatch.setattr(each_term, "falsify", alone)
     parts = list(each_term.each_term(SGD.theorem, seconds=2.0, seed=4))
     terms, conditions = len(statement.terms), [c.name for c in statement.conditions]
-    assert asked == [(5 * terms, 2.0 * terms, 4), *((name, 2.0, 4) for name in conditions)]
+    assert asked == [(terms, 2.0 * terms, 4), *((name, 2.0, 4) for name in conditions)]
     assert [(p.kind, p.part) for p in parts] == [
         *(("term", term.name) for term in statement.terms),
         *(("condition", name) for name in conditions),

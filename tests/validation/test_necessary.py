@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from fractions import Fraction as Q
 from pathlib import Path
@@ -12,15 +13,20 @@ import pytest
 from fedco.bounds import get_theorem
 from fedco.bounds.audit import necessary
 from fedco.bounds.audit.necessary import Needed, kept_bundles, needed, searched_for, seconds_for
-from fedco.bounds.language.change import Change, changed
-from fedco.bounds.proof.sharpen.record import parts_given, rows_in
+from fedco.bounds.evaluation.evaluate import bound as evaluated
+from fedco.bounds.language.change import Change, changed, narrowed
+from fedco.bounds.proof.sharpen.record import hindrance, improved, parts_given, rows_in, values_of
 from fedco.bounds.registry import all_theorems
 from fedco.cli import app
 from fedco.errors import InputError
 from fedco.validation.explorer.data import statement_data
 from fedco.validation.falsifier import record
+from fedco.validation.falsifier.attack import falsify_changes
 from fedco.validation.falsifier.bundle import with_change
+from fedco.validation.falsifier.carry import are_related, carried, with_free_choices
+from fedco.validation.falsifier.coefficient_lower_bound import coefficient_lower_bound
 from fedco.validation.falsifier.confirm import NotConfirmed
+from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.necessary_table import (
     FAR,
     GIVEN_UP,
@@ -183,7 +189,6 @@ def test_a_reason_is_about_a_part_of_its_theorem():
     ("name", "label", "says"),
     [
         ("library.error_feedback", "printed", "only as a whole, not part by part"),
-        ("baselines.scgd", "sharpened", "no search is kept"),
         ("meta_fl.lemma_7", "corrected", "it has one term and no condition"),
     ],
 )
@@ -250,3 +255,80 @@ def test_where_the_premises_give_a_statement_without_a_term_no_instance_needs_it
     assert max(given["start"]) < 0 < max(given["variance"]) < GIVEN_UP
     other = [{**row, "stated": 2 * row["stated"]} for row in rows]
     assert parts_given(statement, other) == {term.name: [] for term in statement.terms}
+
+
+def test_a_term_that_is_necessary_is_given_back_as_far_as_instances_go():
+    """The climb goes beyond the first refutation, in changes of the same term each of which leaves more than the one before."""
+    dropped, more = Change("drift", "dropped"), {"seconds": 4, "clock": time.process_time}
+    (first,) = falsify_changes(SGD, "printed", [dropped], **more).values()
+    found = falsify_changes(SGD, "printed", [dropped], climb=True, **more)
+    assert first.refuted and next(iter(found)) == dropped and len(found) > 1
+    left = [0 if change.way == "dropped" else 1 / change.factor for change in found]
+    assert left == sorted(set(left)) and all(change.part == "drift" for change in found)
+    refuted = [result for result in found.values() if result.refuted]
+    assert len(refuted) >= len(found) - 1, "the last one may be open"
+    assert all(below.needed < part for below, part in zip(refuted, left[1:], strict=False))
+    assert max(result.needed for result in refuted) >= first.needed
+
+
+def test_an_instance_shows_the_same_part_of_another_label_and_of_a_variant():
+    """The left side is that of the instance; what is needed grows as the coefficient shrinks."""
+    kept = named_bundle("fcsg_m.theorem_4_4.corrected.bias")
+    corrected, sharpened = map(get_theorem("fcsg_m.theorem_4_4").statement, ("corrected", "sharpened"))
+    parts = {}
+    for about in (corrected, sharpened):
+        ((change, found),) = carried(kept, about)
+        assert change == Change("bias", "dropped") and found.left[0] > found.right[1]
+        parts[about.label] = coefficient_lower_bound(target_of(about.theorem, about.label, change), found)
+    assert parts["sharpened"] == pytest.approx(8 / 5 * parts["corrected"], rel=1e-2)
+    variant = get_theorem("meta_fl.theorem_8_FO").statement("corrected")
+    noise = named_bundle("meta_fl.theorem_8_HF.corrected.noise")
+    assert {change.part for change, _ in carried(noise, variant)} == {"noise"}
+
+
+def test_an_instance_shows_nothing_of_another_problem_or_outside_of_the_conditions():
+    kept = named_bundle("fcsg_m.theorem_4_4.corrected.bias")
+    assert list(carried(kept, SGD.statement("printed"))) == []
+    theorem = get_theorem("fcsg_m.theorem_4_4")
+    steep = next(v for n, v in kept.hyperparameters.items() if n == "alpha")
+    fewer = narrowed(theorem, "corrected", [f"alpha <= {Q(steep) / 2}"]).statement("corrected")
+    assert list(carried(kept, fewer)) == []
+
+
+def test_what_a_schedule_only_proposes_is_free():
+    theorem = get_theorem("fcsg_m.theorem_4_4")
+    assert set(theorem.statement("corrected").schedule) == {"beta"}
+    assert not with_free_choices(theorem, "corrected").statement("corrected").schedule
+    asked = get_theorem("acc_fcsg_m.theorem_4_7")
+    assert with_free_choices(asked, "corrected") is asked, "a condition asks for this momentum"
+
+
+def test_related_are_labels_corollaries_and_variants():
+    of = {
+        name: get_theorem(name).statement()
+        for name in ("fcsg_m.theorem_4_4", "fcsg_m.corollary_4_5", "fcsg.theorem_4_1")
+    }
+    theorem, corollary, other = of.values()
+    assert are_related(theorem, theorem.theorem.statement("sharpened")) and are_related(corollary, theorem)
+    assert are_related(*(get_theorem(f"meta_fl.theorem_8{end}").statement() for end in ("", "_HF")))
+    assert not are_related(theorem, other)
+
+
+def test_carried_instances_are_kept_where_they_show_more(tmp_path):
+    file = tmp_path / "necessary.json"
+    about = get_theorem("fcsg_m.theorem_4_4").statement("sharpened")
+    bias = record.keep_instance(named_bundle("fcsg_m.theorem_4_4.corrected.bias"), file=file)
+    found = record.keep_carried(about, file=file)
+    assert found["bias"].least > bias.least > 0 and found["variance"] == Needed("variance", "term")
+    assert found["bias"].bundle == "fcsg_m.theorem_4_4.sharpened.bias" and needed(about, file) == found
+
+
+@pytest.mark.parametrize("name", [theorem.id for theorem in improved() if not hindrance(theorem)])
+def test_no_term_of_a_sharpened_statement_is_larger_at_the_sets_of_constants(name):
+    theorem = get_theorem(name)
+    own = theorem.statement("sharpened")
+    for number in range(2):
+        values = values_of(theorem.statement(), number)
+        before = evaluated(theorem.statement(), values, strict=False)
+        after = evaluated(own, {n: v for n, v in values.items() if n in own.symbols}, strict=False)
+        assert after.admissible and after.total <= before.total

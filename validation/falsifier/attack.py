@@ -207,10 +207,12 @@ def falsify_changes(
     clock: Callable[[], float] = time.perf_counter,
     out: Path | None = None,
     progress: Callable[[Progress], None] | None = None,
+    climb: bool = False,
 ) -> dict[Change, Falsified]:
     """One search against a statement with each of several changes of one term: a run says something of all of them.
 
     Args:
+        climb: whether a refuted change is followed by others that leave more and more of the term, as long as they are refuted.
         changes: of terms; the first refuted change of a term gets a bundle that is shrunk and explained, the others say in
             `needed` what part of the term their instance needs.
         seconds: of the whole search, by the clock. The rest is as for `falsify`.
@@ -223,14 +225,16 @@ def falsify_changes(
         raise InputError("a relaxed condition has other instances and is searched by itself")
     spaces_of(base)
     formula, threads = Formula(base.theorem, statement), torch.get_num_threads()
-    claims = [Claim(target_of(theorem, statement, change), change) for change in changes]
+    claims = [Claim(target_of(theorem, statement, change), change, climbs=climb) for change in changes]
     torch.set_num_threads(1)
     try:
         search_together(
             base, formula, claims, seconds=seconds, seed=seed, hidden=hidden, progress=progress, clock=clock
         )
         found: dict[Change, Falsified] = {}
-        for change, claim in zip(changes, claims, strict=True):
+        for claim in claims:
+            change = claim.change
+            assert change is not None
             known = any(other.part == change.part and result.refuted for other, result in found.items())
             found[change] = _result(claim.target, formula, claim.found, began, out, brief=known)
         return found

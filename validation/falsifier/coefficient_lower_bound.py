@@ -10,7 +10,7 @@ from .confirm import Confirmed
 from .declared import Target
 
 Q = Fraction
-_BITS = 384
+BITS = 384
 
 
 def coefficient_lower_bound(target: Target, found: Confirmed) -> float:
@@ -25,7 +25,7 @@ def coefficient_lower_bound(target: Target, found: Confirmed) -> float:
     try:
         known = {**found.claimed.values, **found.seen}
         point = {name: value for name, value in known.items() if name in statement.symbols}
-        lower, upper = enclose_bound(statement, point, bits=_BITS)[change.part].pair
+        lower, upper = enclose_bound(statement, point, bits=BITS)[change.part].pair
     except (InputError, EnclosureError, KeyError):
         return 0.0
     if lower <= 0:

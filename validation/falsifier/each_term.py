@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -76,8 +75,8 @@ def each_term(
     """Every term dropped and every condition relaxed by 4, one after the other.
 
     Args:
-        seconds: for each part, by the clock. The terms share one search of so many seconds for each of them, which also looks
-            for the largest part of each coefficient that does not suffice; it ends early where all are refuted.
+        seconds: for each part, by the clock. The terms share one search of so many seconds for each of them, in which a term that is
+            necessary is given back in growing parts, as long as an instance shows that the part does not suffice.
 
     Raises:
         InputError: there is no such theorem or statement.
@@ -87,10 +86,9 @@ def each_term(
     more: dict[str, Any] = {"seed": seed, "hidden": hidden, "clock": clock, "out": out, "progress": progress}
     listed = list(weakenings(declared.statement(statement)))
     dropped = [change for change in listed if change.way == "dropped"]
-    less = [Change(change.part, "divided", Fraction(by)) for by in _DIVIDED for change in dropped]
     if dropped:
         began = time.perf_counter()
-        found = falsify_changes(declared, statement, [*dropped, *less], seconds=seconds * len(dropped), **more)
+        found = falsify_changes(declared, statement, dropped, seconds=seconds * len(dropped), climb=True, **more)
         for change in dropped:
             of_it = [result for other, result in found.items() if other.part == change.part]
             yield _term(change, found[change], of_it, (time.perf_counter() - began) / len(dropped))
@@ -130,10 +128,6 @@ def _term(change: Change, found: Falsified, less: Sequence[Falsified], seconds: 
         bundle=str(found.path) if found.path else None,
         found=most.found,
     )
-
-
-_DIVIDED = (100, 10, 4, 2)
-"""Parts of a coefficient that are searched besides the dropped term, so that the table says how much of it is needed."""
 
 
 def as_table(parts: list[Part]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from math import isinf
 from pathlib import Path
@@ -17,7 +17,6 @@ from statistics import median
 from typing import Any
 
 from ...bounds.audit.necessary import Needed, needed, searched_for
-from ...bounds.audit.statement_warning import has_derivation
 from ...bounds.language.change import weakenings
 from ...bounds.language.markdown import table
 from ...bounds.language.reading import InputError
@@ -25,12 +24,12 @@ from ...bounds.language.result import shown
 from ...bounds.language.theorem import Statement
 from ...bounds.proof.dominated import dominated
 from ...bounds.proof.sharpen.record import parts_given, rows_in
-from ...bounds.registry import all_theorems, paper_of
+from ...bounds.registry import paper_of
 from ...storage import write_text
 from .declared import target_of
 from .formula import Formula
 from .instance_space import UncertifiedError
-from .record import searched
+from .record import searched, statements
 from .search_spaces import search_spaces
 
 OUT = Path("docs/necessary.md")
@@ -50,17 +49,9 @@ hand (`record --instance BUNDLE`), which `fedco replay INSTANCE` checks. What is
 A part of which nothing is known may be necessary all the same: no instance was found in the seconds of the table.
 
 Wanted is, over the headline statements of the papers, that the stated coefficient is at the median at most {TYPICAL} times the largest
-one known to be necessary, and for no term more than {FAR} times without a known reason.
+one known to be necessary, and for no term more than {FAR} times without a known reason. Of a headline theorem the sharpened statement is
+counted where there is one, which is proved under the same conditions or under those that it names; else the default one.
 """
-
-
-def statements() -> Iterator[Statement]:
-    """Every statement with terms that has a derivation, as it is meant by default or sharpened."""
-    for theorem in all_theorems().values():
-        for label in theorem.labels:
-            statement = theorem.statement(label)
-            if label in (theorem.default, "sharpened") and statement.terms and has_derivation(statement):
-                yield statement
 
 
 def unsearched(statement: Statement) -> str:
@@ -162,7 +153,7 @@ def _summary(count: int, kept: int, terms: Sequence[tuple[Statement, Needed]], w
     return [
         f"{kept} of {count} statements are searched part by part. Of their {len(terms)} terms {dropped} cannot be left out. The stated",
         f"coefficient is at the median {typical} times the largest one known to be necessary",
-        f"({_factor(median(first))} times over the {len(first)} terms of headline statements)." if first else ".",
+        *_of_headlines(first),
         f"For {near} terms it is at most {TYPICAL} times that, and for {why.total()} terms more than {FAR} times. Of these,",
         "",
         f"- {why[HELD]} are held by another term of the same bound: under the conditions they are at most a multiple of it, by a",
@@ -178,10 +169,21 @@ def _summary(count: int, kept: int, terms: Sequence[tuple[Statement, Needed]], w
     ]
 
 
+def _of_headlines(ratios: Sequence[float]) -> list[str]:
+    if not ratios:
+        return ["."]
+    close = sum(ratio <= TYPICAL for ratio in ratios)
+    return [
+        f"({_factor(median(ratios))} times over the {len(ratios)} terms of headline statements, for {close} of which it is at most",
+        f"{TYPICAL} times).",
+    ]
+
+
 def _is_headline(statement: Statement) -> bool:
     paper = paper_of(statement.theorem)
     _, _, name = statement.theorem.id.partition(".")
-    return paper is not None and name in paper.headlines and statement.label == statement.theorem.default
+    best = "sharpened" if "sharpened" in statement.theorem.labels else statement.theorem.default
+    return paper is not None and name in paper.headlines and statement.label == best
 
 
 def _term(statement: Statement, part: Needed) -> tuple[str, ...]:

@@ -2,14 +2,15 @@
 
 python -m fedco.validation.falsifier.record [--seconds 60] [--statement LABEL] [ID ...] searches and keeps. A result is no longer used
 when the statement that it is about has changed. With --each-term it keeps how much of every term and condition is necessary; with
---instance BUNDLE what an instance shows of it that was made by hand, or found by `fedco falsify ID --each-term --out DIR`.
+--instance BUNDLE what an instance shows of it that was made by hand, or found by `fedco falsify ID --each-term --out DIR`; with --carry
+what the kept instances of a statement and of related ones show of each of its terms.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -23,15 +24,19 @@ import torch
 from ... import __version__
 from ...bounds.audit.necessary import Needed, formulas_digest, kept_bundles, needed, searched_for, seconds_for
 from ...bounds.audit.necessary import keep as keep_needed
+from ...bounds.audit.statement_warning import has_derivation
 from ...bounds.audit.status import status
 from ...bounds.language.change import Change, weakenings
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Statement, Theorem
 from ...bounds.registry import all_theorems, get_theorem
 from ...storage import read_json, write_json
-from ..runs.bundle import Bundle, read, to_dict
+from ..runs.bundle import Bundle, from_dict, read, to_dict
 from .attack import falsify
-from .bundle import needed_part, with_change
+from .bundle import bundle_of, needed_part
+from .carry import are_related, carried, with_free_choices
+from .coefficient_lower_bound import coefficient_lower_bound
+from .confirm import Confirmed, confirm_beside
 from .declared import target_of
 from .each_term import each_term
 from .instance_space import UncertifiedError
@@ -171,15 +176,14 @@ def keep_parts(
         InputError: nothing says how it is run.
         UncertifiedError: no search space has its constants.
     """
-    bundles, found = {}, []
-    for part in each_term(theorem, label, seconds=seconds, seed=seed, clock=time.process_time):
-        if part.found is None:
-            found.append(Needed(part.part, part.kind))
-            continue
-        known, shows = _shown(theorem, label, part.found, part.least)
-        found.append(known)
-        bundles[known.bundle] = to_dict(shows)
-    return _keep_better(theorem.statement(label), found, bundles, seconds, file=file)
+    about = theorem.statement(label)
+    shown = Shown(about)
+    for part in each_term(
+        with_free_choices(theorem, label), label, seconds=seconds, seed=seed, clock=time.process_time
+    ):
+        if part.found is not None:
+            shown.add(part.found)
+    return _keep_better(about, shown, seconds, file=file)
 
 
 def keep_instance(bundle: Bundle, *, file: Path | None = None) -> Needed:
@@ -192,43 +196,82 @@ def keep_instance(bundle: Bundle, *, file: Path | None = None) -> Needed:
     name, _, label = bundle.claim.partition(" (")
     if "change" not in bundle.problem["parameters"]:
         raise InputError(f"{bundle.claim[:80]}: wanted the refutation of a statement with a part changed")
+    needed_part(bundle)
     change = Change.from_dict(bundle.problem["parameters"]["change"])
-    theorem, label = get_theorem(name), label.rstrip(")")
-    found, shows = _shown(theorem, label, bundle, needed_part(bundle))
-    known = _keep_better(theorem.statement(label), [found], {found.bundle: to_dict(shows)}, file=file)
-    return known[change.part]
+    about = get_theorem(name).statement(label.rstrip(")"))
+    shown = Shown(about)
+    shown.add(bundle)
+    return _keep_better(about, shown, file=file)[change.part]
 
 
-def _shown(theorem: Theorem, label: str, found: Bundle, least: float) -> tuple[Needed, Bundle]:
-    """What a refutation shows of the part that it changes, a term with the coefficient that is said to be needed."""
-    change = Change.from_dict(found.problem["parameters"]["change"])
-    name = f"{theorem.id}.{label}.{change.part}"
-    if change.way == "relaxed":
-        return Needed(change.part, "condition", relaxed=float(change.factor), bundle=name), found
-    parts = max(min(floor(least * 1000), 999), 0)
-    divided = Change(change.part, "divided", Fraction(1000, parts)) if parts else Change(change.part, "dropped")
-    return Needed(change.part, "term", parts / 1000, bundle=name), with_change(found, divided)
+def keep_carried(about: Statement, *, file: Path | None = None) -> dict[str, Needed]:
+    """Keep what the instances of other statements show of this one: of its other labels, of what it follows from, of its variants."""
+    shown = Shown(about)
+    for other in statements():
+        if are_related(about, other):
+            kept = kept_bundles(file)
+            for part in needed(other, file).values():
+                if part.bundle:
+                    shown.add(from_dict(kept[part.bundle]))
+    return _keep_better(about, shown, file=file)
+
+
+def statements() -> Iterator[Statement]:
+    """Every statement with terms that has a derivation, as it is meant by default or sharpened."""
+    for theorem in all_theorems().values():
+        for label in theorem.labels:
+            statement = theorem.statement(label)
+            if label in (theorem.default, "sharpened") and statement.terms and has_derivation(statement):
+                yield statement
+
+
+class Shown:
+    """What instances show of a statement: of every part the one that shows most.
+
+    Args:
+        parts: by name.
+        bundles: name -> data of the instances that the parts name.
+    """
+
+    def __init__(self, about: Statement):
+        self.about = about
+        self.parts: dict[str, Needed] = {}
+        self.bundles: dict[str, dict[str, Any]] = {}
+
+    def add(self, bundle: Bundle) -> None:
+        """What one more instance shows, of whatever part."""
+        for change, found in carried(bundle, self.about):
+            known, shows = self._said(change, found)
+            if change.part not in self.parts or self.parts[change.part].less_than(known):
+                self.parts[change.part] = known
+                self.bundles[known.bundle] = to_dict(shows)
+
+    def _said(self, change: Change, found: Confirmed) -> tuple[Needed, Bundle]:
+        """A term is given the coefficient that is said to be needed: the instance breaks the statement with that very part."""
+        theorem, label = self.about.theorem, self.about.label
+        name, target = f"{theorem.id}.{label}.{change.part}", target_of(theorem, label, change)
+        if change.way == "relaxed":
+            return Needed(change.part, "condition", relaxed=float(change.factor), bundle=name), bundle_of(target, found)
+        parts = max(min(floor(coefficient_lower_bound(target, found) * 1000), 999), 0)
+        if parts:
+            target = target_of(theorem, label, Change(change.part, "divided", Fraction(1000, parts)))
+            found = confirm_beside(target, found)
+        return Needed(change.part, "term", parts / 1000, bundle=name), bundle_of(target, found)
 
 
 def _keep_better(
-    about: Statement,
-    found: Sequence[Needed],
-    bundles: Mapping[str, Mapping[str, Any]],
-    seconds: float = 0.0,
-    *,
-    file: Path | None = None,
+    about: Statement, shown: Shown, seconds: float = 0.0, *, file: Path | None = None
 ) -> dict[str, Needed]:
-    """Keep of every part the larger one of what is found and what was kept, with its instance.
+    """Keep of every part the larger one of what is shown and what was kept, with its instance.
 
     Args:
-        bundles: name -> data of the instances that `found` names.
         seconds: of processor time for each part, besides those that were searched before.
     """
     before = needed(about, file)
     unknown = [Needed(c.part, "condition" if c.way == "relaxed" else "term") for c in weakenings(about)]
-    best = {part.part: part for part in [*unknown, *before.values(), *found]}
+    best = {part.part: part for part in [*unknown, *before.values(), *shown.parts.values()]}
     best |= {name: part for name, part in before.items() if not part.less_than(best[name])}
-    kept, old = dict(bundles), kept_bundles(file)
+    kept, old = dict[str, Mapping[str, Any]](shown.bundles), kept_bundles(file)
     kept |= {part.bundle: old[part.bundle] for name, part in before.items() if part.bundle and best[name] is part}
     keep_needed(
         about,
@@ -278,11 +321,22 @@ def main() -> None:
     parser.add_argument(
         "--each-term", action="store_true", help="search for what of every term and condition is necessary instead"
     )
+    parser.add_argument(
+        "--carry", action="store_true", help="try the kept instances of related statements, without a search"
+    )
     options = parser.parse_args()
     torch.set_num_threads(1)
+    if options.carry:
+        for about in statements():
+            if not options.ids or about.theorem.id in options.ids:
+                before = needed(about)
+                for now in keep_carried(about).values():
+                    if now.part not in before or before[now.part].less_than(now):
+                        print(about.name, f"{now.part}: {now}", flush=True)
+        return
     for bundle in options.instance:
-        part = keep_instance(read(bundle))
-        print(part.bundle, part, flush=True)
+        shown = keep_instance(read(bundle))
+        print(shown.bundle, shown, flush=True)
     if options.instance and not options.ids:
         return
     for theorem in [get_theorem(name) for name in options.ids] or list(searchable(options.statement)):

@@ -139,7 +139,7 @@ def settle(target: Target, formula: Formula, made: Draft) -> Claimed:
     except (ValueError, ZeroDivisionError) as error:
         raise NotConfirmed(str(error)) from error
     constants = {  # papers ask for positive bounds, and every positive one holds
-        name: _declared(b.quantity, certified, formula.fixed.get(name) or made.least.get(name), made.tiny)
+        name: declared_as(b.quantity, certified, formula.fixed.get(name) or made.least.get(name), made.tiny)
         for name, b in target.symbols.items()
         if b.quantity.role == "constant"
     }
@@ -154,7 +154,7 @@ def settle(target: Target, formula: Formula, made: Draft) -> Claimed:
     return _at_rest(target, claimed) if made.stays else claimed
 
 
-def _declared(
+def declared_as(
     quantity: Quantity, certified: Mapping[str, Fraction], fixed: Fraction | None, tiny: Fraction
 ) -> Fraction:
     """What a constant is declared as: what the instance has, or what the statement sets where that says less.

@@ -5,7 +5,8 @@ runs here. It starts from a Sobol sample and needs nothing that scipy does not a
 
 Statements that differ from each other in one term have the same instances and the same left side. They are searched together:
 every batch is compared with all of them, each visit of a search space follows one of them, and starts from the points at which
-that one came closest, whichever visit met them.
+that one came closest, whichever visit met them. Where it is asked how much of a term is necessary, a refuted change of it is
+followed by one that leaves a little more of the term than the instance needed, on the spot.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from itertools import zip_longest
 
 import numpy as np
@@ -23,8 +25,9 @@ from scipy.stats.qmc import Sobol
 from ...bounds.language.change import Change
 from ...bounds.language.reading import InputError
 from ..exact.tensor import InexactError
+from .coefficient_lower_bound import coefficient_lower_bound
 from .confirm import Confirmed, NotConfirmed, confirm_beside, sides
-from .declared import Target
+from .declared import Target, target_of
 from .formula import Formula, Panel
 from .growth import FACTOR, grows_from, longest_times, may_be_longer, next_times, with_rounds
 from .rounding import Draft, confirmed, drafts, settle
@@ -59,6 +62,9 @@ _LONGER = (4, 16, 64, 256)
 """Factors by which the rounds of an instance that refuted a claim are made longer."""
 _PROBED = 3
 """Search spaces on which it is tried whether anything can be evaluated exactly."""
+_LEAST_RUNG, _RUNG, _LAST_RUNG = 0.01, 1.1, 0.99
+"""Of what a refuted change of a term needs, how much the next one leaves of the term: at least the first, so many times what was
+needed, and none where that is more than the last."""
 _STALLED = 40
 """Generations without improvement after which a search space is left."""
 
@@ -110,6 +116,7 @@ class Claim:
         target: of the changed statement.
         change: None for the searched statement itself.
         refuted_on: the search space, the point of it that refuted it, and others of it that came close, `(points, size)`.
+        climbs: whether a refutation is followed by a change that leaves more of the term.
     """
 
     target: Target
@@ -118,10 +125,16 @@ class Claim:
     best: dict[_Key, float] = field(default_factory=dict)
     points: dict[_Key, tuple[Array, Array]] = field(default_factory=dict)
     refuted_on: tuple[SearchSpace, Array] | None = None
+    climbs: bool = False
 
     @property
     def is_open(self) -> bool:
         return self.found.violation is None
+
+    @property
+    def part(self) -> str:
+        """The term that is changed; empty where none is."""
+        return "" if self.change is None else self.change.part
 
     def remember(self, key: _Key, points: Array, scores: Array) -> None:
         """Keep the best points of a search space, the best first."""
@@ -131,6 +144,18 @@ class Claim:
         order = np.argsort(-scores, kind="stable")[:_REMEMBERED]
         self.points[key] = points[order], scores[order]
         self.best[key] = float(self.points[key][1][0])
+
+    def above(self) -> Claim | None:
+        """The next one of a refuted change: more is left of the term than the instance needs; None where nearly all of it is needed."""
+        assert self.change is not None and self.found.violation is not None
+        left = max(_RUNG * coefficient_lower_bound(self.target, self.found.violation), _LEAST_RUNG)
+        if left > _LAST_RUNG:
+            return None
+        change = Change(self.change.part, "divided", 1 / Fraction(left).limit_denominator(1000))
+        target = target_of(self.target.declared, self.target.label, change, self.target.more, self.target.where)
+        found = Found(families=self.found.families, left_out=self.found.left_out)
+        unseen = {key: (points, np.full(len(points), INADMISSIBLE)) for key, (points, _) in self.points.items()}
+        return Claim(target, change, found, dict(self.best), unseen, climbs=True)
 
 
 def search(
@@ -176,6 +201,7 @@ def search_together(
 
     Args:
         target: of the statement that the claims are changes of; its instances are searched.
+        claims: those that climb are followed by others, which are added to the list.
     """
     run = Search(search_spaces(target, formula, hidden), formula, claims, seed, seconds, progress, clock)
     try:
@@ -252,7 +278,8 @@ class Search:
             search_space for search_space in listed if search_space.effort(_LEAST_SAMPLED) <= self.longest
         ]
         self.seed, self.progress, self.clock = seed, progress, clock
-        self.claims, self.panel = claims, Panel(formula, tuple(claim.change for claim in claims))
+        self.formula, self.every_claim = formula, claims
+        self._follow(list(claims))
         self.began = clock()
         self.until = self.began + seconds
         self.evaluations, self.grown, self.carried, self.is_late = 0, set[int](), set[Claim](), False
@@ -261,6 +288,10 @@ class Search:
             claim.found.left_out = [
                 search_space.name for search_space in listed if search_space not in self.search_spaces
             ]
+
+    def _follow(self, claims: list[Claim]) -> None:
+        """Every batch is compared with these from now on."""
+        self.claims, self.panel = claims, Panel(self.formula, tuple(claim.change for claim in claims))
 
     @property
     def is_over(self) -> bool:
@@ -293,6 +324,7 @@ class Search:
             visit.objective(Sobol(search_space.size, rng=np.random.default_rng([self.seed, index])).random(count).T)
             visit.after_generation()
             self._carry_over()
+            self._climb()
 
     def never_exact(self, claim: Claim) -> str:
         """Why the exact runs of a claim's best points, on the search spaces whose runs are shortest, need numbers that are irrational.
@@ -340,10 +372,29 @@ class Search:
                 for claim, order in orders:
                     if self.is_over:
                         return
-                    if rank < len(order) and claim.is_open:
-                        self._visit(order[rank], claim, share, turn)
+                    current = self._latest(claim)
+                    while rank < len(order) and current.is_open and not self.is_over:
+                        self._visit(order[rank], current, share, turn)
                         self._carry_over()
+                        self._climb()
+                        if current.is_open or not current.climbs:
+                            break
+                        current = self._latest(current)
             share, turn = share * _GROWTH, turn + 1
+
+    def _climb(self) -> None:
+        """Every refuted claim that climbs gives its place to the next one, which leaves more of the term than any instance needs so far."""
+        refuted = [claim for claim in self.claims if claim.climbs and not claim.is_open]
+        above = {claim: higher for claim in refuted if (higher := claim.above()) is not None}
+        if above:
+            self.every_claim += above.values()
+            self._follow([above.get(claim, claim) for claim in self.claims])
+
+    def _latest(self, claim: Claim) -> Claim:
+        """The claim, or the open one that it was followed by."""
+        if claim.is_open or not claim.climbs:
+            return claim
+        return next((other for other in self.claims if other.part == claim.part and other.climbs), claim)
 
     def _grow(self, turn: int) -> None:
         """Longer rounds of the search spaces on which the claims came closest, as long as some ratio grows with them."""

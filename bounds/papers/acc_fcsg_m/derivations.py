@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 from ...proof.author import Act, Derivation, Drift, Reader, Signomial, Var, quantity, sq, total
 from ...proof.kernel import Certificate, Corollary, Gronwall, signomial
@@ -14,17 +16,47 @@ from . import PAPER
 BEFORE = Var("x", -1)
 U, USED, FRESH = Var("u"), Var("u", 1), Var("h", 1)
 """FRESH is the estimate of line 14; USED is what the clients step with, its mean at a communication."""
-RATE, GROWTH = signomial(Fraction(37, 36)), signomial(Fraction(14, 5))
+RATE, GROWTH = Fraction(37, 36), Fraction(14, 5)
 """exp(37/36) <= 14/5."""
 SHARE = Fraction(25, 24)
 """1/(1 - 2 GROWTH/144) <= 25/24."""
 
 
+@dataclass(frozen=True)
+class Parts:
+    """The weights of the three parts of grad F - ubar in Lemma D.1, and what the terms come to.
+
+    Args:
+        apart: of how far the clients are apart, 1/apart + 2/wrong = 1.
+        wrong: of the bias, and of the error of the estimate.
+        drift: coefficient of c^2 alpha^2 L_f^2 L_g^2/S_F^2.
+        is_one: whether that is written as 30 drift beta L_f^2 L_g^2/(N b), which it is, beside the variance.
+        first_block: coefficient of q (q - 1) L_f^2 L_g^2/T.
+    """
+
+    apart: Fraction
+    wrong: Fraction
+    drift: Fraction
+    first_block: Fraction
+    is_one: bool = False
+
+    @property
+    def moved(self) -> Fraction:
+        """Of the moves of the mean model, which feed the error with 1/15."""
+        return self.wrong / 15
+
+
+EVEN = Parts(Fraction(3), Fraction(3), Fraction(1, 3), Fraction(3, 5))
+UNEVEN = Parts(Fraction(6), Fraction(12, 5), Fraction(4, 15), Fraction(1, 2), is_one=True)
+"""Of the corrected and of the sharpened statement: next to nothing depends on how far the clients are apart."""
+
+
 class AccFcsgM(Fcsg):
     """Lines 2, 6 and 14, and the certificates from the conditions on the step size; docs/theory/fcsg.md, section 4."""
 
-    def __init__(self, s: Reader):
+    def __init__(self, s: Reader, parts: Parts):
         super().__init__(s)
+        self.parts = parts
         proof, G, G_before = self.proof, self.sampled(X), self.sampled(BEFORE)
         self.y = s.alpha * s.S_F
         self.G, self.change = G, G - (1 - s.beta) * G_before
@@ -60,10 +92,10 @@ class AccFcsgM(Fcsg):
         )
 
     def small(self, factor: Signomial) -> Certificate:
-        """factor (3/2 ((1/144)^2 - (alpha q S_F)^4) + 1/5 (9/16 - q^3 (alpha S_F)^2)) >= 0."""
-        fourth = Fraction(3, 2) * factor
+        """factor (apart/2 ((1/144)^2 - (alpha q S_F)^4) + moved (9/16 - q^3 (alpha S_F)^2)) >= 0."""
+        fourth = self.parts.apart / 2 * factor
         near = self.short(fourth * self.y**2 * self.s.q**2)
-        return (*near, *self.short(fourth / 144), *self.long(factor / 5))
+        return (*near, *self.short(fourth / 144), *self.long(self.parts.moved * factor))
 
 
 def sampled_smoothness(acc: AccFcsgM) -> None:
@@ -166,7 +198,10 @@ def dispersion(acc: AccFcsgM) -> None:
         why="the estimates agree, the models were moved",
     )
     certificate = (*acc.short(2 * (1 + q) / q**2), (1 / (72 * q**2), ("q>=1",)))
-    proof.step("growth of a round", Gronwall("H", "spread, local", "spread, shared", RATE, GROWTH, (certificate,)))
+    proof.step(
+        "growth of a round",
+        Gronwall("H", "spread, local", "spread, shared", signomial(RATE), signomial(GROWTH), (certificate,)),
+    )
     proof.claim(
         "spread, first",
         quantity("H") <= acc.product,
@@ -243,19 +278,26 @@ def descent(acc: AccFcsgM) -> None:
     full, exact, plug_in, used = acc.gradient(here), acc.gradient(X), acc.plug_in(X), clients(USED)
     one, two, three = clients(full - exact), clients(exact - plug_in), acc.target - used
     proof.smooth("F", "smooth", s.S_F, here, acc.there)
-    errors = s.S_F**2 * quantity("X") + acc.delta + quantity("E")
+    parts = acc.parts
+    errors = parts.apart * s.S_F**2 * quantity("X") + parts.wrong * (acc.delta + quantity("E"))
     proof.claim(
         "descent",
         quantity("F", 1)
         <= quantity("F")
         - s.alpha / 2 * quantity("gradient")
         - s.alpha / 2 * (1 - acc.y) * quantity("W")
-        + Fraction(3, 2) * s.alpha * errors,
+        + s.alpha / 2 * errors,
         "descent lemma",
         proof.at("smooth client", v=here, w=X),
         proof.at("bias", v=X),
         "mean",
-        squares=(one - two, one - three, two - three, acc.away(full - exact), acc.away(exact - plug_in)),
+        squares=(
+            parts.apart * one - parts.wrong * two,
+            parts.apart * one - parts.wrong * three,
+            two - three,
+            acc.away(full - exact),
+            acc.away(exact - plug_in),
+        ),
         why="grad F - ubar in three parts",
     )
     proof.sum("descent")
@@ -265,31 +307,36 @@ def descent(acc: AccFcsgM) -> None:
 def closing(acc: AccFcsgM) -> None:
     """Step 6: the mean estimate absorbs its share of the errors."""
     s, product = acc.s, acc.product
-    weight = Fraction(3, 2) * acc.y**2 * s.q**2 + s.q / 5
+    parts = acc.parts
+    weight = parts.apart / 2 * acc.y**2 * s.q**2 + parts.moved * s.q
     scale = SHARE * GROWTH
+    rest = parts.first_block - scale * parts.moved
     squared = s.c**2 * s.alpha**2 / s.S_F**2 * product * s.T
     first = (*acc.small(2 * scale), (s.S_F, ("step_size",)), (1 / (12 * s.q), ("q>=1",)))
     second = (
         *acc.small(scale * squared),
         (scale * s.q**2 * weight * (s.c * s.alpha**2 + s.beta) * product * s.T, ("momentum_choice",)),
-        *((factor, ("q>=1", *names)) for factor, names in acc.short(Fraction(3, 2) * scale * product)),
-        (product / 60, ("q whole",)),
-        (product * (Fraction(1, 30) - Fraction(35, 1152)), ("q>=1",)),
+        *((factor, ("q>=1", *names)) for factor, names in acc.short(parts.apart / 2 * scale * product)),
+        (product * rest, ("q whole",)),
+        (product * (2 * rest - scale * parts.apart / 288), ("q>=1",)),
     )
-    tail = 3 * product / (s.beta * s.N * s.B) + 6 * s.beta * product * s.T / (s.N * s.b)
-    tail = tail + Fraction(1, 3) * squared + Fraction(3, 5) * s.q * (s.q - 1) * product
+    tail = parts.wrong * (product / (s.beta * s.N * s.B) + 2 * s.beta * product * s.T / (s.N * s.b))
+    per = 30 * parts.drift * product * s.T / (s.N * s.b)
+    tail = (
+        tail + (per * s.beta if parts.is_one else parts.drift * squared) + parts.first_block * s.q * (s.q - 1) * product
+    )
     acc.proof.claim(
         "tail",
-        3 * total("E") + 3 * s.S_F**2 * total("X") - (1 - acc.y) * total("W") <= tail,
-        given={"errors": 3, "drift": 3 * s.S_F**2, "dispersion": weight},
-        certificates=(first, second),
+        parts.wrong * total("E") + parts.apart * s.S_F**2 * total("X") - (1 - acc.y) * total("W") <= tail,
+        given={"errors": parts.wrong, "drift": parts.apart * s.S_F**2, "dispersion": weight},
+        certificates=(first, (*second, (per, ("momentum_choice reversed",))) if parts.is_one else second),
         why="5.83 (3/2 k^4 + q k^2/5) <= 11/12 - 1/5 for k = alpha q S_F <= 1/12 and q k^2 <= 9/16",
     )
 
 
-def theorem_4_7(s: Reader) -> Derivation:
+def theorem_4_7(s: Reader, parts: Parts = EVEN) -> Derivation:
     """Acc-FCSG-M: descent along the mean estimate; its error is fed by the moves, they by the spread of the estimates."""
-    acc = AccFcsgM(s)
+    acc = AccFcsgM(s, parts)
     used = acc.clients(USED)
     sizes = {"X": sq(acc.away(X)), "H": sq(acc.away(FRESH)), "D": sq(acc.away(USED)), "W": sq(used)}
     acc.named(**sizes, V=sq(AFTER - X), E=sq(used - acc.target))
@@ -315,3 +362,4 @@ def corollary_4_8(_: Reader) -> Corollary:
 
 
 DERIVATIONS = (("theorem_4_7", theorem_4_7), ("corollary_4_8", corollary_4_8))
+SHARPENED = (("theorem_4_7", partial(theorem_4_7, parts=UNEVEN)),)

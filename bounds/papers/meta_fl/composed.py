@@ -6,6 +6,8 @@ docs/theory/meta_fl.md.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import sympy as sp
@@ -218,16 +220,62 @@ def theorem_8_corrected(estimate: Theorem, unlike: Theorem) -> Statement:
     return _theorem_8("corrected", "corrected", estimate, unlike, ("participation", "participants"))
 
 
+def theorem_8_sharpened(estimate: Theorem, unlike: Theorem) -> Statement:
+    """The same where Young's inequality is not split evenly."""
+    return _theorem_8("corrected", "sharpened", estimate, unlike, ("participation", "participants"))
+
+
 def _theorem_8(of: str, label: str, estimate: Theorem, unlike: Theorem, further: tuple[str, ...]) -> Statement:
     lemmas = (each.statement(of).derived for each in (estimate, unlike))
     derived = (WRITTEN.derived["L_F"], *(item for parts in lemmas for item in parts))
     mu = next(item.name for item in reversed(derived) if item.name.startswith("mu_F"))
     conditions = tuple(CONDITIONS[name] for name in ("step_size", *further))
-    return _from_constants(label, derived, conditions, mu.removeprefix("mu_F"))
+    split = _UNEVEN if label == "sharpened" else _EVEN
+    return _from_constants(label, derived, conditions, mu.removeprefix("mu_F"), split)
+
+
+@dataclass(frozen=True)
+class _Split:
+    """How Young's inequality is split, and what the terms come to.
+
+    Args:
+        at_server: at the server's model, which is not the mean model; 1 splits evenly.
+        of_bias: between the bias of the estimate and the drift.
+        coefficients: (share, x, tau) -> of every term, with the role of the term; x is beta L_F.
+    """
+
+    at_server: sp.Rational
+    of_bias: sp.Rational
+    coefficients: Callable[[sp.Expr, sp.Expr, sp.Expr], dict[str, tuple[str, sp.Expr, str]]]
+
+
+def _beside_the_drift(share: sp.Expr, x: sp.Expr, tau: sp.Expr) -> dict[str, tuple[str, sp.Expr, str]]:
+    """What the server's distance from the mean model adds is in the terms of the drift."""
+    return {
+        "noise": ("sigma", (2 + R(40, 9) * share) * x, "variance"),
+        "drift_noise": ("sigma", R(20, 3) * x**2 * (tau - 1), "drift"),
+        "sampling": ("gamma", R(2320, 243) * share * tau * x, "heterogeneity"),
+        "drift_heterogeneity": ("gamma", R(800, 81) * x**2 * tau * (tau - 1), "drift"),
+        "bias": ("mu", R(1228, 243), ""),
+    }
+
+
+def _within_the_sampling(share: sp.Expr, x: sp.Expr, tau: sp.Expr) -> dict[str, tuple[str, sp.Expr, str]]:
+    """The same is in the terms that have the share, by beta L_F (tau - 1) <= 1/10."""
+    return {
+        "noise": ("sigma", (R(9, 8) + R(7, 2) * share) * x, "variance"),
+        "drift_noise": ("sigma", R(15, 4) * x**2 * (tau - 1), "drift"),
+        "sampling": ("gamma", R(185, 27) * share * tau * x, "heterogeneity"),
+        "drift_heterogeneity": ("gamma", R(50, 9) * x**2 * tau * (tau - 1), "drift"),
+        "bias": ("mu", R(1049, 432), ""),
+    }
+
+
+_EVEN, _UNEVEN = _Split(R(1), R(1), _beside_the_drift), _Split(R(1, 8), R(1, 2), _within_the_sampling)
 
 
 def _from_constants(
-    label: str, derived: tuple[Derived, ...], conditions: tuple[Condition, ...], suffix: str
+    label: str, derived: tuple[Derived, ...], conditions: tuple[Condition, ...], suffix: str, split: _Split
 ) -> Statement:
     """Theorem 8 for any constants L_F, mu_F, sigma_F, gamma_F of the gradient estimates, by steps T3 to T9.
 
@@ -236,7 +284,7 @@ def _from_constants(
     mean (step T2).
     """
     table = {constant.name: constant.symbol for constant in derived}
-    l_f = table["L_F"]
+    l_f, server, bias = table["L_F"], split.at_server, split.of_bias
     drift, last, virtual, share = (
         slack_symbol(name) for name in ("drift", "last_drift", "virtual_gradient_sq", "share")
     )
@@ -244,32 +292,32 @@ def _from_constants(
     mu, sigma, gamma = squares
     x, apart = s.beta * l_f, s.tau * (s.tau - 1)
     steady, ended = R(400, 243) * (gamma + mu), R(1160, 243) * (gamma + mu)
-    descent = s.K * (
-        s.beta * s.tau * (l_f**2 * drift + mu) + l_f * s.beta**2 / 2 * s.tau * sigma + l_f / 2 * share * last
-    )
+    wrong = (1 + 1 / bias) / 2 * l_f**2 * drift + (1 + bias) / 2 * mu
+    descent = s.K * (s.beta * s.tau * wrong + l_f * s.beta**2 / 2 * s.tau * sigma + l_f / 2 * share * last)
+    owners = {"mu": mu, "sigma": sigma, "gamma": gamma}
+    start = 2 * (1 + server) * s.F_gap / (s.beta * s.tau * s.K)
     kept = {
-        "initialisation": (sp.Integer(1), 4 * s.F_gap / (s.beta * s.tau * s.K), ""),
-        "noise": (sigma, (2 + R(40, 9) * share) * x, "variance"),
-        "drift_noise": (sigma, R(20, 3) * x**2 * (s.tau - 1), "drift"),
-        "sampling": (gamma, R(2320, 243) * share * s.tau * x, "heterogeneity"),
-        "drift_heterogeneity": (gamma, R(800, 81) * x**2 * apart, "drift"),
-        "bias": (mu, R(1228, 243), ""),
+        "initialisation": (sp.Integer(1), start, ""),
+        **{n: (owners[owner], c, role) for n, (owner, c, role) in split.coefficients(share, x, s.tau).items()},
     }
     limits = {square: sum(c for owner, c, _ in kept.values() if owner == square) for square in squares}
     small = {s.beta: conditions[0].right / (1 + slack_symbol("u"))}  # the step size condition comes first
     range_of = {share: 1 / (1 + slack_symbol("v")), s.tau: 1 + slack_symbol("local_steps")}
+    at_server = (1 + 1 / server) * l_f**2 * share * drift
     chain = (
-        Chain(2 * virtual + 2 * l_f**2 * share * drift, steps=("T8: at the mean of a random set of clients",))
+        Chain((1 + server) * virtual + at_server, steps=("T8: at the mean of a random set of clients",))
         .insert(virtual, (s.F_gap + descent) / (s.beta * s.tau * s.K / 2), "T3, T7: descent over a round, telescoped")
         .require(*conditions)
         .insert(
             drift, s.beta**2 * (steady * apart + R(10, 9) * (s.tau - 1) * sigma), "T5: average drift, x tau <= 1/10"
         )
         .insert(last, s.beta**2 * (ended * s.tau**2 + R(20, 9) * s.tau * sigma), "T6: drift after tau steps")
-        .limit(sigma, limits[sigma], "share <= 1 beside the drift", (), range_of)
-        .limit(gamma, limits[gamma], "share <= 1 beside the drift", (), range_of)
-        .limit(mu, limits[mu], "share <= 1, beta L_F tau <= 1/10", (), {**small, **range_of})
     )
+    for square in (sigma, gamma):
+        within = range_of if split is _EVEN else {**small, **range_of}
+        why = "share <= 1 beside the drift" if split is _EVEN else "beta L_F tau <= 1/10 beside the share"
+        chain = chain.limit(square, limits[square], why, (), within)
+    chain = chain.limit(mu, limits[mu], "share <= 1, beta L_F tau <= 1/10", (), {**small, **range_of})
     if sp.expand(chain.expr - sum(owner * coefficient for owner, coefficient, _ in kept.values())) != 0:
         raise DeclarationError("theorem_8: the terms do not add up to what the steps give")
     back = {**squares, share: sampling(s.r, s.n)}

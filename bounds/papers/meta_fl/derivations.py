@@ -41,10 +41,12 @@ class MetaFL:
 
     Args:
         suffix: that of the constants of the estimate.
+        weights: of Young's inequality, at the server's model and for the bias of the estimate; 1 splits evenly.
     """
 
-    def __init__(self, s: Reader, suffix: str):
+    def __init__(self, s: Reader, suffix: str, weights: tuple[Fraction, Fraction]):
         self.s, proof = s, Proof(s, time="batches")
+        self.at_server, self.of_bias = weights
         self.proof = proof
         self.bias_size, self.noise_size = f"mu_F{suffix}", f"sigma_F{suffix}"
         self.mu, self.sigma = getattr(s, self.bias_size), getattr(s, self.noise_size)
@@ -94,12 +96,13 @@ def metric(run: MetaFL) -> None:
     smooth_mean(proof, run.clients, exact, s.L_F, proof.bound("L_F", *map(exact, proof.points)))
     proof.bound("L_F", exact(run.here), exact(X), name="apart")
     moved_to = exact(run.server) - exact(run.here)
+    most, rest = 1 + run.at_server, 1 + 1 / run.at_server
     proof.claim(
         "T8",
-        quantity("metric") <= 2 * quantity("G") + 2 * s.L_F**2 * run.share * quantity("Lambda"),
+        quantity("metric") <= most * quantity("G") + rest * s.L_F**2 * run.share * quantity("Lambda"),
         proof.bound("L_F", exact(run.server), exact(run.here), name="at the server"),
         *run.drawn(X, "chosen"),
-        squares=(run.away(moved_to), run.clients(exact(run.server)) - 2 * run.gradient),
+        squares=(run.away(moved_to), run.clients(exact(run.server)) - most * run.gradient),
     )
     proof.sum("T8")
 
@@ -107,19 +110,20 @@ def metric(run: MetaFL) -> None:
 def descent(run: MetaFL) -> None:
     """T3 and T7, summed: -2<a, c> = ||a - c||^2 - ||a||^2 - ||c||^2."""
     s, proof, clients = run.s, run.proof, run.clients
-    half, second = s.beta / 2, s.L_F * s.beta**2 / 2
+    half, second, weight = s.beta / 2, s.L_F * s.beta**2 / 2, run.of_bias
+    wrong = (1 + 1 / weight) * s.L_F**2 * quantity("Lambda") + (1 + weight) * run.mu**2
     local, shared = (proof.mean(proof.update("w", phase), "i") for phase in ("local", "communication"))
     proof.claim(
         "error",
-        sq(clients(run.known) - run.gradient) <= 2 * s.L_F**2 * quantity("Lambda") + 2 * run.mu**2,
+        sq(clients(run.known) - run.gradient) <= wrong,
         "apart",
         proof.bound(run.bias_size, run.bias, name="bias"),
-        squares=(run.away(run.deviated), run.away(run.bias), clients(run.deviated) - clients(run.bias)),
+        squares=(run.away(run.deviated), run.away(run.bias), clients(run.deviated) - weight * clients(run.bias)),
     )
     noise = proof.bound(run.noise_size, run.error(X, 0), kind=NOISE, name="noise of a client")
     proof.claim("noise", sq(clients(run.noise)) <= run.sigma**2, noise, why="the clients need not be independent")
     proof.smooth("F", "smooth", s.L_F, run.here, run.there)
-    size = s.beta * (s.L_F**2 * quantity("Lambda") + run.mu**2) + second * run.sigma**2
+    size = half * wrong + second * run.sigma**2
     after = quantity("F") - half * quantity("G") + size
     small, left = (((half, ("step_size",)), (second, ("tau>=1",))),), (clients(run.known),)
     by = "descent lemma", "error", "noise"
@@ -176,39 +180,71 @@ def limits(run: MetaFL) -> None:
     proof.claim("short step", scalar(100 * x**2 * s.tau * (s.tau - 1)) <= ONE, why="beta L_F tau <= 1/10")
     proof.step("short", AtStart("short step"))
     proof.claim("share, short", scalar(10 * run.share * x * s.tau) <= ONE, given={"share": 10 * x * s.tau})
+    proof.claim("shorter step", scalar(10 * run.share * x**2 * (s.tau - 1)) <= scalar(run.share * x))
+    proof.step("share, apart", AtStart("shorter step"))
 
 
-def theorem(s: Reader, suffix: str, lemmas: tuple[Lemma, ...]) -> Derivation:
+EVEN, UNEVEN = (Fraction(1), Fraction(1)), (Fraction(1, 8), Fraction(1, 2))
+"""The weights of the corrected and of the sharpened statement."""
+
+
+def theorem(s: Reader, suffix: str, lemmas: tuple[Lemma, ...], weights: tuple[Fraction, Fraction]) -> Derivation:
     """Theorem 8 with the constants of these lemmas."""
-    run = MetaFL(s, suffix)
+    run = MetaFL(s, suffix, weights)
     for part in (metric, descent, limits, drift):
         part(run)
-    steady = Fraction(400, 243) * s.tau * (s.gamma_F**2 + run.mu**2) + Fraction(10, 9) * run.sigma**2
     return run.proof.qed(
         *("T8, summed", "sum", "infimum", "T5", "T6"),
         metric="metric",
         model="w",
         inside={"beta": Fraction(1, 20), "r": Fraction(1, 2), "n": 4, "sigma_G": 4, run.bias_size: 3},
-        given={
-            "share": 2 * (s.beta * s.L_F) ** 2 * (s.tau - 1) * steady,
-            "short": Fraction(8, 81) * run.mu**2,
-            "share, short": Fraction(232, 243) * run.mu**2,
-        },
+        given=_beside_the_drift(run) if weights == EVEN else _within_the_sampling(run),
         lemmas=lemmas,
     )
 
 
-def theorem_8(suffix: str, estimate: str) -> tuple[str, Callable[[Reader], Derivation], tuple[str, ...]]:
+STEADY, LAST = Fraction(400, 243), Fraction(1160, 243)
+
+
+def _beside_the_drift(run: MetaFL) -> dict[str, Signomial]:
+    """What the server's distance from the mean model adds, counted with s <= 1 in the terms of the drift."""
+    s = run.s
+    steady = STEADY * s.tau * (s.gamma_F**2 + run.mu**2) + Fraction(10, 9) * run.sigma**2
+    return {
+        "share": 2 * (s.beta * s.L_F) ** 2 * (s.tau - 1) * steady,
+        "short": Fraction(6, 100) * STEADY * run.mu**2,
+        "share, short": Fraction(2, 10) * LAST * run.mu**2,
+    }
+
+
+def _within_the_sampling(run: MetaFL) -> dict[str, Signomial]:
+    """The same counted with beta L_F (tau - 1) <= 1/10 in the terms that have s."""
+    s, square = run.s, run.mu**2
+    most, server, wrong = 1 + run.at_server, 1 + 1 / run.at_server, 1 + 1 / run.of_bias
+    spread = STEADY * s.tau * (s.gamma_F**2 + square) + Fraction(10, 9) * run.sigma**2
+    return {
+        "share, apart": Fraction(1, 10) * server * spread,
+        "short": Fraction(1, 100) * most * wrong * STEADY * square,
+        "share, short": (Fraction(1, 10) * most * LAST + Fraction(1, 100) * server * STEADY) * square,
+    }
+
+
+def theorem_8(
+    suffix: str, estimate: str, weights: tuple[Fraction, Fraction] = EVEN
+) -> tuple[str, Callable[[Reader], Derivation], tuple[str, ...]]:
     """The entry of a variant: where its constants come from are Lemma 4, the lemma of the estimate, and Lemma 7."""
     constants = {"lemma_4": ("L_F",), estimate: (f"mu_F{suffix}", f"sigma_F{suffix}"), "lemma_7": ("gamma_F",)}
 
     def derivation(s: Reader) -> Derivation:
         of = {name: PAPER.theorem(f"meta_fl.{name}") for name in constants}
-        return theorem(s, suffix, tuple(Lemma(of[name], of[name].default, given) for name, given in constants.items()))
+        taken = tuple(Lemma(of[name], of[name].default, given) for name, given in constants.items())
+        return theorem(s, suffix, taken, weights)
 
     return f"theorem_8{suffix}", derivation, tuple(constants)
 
 
+_VARIANTS = (("", "lemma_6"), ("_FO", "lemma_10"), ("_HF", "lemma_11"))
+"""Suffix of the constants, and the lemma of the estimate."""
 DERIVATIONS = (
     ("lemma_4", lemma_4),
     ("lemma_5", lemma_5),
@@ -216,8 +252,7 @@ DERIVATIONS = (
     ("lemma_7", lemma_7),
     ("lemma_10", lemma_10),
     ("lemma_11", lemma_11),
-    theorem_8("", "lemma_6"),
-    theorem_8("_FO", "lemma_10"),
-    theorem_8("_HF", "lemma_11"),
+    *(theorem_8(suffix, estimate) for suffix, estimate in _VARIANTS),
 )
 """Statement, its derivation, and the lemmas that this takes as true, if any."""
+SHARPENED = tuple(theorem_8(suffix, estimate, UNEVEN)[:2] for suffix, estimate in _VARIANTS)

@@ -241,13 +241,13 @@ def _in_symbols() -> list[str]:
     """What the sharpened statements say at the same sets of constants; nothing is solved for it."""
     lines = [
         "## In symbols",
-        "Statements `sharpened` beside the printed ones (`fedco show ID --statement sharpened`), each with a derivation of its own",
-        "(`fedco prove ID --statement sharpened`), at the same sets of constants.",
+        "Statements `sharpened` beside the printed or corrected ones (`fedco show ID --statement sharpened`), each with its own derivation",
+        "(`fedco prove ID --statement sharpened`), at the same sets of constants; without those of which no set could be made.",
         "",
         "| theorem | at | stated | sharpened | factor |",
         "|---|---|---|---|---|",
     ]
-    for theorem in improved():
+    for theorem in (theorem for theorem in improved() if not hindrance(theorem)):
         for number in range(SETS):
             values = values_of(theorem.statement(), number)
             own = theorem.statement("sharpened")
