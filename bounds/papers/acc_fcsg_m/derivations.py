@@ -16,7 +16,7 @@ from . import PAPER
 BEFORE = Var("x", -1)
 U, USED, FRESH = Var("u"), Var("u", 1), Var("h", 1)
 """FRESH is the estimate of line 14; USED is what the clients step with, its mean at a communication."""
-RATE, GROWTH = Fraction(37, 36), Fraction(14, 5)
+RATE, GROWTH = signomial(Fraction(37, 36)), signomial(Fraction(14, 5))
 """exp(37/36) <= 14/5."""
 SHARE = Fraction(25, 24)
 """1/(1 - 2 GROWTH/144) <= 25/24."""
@@ -198,10 +198,7 @@ def dispersion(acc: AccFcsgM) -> None:
         why="the estimates agree, the models were moved",
     )
     certificate = (*acc.short(2 * (1 + q) / q**2), (1 / (72 * q**2), ("q>=1",)))
-    proof.step(
-        "growth of a round",
-        Gronwall("H", "spread, local", "spread, shared", signomial(RATE), signomial(GROWTH), (certificate,)),
-    )
+    proof.step("growth of a round", Gronwall("H", "spread, local", "spread, shared", RATE, GROWTH, (certificate,)))
     proof.claim(
         "spread, first",
         quantity("H") <= acc.product,
@@ -310,7 +307,7 @@ def closing(acc: AccFcsgM) -> None:
     parts = acc.parts
     weight = parts.apart / 2 * acc.y**2 * s.q**2 + parts.moved * s.q
     scale = SHARE * GROWTH
-    rest = parts.first_block - scale * parts.moved
+    rest = signomial(parts.first_block) - scale * parts.moved
     squared = s.c**2 * s.alpha**2 / s.S_F**2 * product * s.T
     first = (*acc.small(2 * scale), (s.S_F, ("step_size",)), (1 / (12 * s.q), ("q>=1",)))
     second = (
