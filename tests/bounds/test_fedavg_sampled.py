@@ -208,7 +208,7 @@ def measured_at(theorem):
 
 
 def test_the_mean_of_all_clients_is_not_what_a_run_measures():
-    """Both locks accepted a derivation about the mean of all N clients inside rounds, of which a run measures those that take part."""
+    """The rules accepted a derivation about the mean of all N clients inside rounds, of which a run measures those that take part."""
     with pytest.raises(ProofError, match="the mean of the clients that take part, not of all"):
         measured_at(FEDAVG)
     assert measured_at(get_theorem("library.sampled_sgd")) == (Var("x"),), "one model, that of the server"
