@@ -214,7 +214,7 @@ def check_shape(target: Target, claimed: Claimed, problem: ExactProblem) -> list
         value, quantity = claimed.hyperparameters.get(name), binding.quantity.name
         if value is None:
             continue
-        if name in target.measured and not target.is_chosen:
+        if name in target.measured:
             _check_attains(target, claimed, problem, name, value)
         if quantity == "clients" and target.measured and not target.is_chosen and value != problem.clients:
             raise ValueError(f"{name}: wanted {problem.clients}, of which the theorem's matrix is one, got {value}")
@@ -239,8 +239,9 @@ def check_shape(target: Target, claimed: Claimed, problem: ExactProblem) -> list
 
 
 def _check_attains(target: Target, claimed: Claimed, problem: ExactProblem, name: str, value: Fraction) -> None:
-    """What the theorem's matrix has is a number of its own."""
-    method, quantity = target.method(dict.fromkeys(target.symbols, 1)), target.measured[name]
+    """What the matrix of this run has, whether the theorem's own or one that was chosen."""
+    method = target.method({**dict.fromkeys(target.symbols, Q(1)), **claimed.hyperparameters})
+    quantity = target.measured[name]
     if not method.attains(quantity, value, problem.clients):
         raise ValueError(f"{name}: {method.name} with {problem.clients} clients has no {quantity} of {value}")
 

@@ -40,6 +40,8 @@ class Property:
     def holds(self, problem: ExactProblem) -> bool:
         """Whether an instance in exact numbers has it."""
         parameters = problem.parameters
+        if self.kinds is not None and problem.kind not in self.kinds:
+            return False
         if self.rising and not (problem.has_convex_clients if self.each else problem.is_convex):
             return False
         rows = [parameters[name] for name in self.equal if name in parameters]
@@ -58,12 +60,12 @@ def _flat(value: Any) -> list[Any]:
     return [number for part in value for number in _flat(part)] if isinstance(value, list) else [value]
 
 
-_OUTER = Property(equal=("knots", "slopes"), zero=("gradient_noise",))
+_COMPOSITE = ("local_composite", "shared_composite", "conditional")
 PROPERTIES: Mapping[str, Property] = {
-    "equal_inner_maps": Property(equal=("inner_slope", "inner_offset")),
-    "equal_outer_functions": Property(equal=("knots", "slopes")),
-    "one_outer_function": _OUTER,
-    "no_extra_term": Property(zero=("extra_slopes",)),
+    "equal_inner_maps": Property(equal=("inner_slope", "inner_offset"), kinds=_COMPOSITE),
+    "equal_outer_functions": Property(equal=("knots", "slopes"), kinds=_COMPOSITE),
+    "one_outer_function": Property(equal=("knots", "slopes"), zero=("gradient_noise",), kinds=_COMPOSITE),
+    "no_extra_term": Property(zero=("extra_slopes",), kinds=_COMPOSITE),
     "independent_clients": Property(),
     "deterministic": Property(zero=NOISES),
     "convex": Property(rising=("slopes",), kinds=("federated",)),

@@ -350,6 +350,11 @@ def metric_points(reading: Reading, axioms: Mapping[str, Any]) -> tuple[Term, ..
     if theorem.metric.over == LAST and where != bounding.MEAN_MODEL:
         raise ProofError(f"{theorem.metric.name}: of the last iterate, the kernel knows the mean model only")
     if theorem.average == "after" and theorem.metric.over != LAST:
+        if where != bounding.MEAN_MODEL:
+            raise ProofError(
+                f"{theorem.metric.name}: after each round a run takes it at the new model, at each step before that the "
+                'kernel would take the old one; wanted average = "before"'
+            )
         return tuple(shifted(term, 1) for term in found)
     return found
 
