@@ -97,7 +97,7 @@ def delayed_sgd(data, noise: Draw, x0: Vector, y0, T: int, eta, D, b=1, delays="
     return [[x] * N for x in models], Counter(rounds=T, model=T * x0.size)
 
 
-def gossip_sgd(data, noise: Draw, x0: Vector, y0, T: int, eta, tau=1, b=1, topology="ring", W=None, gamma=1.0):
+def gossip_sgd(data, noise: Draw, x0: Vector, y0, T: int, eta, tau=1, b=1, topology="ring", W=None, gamma=None):
     """x <- W x for the matrix of models, one row for each client; a ring is written down by its edges."""
     N, g, sent = len(data.A), _gradients(data, noise, x0.size, b), Counter()
     if W is None and (topology == "complete" or N < 3):
@@ -107,7 +107,7 @@ def gossip_sgd(data, noise: Draw, x0: Vector, y0, T: int, eta, tau=1, b=1, topol
         for i in range(N):
             for j in {i, (i + 1) % N, (i - 1) % N}:
                 W[i, j] = 1 / 3
-    W = (1 - gamma) * np.eye(N) + gamma * np.array(W)
+    W = np.array(W) if gamma is None else (1 - gamma) * np.eye(N) + gamma * np.array(W)
     x, path = np.array([x0] * N), [[x0] * N]
     for t in range(T):
         x = np.array([x[i] - rate(eta, t) * g(i, x[i], t) for i in range(N)])

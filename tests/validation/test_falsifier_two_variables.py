@@ -129,7 +129,7 @@ def test_a_curvature_in_y_is_positive():
         ("minimax", Change("dual_variance", "divided", Q(100))),
         ("minimax", Change("step_size", "relaxed", Q(4))),
         ("bilevel", Change("lower_start", "dropped")),
-        ("bilevel", Change("variance", "divided", Q(100))),
+        pytest.param("bilevel", Change("variance", "divided", Q(100)), marks=pytest.mark.slow),
         ("bilevel", Change("step_size", "relaxed", Q(4))),
     ],
     ids=str,

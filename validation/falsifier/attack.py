@@ -273,7 +273,10 @@ def _result(
     name, label = target.theorem.id, target.label
     if found.violation is None or found.draft is None:
         is_tested = found.evaluations > 0 and not found.never_exact
-        outcome, ratio = ("SURVIVED", min(found.ratio, 1.0)) if is_tested else ("NOT_APPLICABLE", 0.0)
+        outcome, ratio = (
+            "SURVIVED" if is_tested else "NOT_APPLICABLE",
+            0.0 if found.never_exact else min(found.ratio, 1.0),
+        )
         lines = (*_survived(found), *_equal_clients(target))
         return Falsified(name, label, outcome, ratio, lines, seconds=time.perf_counter() - began, **common)
     made, violation = found.draft, found.violation
