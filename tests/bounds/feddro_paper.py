@@ -6,6 +6,7 @@ Each function takes the symbols by name and returns `(terms, conditions)`; a con
 
 from __future__ import annotations
 
+from functools import partial
 from math import floor, log, sqrt
 
 
@@ -302,21 +303,41 @@ def theorem_4_2_corrected(L_f, L_g, B_f, B_g, Delta_g, Phi_gap, eta, I, T):
 # --- Theorem 5.1, corrected: docs/theory/feddro.md, steps 1 to 10 ----------------------------------------------------
 
 
-def theorem_5_1_corrected(
-    L_h, L_f, L_g, B_f, B_g, sigma_h, sigma_g, delta_g, Delta_h, Delta_g, Phi_gap, y_err, eta, beta, I, K, b, T
+def theorem_5_1_with(
+    square,
+    innovation,
+    most,
+    L_h,
+    L_f,
+    L_g,
+    B_f,
+    B_g,
+    sigma_h,
+    sigma_g,
+    delta_g,
+    Delta_h,
+    Delta_g,
+    Phi_gap,
+    y_err,
+    eta,
+    beta,
+    I,
+    K,
+    b,
+    T,
 ):
     L, bK = l_phi(L_h, L_f, L_g, B_f, B_g), b * K
     noise, spread = sigma_h**2 + B_f**2 * sigma_g**2, Delta_h**2 + B_f**2 * Delta_g**2
-    W = eta * (4 * B_g**2 * L_f**2 / beta + 2 * sigma_g**2 * L_f**2 / bK + 3 * eta * L * B_g**2 * L_f**2)
+    W = eta * (4 * B_g**2 * L_f**2 / beta + 2 * sigma_g**2 * L_f**2 / bK + innovation * eta * L * B_g**2 * L_f**2)
     moves = 8 * B_g**2 / bK * W * eta  # 2/eta times W times 4 B_g^2/(bK) times eta^2
     jump = 1 + (I - 1) ** 2 / I
     drift = 9 / 2 * (L_h**2 + B_f**2 * L_g**2 + 2 * B_g**4 * L_f**2) * eta**2 * (I - 1) ** 2
     terms = {
         "initialisation": 2 * Phi_gap / (eta * T),
         "inner_initialisation": 8 * B_g**2 * L_f**2 * y_err**2 / (beta * T),
-        "variance": 6 * eta * L * noise / bK,
+        "variance": square * eta * L * noise / bK,
         "inner_noise": 8 * W * beta**2 * delta_g**2 / (eta * bK),
-        "inner_variance": moves * (6 * noise / bK + 9 / 2 * noise / b * jump),
+        "inner_variance": moves * (square * noise / bK + 9 / 2 * noise / b * jump),
         "inner_heterogeneity": moves * 27 / 2 * spread * jump,
         "drift_variance": drift * 4 * noise / b,
         "drift_heterogeneity": drift * 12 * spread,
@@ -325,9 +346,14 @@ def theorem_5_1_corrected(
         "momentum_range": (beta, 1),
         "step_size_period": (eta, 1 / (3 * I * sqrt(24 * (L_h**2 + B_f**2 * L_g**2)))),
         "step_size_embedding": (24 * B_g**4 * L_f**2 * eta**2, bK),
-        "step_size_direction": (eta * L + 8 * B_g**2 / bK * eta * W, 1 / 2),
+        "step_size_direction": (eta * L + 8 * B_g**2 / bK * eta * W, most),
     }
     return terms, conditions
+
+
+theorem_5_1_corrected = partial(theorem_5_1_with, 6, 3, 1 / 2)
+theorem_5_1_sharpened = partial(theorem_5_1_with, 5 / 2, 5 / 2, 1)
+"""E||D||^2 = E||A||^2 + E||D - A||^2, the parts of D - A weighed 5/2, 5/2 and 5."""
 
 
 # --- The corollaries that hold: docs/theory/feddro.md, "The corollaries that hold" ------------------------------------
@@ -418,6 +444,7 @@ PAPER = {
     ("theorem_5_1", "printed"): theorem_5_1,
     ("theorem_5_1", "composed"): theorem_5_1_proved,
     ("theorem_5_1", "corrected"): theorem_5_1_corrected,
+    ("theorem_5_1", "sharpened"): theorem_5_1_sharpened,
     ("corollary_1", "printed"): corollary_1,
     ("corollary_2", "printed"): corollary_2,
     ("theorem_f_1", "printed"): theorem_f_1,
