@@ -214,6 +214,18 @@ def test_the_mean_of_all_clients_is_not_what_a_run_measures():
     assert measured_at(get_theorem("library.sampled_sgd")) == (Var("x"),), "one model, that of the server"
 
 
+def test_the_new_models_of_the_server_are_measured_by_no_rule():
+    """A run takes them once a round, at T = p the last model only; the kernel took them after every step, the first model p - 1 times.
+
+    Both locks accepted 2 L F_gap/T + L^2 eta^2 sigma^2/(N b T) + (1 - 1/T) G^2 for Local SGD, which a Huber function in many
+    dimensions exceeds from its minimiser.
+    """
+    with pytest.raises(ProofError, match="after each round a run takes it at the new model"):
+        plan, later = derivation(FEDAVG), replace(FEDAVG, average="after")
+        reading = Reading(later, later.statement(), Reader(later, later.statement()), plan.setting, model=plan.model)
+        metric_points(reading, {})
+
+
 def test_runs_and_searches_take_it_once_a_round():
     values = {"p": 4, "T": 8}
     every = recipe_for(FEDAVG.id).every

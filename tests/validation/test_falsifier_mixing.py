@@ -11,6 +11,7 @@ import pytest
 from fedco.bounds.language.change import Change
 from fedco.bounds.language.theorem import Theorem
 from fedco.bounds.registry import get_theorem
+from fedco.user_files import trusting
 from fedco.validation.exact.problem import Instance, exact_problem
 from fedco.validation.falsifier.attack import falsify
 from fedco.validation.falsifier.bundle import recompute
@@ -138,6 +139,51 @@ def test_a_network_that_depends_on_a_symbol_is_not_searched():
 def test_a_named_network_is_searched_with_the_gap_that_it_has():
     found = falsify(on(topology="ring"), seconds=2, clock=time.process_time)
     assert found.outcome == "SURVIVED" and 0 < found.ratio <= 1
+
+
+def test_two_numbers_of_one_matrix_are_not_searched():
+    """A true theorem was refuted: its contraction and its gap were chosen apart, and the matrix had the last one."""
+    keys = {
+        "id": "others.two",
+        "problem": "federated",
+        "symbols": {**{n: b.quantity.name for n, b in on().symbols("printed").items()}, "lam": "mixing_contraction"},
+        "terms": {
+            "a": "2*F_gap/(eta*T)",
+            "b": "L*eta*sigma**2/(N*b)",
+            "c": "lam*L**2*eta**2*(sigma**2 + zeta**2)/rho**2",
+        },
+        "conditions": {"step_size": "2*eta*L <= rho"},
+        "method": {"name": "gossip_sgd", "eta": "eta", "tau": 1, "b": "b"},
+    }
+    found = falsify(fedco.define(**keys), seconds=1)
+    assert found.outcome == "NOT_APPLICABLE" and "numbers of one matrix" in found.why[0]
+
+
+SILENT = """
+from fractions import Fraction
+from fedco.algorithms.baselines.gossip_sgd import GossipSGD
+
+class Inheriting(GossipSGD):
+    "Nobody talks, and how a matrix with a gap is chosen is said of another method."
+    def after_round(self, problem, state, t):
+        return state
+    def mixing(self, clients):
+        return tuple(tuple(Fraction(int(i == j)) for j in range(clients)) for i in range(clients))
+
+class Boasting(Inheriting):
+    "The same, and it says that it has any gap."
+    def attaining(self, quantity, value):
+        return self
+"""
+
+
+@pytest.mark.parametrize("name", ["Inheriting", "Boasting"])
+def test_a_matrix_that_is_said_to_have_a_gap_is_asked(name, tmp_path):
+    (tmp_path / "silent.py").write_text(SILENT)
+    with trusting():
+        theorem = on(name=f"{tmp_path / 'silent.py'}:{name}")
+        with pytest.raises(NotConfirmed, match="with 4 clients has no spectral_gap of 1/3"):
+            claim(theorem, Q(1, 3))
 
 
 def test_a_method_without_a_matrix_has_no_gap():

@@ -15,6 +15,7 @@ from fedco.validation.falsifier.attack import falsify
 from fedco.validation.falsifier.bundle import recompute
 from fedco.validation.falsifier.confirm import Claimed, Confirmed, NotConfirmed, sides
 from fedco.validation.falsifier.declared import target_of
+from fedco.validation.falsifier.properties import PROPERTIES
 
 FAR = 1000
 """Where the knots are: no path of these runs comes near."""
@@ -145,3 +146,13 @@ def test_a_true_statement_survives_and_is_put_to_the_test(kind):
     found = falsify(IDS[kind], seconds=2, clock=time.process_time)
     assert found.outcome == "SURVIVED" and 0.9 < found.ratio <= 1
     assert any("noise in closed powers" in name for name in found.families)
+
+
+@pytest.mark.parametrize("name", ["equal_outer_functions", "one_outer_function", "equal_inner_maps", "no_extra_term"])
+def test_what_is_said_of_compositions_is_made_of_no_other_kind(name):
+    """A true bilevel statement was refuted: the slopes in x were made equal, those in y were not, and their noise stayed."""
+    assert not PROPERTIES[name].holds(exact_problem(claim("bilevel").instance))
+    found = falsify(replace(get_theorem("library.fed_ttsa"), assume=(name,)), seconds=1)
+    assert (
+        found.outcome == "NOT_APPLICABLE" and f"assumes {name}, which no instance of the kind bilevel" in found.why[0]
+    )

@@ -239,10 +239,10 @@ def check_shape(target: Target, claimed: Claimed, problem: ExactProblem) -> list
 
 
 def _check_attains(target: Target, claimed: Claimed, problem: ExactProblem, name: str, value: Fraction) -> None:
-    """What the matrix of this run has, whether the theorem's own or one that was chosen."""
-    method = target.method({**dict.fromkeys(target.symbols, Q(1)), **claimed.hyperparameters})
-    quantity = target.measured[name]
-    if not method.attains(quantity, value, problem.clients):
+    """What the matrix has, whether it is the theorem's own or was chosen for this number, in doubles as a method in torch has it."""
+    number, quantity = float(value) if target.is_chosen else value, target.measured[name]
+    method = target.method({**dict.fromkeys(target.symbols, 1), name: number})
+    if not method.attains(quantity, number, problem.clients):
         raise ValueError(f"{name}: {method.name} with {problem.clients} clients has no {quantity} of {value}")
 
 

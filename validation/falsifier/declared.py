@@ -239,7 +239,9 @@ def _target_of(theorem: Theorem, label: str, own: Theorem | None) -> Target:
         measured = {n: b.quantity.name for n, b in theorem.symbols(label).items() if b.quantity.name in owner.measured}
         is_chosen = "attaining" in vars(owner) and not {*call.options, *call.values} & {*owner.measured_by}
         if is_chosen and len(measured) > 1:
-            why = f"{' and '.join(measured)} are numbers of one matrix, and a search chooses one that has a single number"
+            why = (
+                f"{' and '.join(measured)} are numbers of one matrix, and a search chooses one that has a single number"
+            )
             raise InputError(f"{theorem.id}: {why}")
         changing = [n for n in owner.measured_by if n in call.values and sp.sympify(call.values[n]).free_symbols]
         if measured and changing:
