@@ -34,9 +34,9 @@ META_FL = {
     **{(f"meta_fl.lemma_{i}", label): STEPS for i in (5, 6, 7, 10, 11) for label in ("printed", "composed")},
     ("meta_fl.lemma_6", "printed"): {"steps": lambda v: (v["nu"], ">", 1)},
     **{
-        (f"meta_fl.theorem_8{suffix}", label): EIGHT if label == "corrected" else EIGHT | STEPS
+        (f"meta_fl.theorem_8{suffix}", label): EIGHT if label in ("corrected", "sharpened") else EIGHT | STEPS
         for suffix in ("", "_FO", "_HF")
-        for label in ("printed", "composed", "corrected")
+        for label in ("printed", "composed", "corrected", "sharpened")
     },
 }
 

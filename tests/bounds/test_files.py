@@ -56,7 +56,7 @@ def test_one_theorem_needs_no_name(tmp_path: Path):
     [
         ("x = 1\n", "declares a theorem, found none"),
         (ONE + ONE.replace("first", "other").replace("2*F_gap", "3*F_gap"), "two theorems have the id mine.theorem_1"),
-        (ONE.replace("2*F_gap", "2*F_gab"), "line 2: InputError: mine.theorem_1: term all: column 3: 'F_gab'"),
+        (ONE.replace("2*F_gap", "2*F_gab"), "line 2: mine.theorem_1: term all: column 3: 'F_gab'"),
     ],
 )
 def test_a_file_without_sound_theorems(tmp_path: Path, text: str, reason: str):

@@ -25,7 +25,7 @@ def test_every_range_is_of_a_quantity_and_every_method_names_its_own():
     assert all(limit.over in {"", *QUANTITIES} | {"clients"} for limit in AT_MOST.values())
     assert set(AT_MOST) - {"sampled_clients"} <= set(QUANTITIES)
     named = {quantity for method in METHODS.values() for quantity in method.quantities.values()}
-    assert named == set(AT_MOST) - {"participation"} | {"step_scale", "series_terms"}
+    assert named == set(AT_MOST) - {"participation"} | {"step_scale", "series_terms", "delay"}
     for name, method in METHODS.items():
         fields = set(method.__dataclass_fields__)
         assert set(method.quantities) <= fields, name

@@ -96,8 +96,9 @@ def test_javascript_computes_what_python_does(name: str):
     assert terms == pytest.approx(list(bound.terms.values()), rel=1e-12)
 
 
-SEARCHED = {"sgd_log", "gd_strongly_convex", "sgd_declining", "sgd_pl", "sgd_pl_exponential", "sgd_pl_logarithm"}
-"""Those that instances can be about; the free factor of the first is its own, and the runs have it as the step size."""
+SEARCHED = {"sgd_log", "gd_strongly_convex", "sgd_pl", "sgd_pl_exponential", "sgd_pl_logarithm"}
+"""Those that instances can be about; the free factor of the first is its own, and the runs have it as the step size. The steps of
+`sgd_declining` are 1/sqrt(t + t0), which are irrational."""
 
 
 def test_falsify_says_what_no_instance_has(name: str):

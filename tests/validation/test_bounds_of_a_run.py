@@ -28,7 +28,7 @@ def test_weights_that_are_not_set_are_equal_ones():
 
 
 def test_a_run_with_sampled_clients_is_that_of_the_statement_about_them():
-    assert names(LocalSGD(eta=0.01, tau=1, m=2, b=8)) == {"library.sampled_sgd"}
+    assert names(LocalSGD(eta=0.01, tau=1, m=2, b=8)) == {"library.sampled_sgd", "library.fedavg_sampled"}
     everybody = names(LocalSGD(eta=0.01, tau=1, b=8))
     assert names(LocalSGD(eta=0.01, tau=1, m=8, b=8)) == everybody >= {"baselines.local_sgd"}
 

@@ -172,7 +172,11 @@ def test_three_instances_with_different_names():
 @pytest.mark.parametrize(("theorem_id", "instance"), SHORT_CASES)
 def test_a_short_run_starts_at_the_initial_gradient_and_stays_below_the_cap(theorem_id: str, instance: Instance):
     recipe = recipe_for(theorem_id)
-    period = next((instance.hyperparameters[n] for n in ("I", "q", "tau", "p") if n in instance.hyperparameters), 1)
+    symbols = theorem(theorem_id).symbols(recipe.label)
+    periods = [
+        n for n, b in symbols.items() if b.quantity.name == "communication_period" and n in instance.hyperparameters
+    ]
+    period = instance.hyperparameters[periods[0]] if periods else 1
     measured = measure(theorem_id, instance, max(SHORT, 2 * int(period)), 2, label=recipe.label)
     assert measured.statistic.shape == (2,)
     assert np.all((measured.statistic > 0) & (measured.statistic <= measured.cap))

@@ -36,7 +36,9 @@ def heterogeneity() -> Evidence:
         sum((v - Q(sum(t), len(t))) ** 2 for v in t) <= sum(v * v for v in t) for t in product(range(-2, 3), repeat=4)
     )
     known = find("fcsg_m.theorem_4_4")
-    printed, composed, corrected = (known.statement(label).term("drift").expr for label in known.labels)
+    printed, composed, corrected = (
+        known.statement(label).term("drift").expr for label in ("printed", "composed", "corrected")
+    )
     q, N = (known.notation[name].symbol for name in ("q", "N"))
     ratio = sp.limit(sp.simplify(composed / printed), q, sp.oo)
     return confirm(

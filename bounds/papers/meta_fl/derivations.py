@@ -180,8 +180,6 @@ def limits(run: MetaFL) -> None:
     proof.claim("short step", scalar(100 * x**2 * s.tau * (s.tau - 1)) <= ONE, why="beta L_F tau <= 1/10")
     proof.step("short", AtStart("short step"))
     proof.claim("share, short", scalar(10 * run.share * x * s.tau) <= ONE, given={"share": 10 * x * s.tau})
-    proof.claim("shorter step", scalar(10 * run.share * x**2 * (s.tau - 1)) <= scalar(run.share * x))
-    proof.step("share, apart", AtStart("shorter step"))
 
 
 EVEN, UNEVEN = (Fraction(1), Fraction(1)), (Fraction(1, 8), Fraction(1, 2))
@@ -219,7 +217,9 @@ def _beside_the_drift(run: MetaFL) -> dict[str, Signomial]:
 
 def _within_the_sampling(run: MetaFL) -> dict[str, Signomial]:
     """The same counted with beta L_F (tau - 1) <= 1/10 in the terms that have s."""
-    s, square = run.s, run.mu**2
+    s, proof, square, x = run.s, run.proof, run.mu**2, run.s.beta * run.s.L_F
+    proof.claim("shorter step", scalar(10 * run.share * x**2 * (s.tau - 1)) <= scalar(run.share * x))
+    proof.step("share, apart", AtStart("shorter step"))
     most, server, wrong = 1 + run.at_server, 1 + 1 / run.at_server, 1 + 1 / run.of_bias
     spread = STEADY * s.tau * (s.gamma_F**2 + square) + Fraction(10, 9) * run.sigma**2
     return {

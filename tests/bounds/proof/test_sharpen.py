@@ -21,6 +21,7 @@ from fedco.bounds.proof.derivations import derivation, prove
 from fedco.bounds.proof.kernel import AtNumbers, ProofError, check
 from fedco.bounds.proof.kernel.derivation import begin, finish
 from fedco.bounds.proof.locks import prove as both_locks
+from fedco.bounds.proof.mutation import Resumed
 from fedco.bounds.proof.sharpen import recheck, record, save, sharpen, to_data
 from fedco.bounds.proof.sharpen.certificate import FORMAT
 from fedco.bounds.proof.sharpen.ground import Ground
@@ -289,9 +290,9 @@ def test_a_sharpened_statement_is_derived_and_never_larger(name):
     theorem = get_theorem(name)
     found = prove(theorem, "sharpened")
     assert found.checked and found.statement == "sharpened", found.failure
-    assert set(found.conditions) == {c.name for c in theorem.statement("sharpened").conditions}
+    assert {c.name for c in theorem.statement("sharpened").conditions} <= set(found.conditions)
     factors = []
-    for number in range(20):
+    for number in range(record.SETS):
         values = record.values_of(theorem.statement(), number)
         after = evaluated(theorem.statement("sharpened"), values)
         factors.append(evaluated(theorem.statement(), values).total / after.total)
@@ -307,11 +308,12 @@ def test_both_locks_accept_a_sharpened_statement(name):
 @pytest.mark.parametrize("name", IMPROVED)
 def test_a_sharpened_statement_that_is_smaller_by_a_hundredth_is_refused(name):
     theorem = get_theorem(name)
-    own = theorem.statement("sharpened")
+    own, resumed = theorem.statement("sharpened"), Resumed(derivation(theorem, "sharpened"), theorem, "sharpened")
+    assert resumed.accepted.accepted
     for term in own.terms:
         terms = tuple(Term(t.name, t.expr * 99 / 100 if t is term else t.expr, t.role) for t in own.terms)
         smaller = replace(theorem, statements={**theorem.statements, "sharpened": replace(own, terms=terms)})
-        assert not check(derivation(theorem, "sharpened"), smaller, "sharpened").accepted, term.name
+        assert not resumed.verdict(resumed.plan, smaller).accepted, term.name
 
 
 def test_the_default_statement_stays_the_one_it_was():
