@@ -409,7 +409,7 @@ def test_bent_losses_are_convex_with_the_minimiser_of_their_mean_at_the_start():
 
 
 def having(parameters: dict[str, Any]) -> Any:
-    return SimpleNamespace(parameters=parameters)
+    return SimpleNamespace(parameters=parameters, kind="shared_composite")
 
 
 def test_what_is_equal_and_what_is_zero_by_a_property():
@@ -430,7 +430,7 @@ def test_convex_clients_have_slopes_of_which_each_rises():
     mean, each = (imposing((name,))(arrays)["slopes"] for name in ("convex", "convex_clients"))
     assert (np.diff(mean.mean(1)) >= 0).all() and not (np.diff(mean) >= 0).all()
     assert each.tolist() == [[[-1, 2, 3], [0, 4, 5]]]
-    only_mean = SimpleNamespace(parameters={}, is_convex=True, has_convex_clients=False)
+    only_mean = SimpleNamespace(parameters={}, kind="federated", is_convex=True, has_convex_clients=False)
     assert PROPERTIES["convex"].holds(only_mean) and not PROPERTIES["convex_clients"].holds(only_mean)
 
 
