@@ -157,6 +157,7 @@ def with_lemmas(found: Derivation, theorem: Theorem, accepted: Verdict) -> Verdi
 
 
 def premise_of(theorem: Theorem, label: str) -> Verdict:
+    """What the kernel says of a statement on which another one rests; a failure where it has no derivation."""
     return _checked(theorem, label) or Verdict(
         theorem.id, label, False, (), failure="it has no derivation that the kernel checks"
     )

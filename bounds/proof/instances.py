@@ -54,7 +54,7 @@ class Shape:
     """One function: coefficients are tables (component, client), or (source, component, client) for those of samples.
 
     `core`, `width`: the bump has slope 1 up to `core` and slope 0 from `core + width` on. For an outer gradient `linear` is c,
-    `core` is r, and the others are not used.
+    `core` is r, and the others are not used. `labels`: how many of the sources, the first ones, are labels of clients.
     """
 
     linear: np.ndarray
@@ -66,6 +66,7 @@ class Shape:
     width: fmpq
     before: Matrix
     after: Matrix
+    labels: int = 0
 
     @property
     def height(self) -> fmpq:
@@ -349,15 +350,16 @@ def largest_square(form: Form, shapes: Mapping[str, Shape]) -> fmpq:
     """The square of the smallest number of which a form is true, exactly; 0 where there is none, as a linear part grows for ever.
 
     Everything is convex in the values, or slopes, of the bump, so that it is largest where each is at an end.
-    The noise is that of the last sample, whatever the others.
+    The noise is that of the last sample, whatever the others. A client with a label is one of its own: nothing is averaged over them.
 
     Raises:
         KeyError: the functions here are not those of the form.
     """
     role, order = ROLES[form.function]
     shape = shapes[role]
+    n = shape.labels
     if form.kind == NOISE:
-        shape = replace(shape, tau=shape.tau[-1:], nu=shape.nu[-1:])
+        shape = replace(shape, tau=_last_sample(shape.tau, n), nu=_last_sample(shape.nu, n))
     growing = shape.linear if form.kind == SIZE else shape.linear - shape.linear[:, :1]
     if form.kind in (SIZE, UNLIKE) and order == 0 and role != "outer" and growing.any():
         return ZERO
@@ -365,16 +367,23 @@ def largest_square(form: Form, shapes: Mapping[str, Shape]) -> fmpq:
     still, bent, noise, ends = _extremes(shape, role, order + (form.kind == LIPSCHITZ))
     outcomes = [
         (prod((p for p, _ in drawn), start=ONE), np.array([w for _, w in drawn], dtype=object))
-        for drawn in product(LAW, repeat=len(shape.tau))
+        for drawn in product(LAW, repeat=len(shape.tau) - n)
     ]
-    summed = [(p, bent + _weighted(w, shape.tau), still + _weighted(w, noise)) for p, w in outcomes]
     norm = _longest if order and form.norm == OPERATOR else _euclidean
     found = []
-    for along in directions:
-        for u in product(ends, repeat=len(along)):
-            values = [(p, [b[along, k] * u + a[along, k] for k in _clients(shape)]) for p, b, a in summed]
-            found += squares(form, [[(p, of[k]) for p, of in values] for k in _clients(shape)], norm)
+    for label in (np.array(each, dtype=object) for each in product([w for _, w in LAW], repeat=n)):
+        own_bent, own_still = bent + _weighted(label, shape.tau[:n]), still + _weighted(label, noise[:n])
+        summed = [(p, own_bent + _weighted(w, shape.tau[n:]), own_still + _weighted(w, noise[n:])) for p, w in outcomes]
+        for along in directions:
+            for u in product(ends, repeat=len(along)):
+                values = [(p, [b[along, k] * u + a[along, k] for k in _clients(shape)]) for p, b, a in summed]
+                found += squares(form, [[(p, of[k]) for p, of in values] for k in _clients(shape)], norm)
     return max(found)
+
+
+def _last_sample(by_source: np.ndarray, labels: int) -> np.ndarray:
+    """The table of the labels and of the last sample, where there is one."""
+    return np.concatenate([by_source[:labels], by_source[labels:][-1:]])
 
 
 def _weighted(w: np.ndarray, by_sample: np.ndarray) -> Any:
@@ -435,7 +444,9 @@ def constant(bounds: tuple[Form, ...], shapes: Mapping[str, Shape]) -> fmpq | No
         elif form == SMOOTH_OBJECTIVE and "plain" in shapes:
             average = {"plain": _mean_of_clients(shapes["plain"])}
             found.append(root(largest_square(lipschitz("local_gradient"), average)))
-        elif role in shapes and form.kind in ((LIPSCHITZ, SIZE, NOISE) if role == "outer" else AT_POINTS):
+        elif role in shapes and form.kind in (
+            (LIPSCHITZ, SIZE, NOISE) if role == "outer" or shapes[role].labels else AT_POINTS
+        ):
             found.append(root(largest_square(form, shapes)))
     return max(found, default=None)
 

@@ -274,7 +274,9 @@ class _Maker:
         unlike = self.client in function.index and not self.setting.index(self.client).identical
         clients = style.clients if unlike else 1
         alike = self.client not in function.mean_index
-        sources = max(len(f.sources) + bool(f.label) for f in self.setting.functions if self._alike(role, f))
+        shaped = [f for f in self.setting.functions if self._alike(role, f)]
+        labels = int(any(f.label for f in shaped))
+        sources = max(len(f.sources) + bool(f.label) for f in shaped)
         own = ONE if role in ("plain", "error") else scale
         before, after = (TURNED, IDENTITY) if role != "outer" else (IDENTITY, IDENTITY)
         if style.mixed:
@@ -302,7 +304,7 @@ class _Maker:
             if function.label:  # the strength of no client is negative, so that the objective is bounded below
                 unlike = style.curved or style.opposed or style.mixed
                 tau[0], nu[0] = unlike * linear / 4, 0 * nu[0]
-            return Shape(linear, 0 * linear, offset, tau, nu, core, ZERO, before, after)
+            return Shape(linear, 0 * linear, offset, tau, nu, core, ZERO, before, after, labels)
         if bounded or role == "error" or (style.curved and not style.mixed):
             linear = 0 * linear
         if style.opposed and not alike and clients == 2:
@@ -327,7 +329,7 @@ class _Maker:
         if role == "plain":
             linear, curved = style.steep * linear, style.steep * curved
         core, width = (ZERO, fmpq(TENT)) if style.tent else (ONE, fmpq(2))
-        return Shape(own * linear, own * curved, own * offset, own * tau, own * nu, core, width, before, after)
+        return Shape(own * linear, own * curved, own * offset, own * tau, own * nu, core, width, before, after, labels)
 
     def _bounded_gradients(self, function: Function) -> bool:
         """Where they are not assumed to be bounded they are not, and a constant that bounds them is then far too small."""

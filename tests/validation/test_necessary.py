@@ -22,10 +22,10 @@ from fedco.errors import InputError
 from fedco.validation.explorer.data import statement_data
 from fedco.validation.falsifier import record
 from fedco.validation.falsifier.attack import falsify_changes
-from fedco.validation.falsifier.bundle import with_change
+from fedco.validation.falsifier.bundle import claimed_of, with_change
 from fedco.validation.falsifier.carry import are_related, carried, with_free_choices
 from fedco.validation.falsifier.coefficient_lower_bound import coefficient_lower_bound
-from fedco.validation.falsifier.confirm import NotConfirmed
+from fedco.validation.falsifier.confirm import NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.necessary_table import (
     FAR,
@@ -332,3 +332,16 @@ def test_no_term_of_a_sharpened_statement_is_larger_at_the_sets_of_constants(nam
         before = evaluated(theorem.statement(), values, strict=False)
         after = evaluated(own, {n: v for n, v in values.items() if n in own.symbols}, strict=False)
         assert after.admissible and after.total <= before.total
+
+
+@pytest.mark.parametrize("label", ["corrected", "sharpened"])
+def test_what_is_necessary_of_feddro_is_so_for_both_averages(label):
+    """Searches take its metric at t = 1..T, as Algorithm 2 does; the proofs are about t = 0..T-1 (docs/theory/feddro.md)."""
+    statement, kept = get_theorem("feddro.theorem_5_1").statement(label), kept_bundles()
+    shown = [from_dict(kept[part.bundle]) for part in needed(statement).values() if part.bundle]
+    assert len(shown) >= 5
+    for bundle in shown:
+        change = Change.from_dict(bundle.problem["parameters"]["change"])
+        target = target_of(statement.theorem, label, change)
+        assert target.average == "after"
+        confirm(replace(target, average="before"), claimed_of(bundle))

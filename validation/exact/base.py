@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...synthetic.families.piecewise import Family
-from .curve import Curve
+from .curve import Curve, infimum_gap
 from .function import Function, Straight, function_of
 from .interval import Bends, Interval
 from .noise import Mean, Noisy
@@ -231,6 +231,39 @@ class ExactProblem(ABC):
     def _jolt(self, size: Any, k: int, signs: ExactTensor | None, run: int) -> Any:
         """What the noise of this size adds at one client in one run."""
         return Q(0) if signs is None or size == 0 else times(size, signs.numbers[run, k])
+
+
+class OfOneCurve(ExactProblem):
+    """A problem whose objective has a piecewise linear derivative."""
+
+    @property
+    @abstractmethod
+    def derivative(self) -> Curve:
+        """F'."""
+
+    @property
+    def steepest(self) -> Fraction:
+        return self.derivative.bound()
+
+    def gradient_at(self, x: Any) -> Any:
+        return at(self.derivative, x)
+
+    def objective_at(self, x: Any) -> Any:
+        return integral_at(self.derivative, x)
+
+    @property
+    def gradient_of_objective(self) -> Sampled:
+        """F' as a function that rows of the vocabulary speak of."""
+        return Sampled.of([self.derivative])
+
+    @property
+    def gap(self) -> Fraction:
+        """F at the start, above its infimum.
+
+        Raises:
+            ValueError: there is none.
+        """
+        return infimum_gap(self.derivative, self.start)
 
 
 @dataclass(frozen=True)

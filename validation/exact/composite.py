@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,15 +13,15 @@ import torch
 from torch import Tensor
 
 from ...synthetic.kinds import InnerSample
-from .base import ExactProblem, Instance, Signs, at, curves, integral_at, per_client, per_lane, times
-from .curve import Curve, composed, infimum_gap, mean
+from .base import Instance, OfOneCurve, Signs, at, curves, per_client, per_lane, times
+from .curve import Curve, composed, mean
 from .sampled import Sampled
 from .tensor import ExactTensor, raw
 
 Q = Fraction
 
 
-class _AffineInner(ExactProblem):
+class _AffineInner(OfOneCurve):
     """What the composite kinds have in common: g_k(x) = slope_k x + offset_k."""
 
     def _per_client(self) -> list[Any]:
@@ -61,23 +60,8 @@ class _AffineInner(ExactProblem):
         return {
             "inner_value": Sampled.of(lines, self.noise_sizes("value_noise")),
             "inner_jacobian": Sampled.of(jacobians),
-            "objective_gradient": Sampled.of([self.derivative]),
+            "objective_gradient": self.gradient_of_objective,
         }
-
-    @property
-    @abstractmethod
-    def derivative(self) -> Curve:
-        """F'."""
-
-    @property
-    def steepest(self) -> Fraction:
-        return self.derivative.bound()
-
-    def gradient_at(self, x: Any) -> Any:
-        return at(self.derivative, x)
-
-    def objective_at(self, x: Any) -> Any:
-        return integral_at(self.derivative, x)
 
 
 class _OwnOuter(_AffineInner):
@@ -98,7 +82,7 @@ class _OwnOuter(_AffineInner):
         return {**self._inner_functions(), "outer_gradient": outer}
 
     def of_the_objective(self) -> dict[str, Fraction]:
-        return {"objective_gap": infimum_gap(self.derivative, self.start)}
+        return {"objective_gap": self.gap}
 
 
 class ExactLocalComposite(_OwnOuter):
@@ -175,7 +159,7 @@ class ExactSharedComposite(_AffineInner):
 
     def of_the_objective(self) -> dict[str, Fraction]:
         return {
-            "objective_gap": infimum_gap(self.derivative, self.start),
+            "objective_gap": self.gap,
             "initial_inner_error": abs(self.parameters["estimate"] - self.right_estimate),
         }
 

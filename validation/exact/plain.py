@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from ...synthetic.families.piecewise import FederatedFamily
-from .base import ExactProblem, Instance, Signs, at, curves, integral_at, per_client, per_lane
-from .curve import Curve, infimum_gap, mean, minimiser, polyak_lojasiewicz
+from .base import ExactProblem, Instance, OfOneCurve, Signs, at, curves, integral_at, per_client, per_lane
+from .curve import Curve, mean, minimiser, polyak_lojasiewicz
 from .interval import Bends
 from .noise import Noisy
 from .sampled import Sampled, root_above
@@ -18,7 +18,7 @@ from .tensor import ExactTensor, raw
 Q = Fraction
 
 
-class ExactFederated(ExactProblem):
+class ExactFederated(OfOneCurve):
     """F(x) = (1/N) sum_i F_i(x), F_i'(x) = p_i(x) + curvature x with piecewise linear p_i."""
 
     kind: ClassVar[str] = FederatedFamily.kind
@@ -62,16 +62,6 @@ class ExactFederated(ExactProblem):
             raise Bends("the objective is flat at its minimiser")
         return rate
 
-    @property
-    def steepest(self) -> Fraction:
-        return self.derivative.bound()
-
-    def gradient_at(self, x: Any) -> Any:
-        return at(self.derivative, x)
-
-    def objective_at(self, x: Any) -> Any:
-        return integral_at(self.derivative, x)
-
     def local_gradient(self, x: Any, sample: Signs | None = None) -> ExactTensor:
         signs, noises = sample.outer if sample else None, self.noises["gradient_noise"]
         return per_lane(lambda r, i, t: at(self.client_slopes[i], t) + self._jolt(noises[i].slope(t), i, signs, r), x)
@@ -79,7 +69,7 @@ class ExactFederated(ExactProblem):
     def functions(self) -> dict[str, Sampled]:
         return {
             "local_gradient": Sampled.of(self.client_slopes, self.noise_sizes("gradient_noise")),
-            "objective_gradient": Sampled.of([self.derivative]),
+            "objective_gradient": self.gradient_of_objective,
         }
 
     def of_the_objective(self) -> dict[str, Fraction]:
@@ -88,7 +78,7 @@ class ExactFederated(ExactProblem):
         return {
             "local_gradient_fourth_moment": max(noise) ** 4,
             "initial_gradient_heterogeneity": root_above(self._spread(self.start)),
-            "objective_gap": infimum_gap(self.derivative, self.start),
+            "objective_gap": self.gap,
             "strong_convexity": max(Q(0), self.derivative.flattest()),
             "polyak_lojasiewicz": polyak_lojasiewicz(self.derivative),
             "initial_distance": abs(self.start - self.minimiser),

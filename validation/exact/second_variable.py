@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -10,15 +9,15 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from ...synthetic.families.piecewise import BilevelFamily, MinimaxFamily
-from .base import ExactProblem, Instance, Signs, at, curves, integral_at, per_lane
-from .curve import Curve, composed, infimum_gap, mean
+from .base import Instance, OfOneCurve, Signs, at, curves, per_lane
+from .curve import Curve, composed, mean
 from .sampled import Sampled
 from .tensor import ExactTensor, raw
 
 Q = Fraction
 
 
-class _SecondVariable(ExactProblem):
+class _SecondVariable(OfOneCurve):
     """Clients with P_i(x), and (coupling x + dual_tilt_i) y - dual_curvature/2 y^2 or its negative; `estimate` is y_0."""
 
     estimated: ClassVar[str] = "start of y"
@@ -53,21 +52,6 @@ class _SecondVariable(ExactProblem):
     def right_estimate(self) -> Fraction:
         return self.rate * self.start + self.offset
 
-    @property
-    @abstractmethod
-    def derivative(self) -> Curve:
-        """F'."""
-
-    @property
-    def steepest(self) -> Fraction:
-        return self.derivative.bound()
-
-    def gradient_at(self, x: Any) -> Any:
-        return at(self.derivative, x)
-
-    def objective_at(self, x: Any) -> Any:
-        return integral_at(self.derivative, x)
-
     def _with_noise(
         self, function: Callable[[int, Any], Any], name: str, signs: ExactTensor | None, x: Any
     ) -> ExactTensor:
@@ -87,16 +71,14 @@ class _SecondVariable(ExactProblem):
         sloped = self._with_noise(lambda i, t: self.dual_curvature * t - tilts[i], name, signs, y)
         return ExactTensor.of(sloped.numbers - of_x)
 
-    def functions(self) -> dict[str, Sampled]:
-        return {
-            "local_gradient": Sampled.of(self.client_slopes, self.noise_sizes("gradient_noise")),
-            "objective_gradient": Sampled.of([self.derivative]),
-        }
+    def _in_x(self) -> Sampled:
+        """p_i with its noise, along x."""
+        return Sampled.of(self.client_slopes, self.noise_sizes("gradient_noise"))
 
-    def of_the_objective(self) -> dict[str, Fraction]:
+    def _of_the_start(self) -> dict[str, Fraction]:
         return {
             "initial_dual_error": abs(self.parameters["estimate"] - self.right_estimate),
-            "objective_gap": infimum_gap(self.derivative, self.start),
+            "objective_gap": self.gap,
         }
 
     def _pulled(self, noise: str) -> Sampled:
@@ -138,16 +120,15 @@ class ExactMinimax(_SecondVariable):
         return y
 
     def functions(self) -> dict[str, Sampled]:
-        found = super().functions()
         return {
-            **found,
-            "local_gradient": replace(found["local_gradient"], beyond=[self.coupling] * self.clients),  # along y
+            "local_gradient": replace(self._in_x(), beyond=[self.coupling] * self.clients),  # its rate along y
+            "objective_gradient": self.gradient_of_objective,
             "ascent_gradient": self._pulled("dual_noise"),
             "gradient_along_dual": self._coupled(),
         }
 
     def of_the_objective(self) -> dict[str, Fraction]:
-        return {**super().of_the_objective(), "strong_concavity": self.dual_curvature}
+        return {**self._of_the_start(), "strong_concavity": self.dual_curvature}
 
 
 class ExactBilevel(_SecondVariable):
@@ -185,7 +166,8 @@ class ExactBilevel(_SecondVariable):
 
     def functions(self) -> dict[str, Sampled]:
         return {
-            **super().functions(),
+            "local_gradient": self._in_x(),
+            "objective_gradient": self.gradient_of_objective,
             "ascent_gradient": Sampled.of(self.dual_slopes, self.noise_sizes("dual_noise")),
             "lower_gradient": self._pulled("lower_noise"),
             "lower_gradient_along_upper": self._coupled(),
@@ -193,7 +175,7 @@ class ExactBilevel(_SecondVariable):
 
     def of_the_objective(self) -> dict[str, Fraction]:
         return {
-            **super().of_the_objective(),
+            **self._of_the_start(),
             "lower_strong_convexity": self.dual_curvature,
             "hypergradient_smoothness": abs(self.rate) * mean(self.dual_slopes).lipschitz(),
         }

@@ -15,8 +15,7 @@ from ...bounds.language.theorem import Statement, Theorem
 from ..exact.problem import exact_problem
 from ..runs.bundle import Bundle
 from .bundle import claimed_of
-from .coefficient_lower_bound import BITS
-from .confirm import Claimed, Confirmed, NotConfirmed, confirm, confirm_beside, sides
+from .confirm import BITS, Claimed, Confirmed, NotConfirmed, confirm, confirm_beside, sides
 from .declared import Target, target_of
 from .rounding import Q, declared_as
 

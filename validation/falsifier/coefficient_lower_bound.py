@@ -6,11 +6,10 @@ from fractions import Fraction
 
 from ...bounds.evaluation.enclosure import EnclosureError, enclose_bound
 from ...bounds.language.reading import InputError
-from .confirm import Confirmed
+from .confirm import BITS, Confirmed
 from .declared import Target
 
 Q = Fraction
-BITS = 384
 
 
 def coefficient_lower_bound(target: Target, found: Confirmed) -> float:

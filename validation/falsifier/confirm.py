@@ -32,7 +32,8 @@ from .lemma import Place, balanced, rows_of, trace_of, unseen
 from .properties import PROPERTIES
 
 Q = Fraction
-_BITS = 384
+BITS = 384
+"""Of the enclosures by which two sides are compared."""
 _LONGEST_LEMMA = 256
 _NO_RUN = (ValueError, InputError, InexactError, EnclosureError, ArithmeticError, KeyError, TypeError)
 """Errors which say that an instance is not what it claims to be, or has no exact run."""
@@ -275,7 +276,7 @@ def _enclosed(value: sp.Expr) -> Ends:
     if value.is_Rational:
         exact = Q(int(value.p), int(value.q))
         return exact, exact
-    return enclose(value, bits=_BITS).pair
+    return enclose(value, bits=BITS).pair
 
 
 def _left(target: Target, claimed: Claimed, problem: ExactProblem, point: Mapping[str, Ends]) -> Ends:
@@ -292,7 +293,7 @@ def _left(target: Target, claimed: Claimed, problem: ExactProblem, point: Mappin
 
 
 def _right(target: Target, claimed: Claimed) -> Ends:
-    total = enclose_bound(target.theorem.statement(target.label), claimed.stated(target), bits=_BITS)["total"]
+    total = enclose_bound(target.theorem.statement(target.label), claimed.stated(target), bits=BITS)["total"]
     return total.lower, total.upper
 
 
@@ -329,7 +330,7 @@ def _lemma_sides(target: Target, claimed: Claimed, problem: ExactProblem) -> tup
     number, seen = _lemma_left(target, claimed, problem)
     stated = {**unseen(target.stated), **claimed.stated(target), **_of(target, seen)}
     _completed(target, stated, claimed)
-    parts = enclose_bound(target.theorem.statement(target.label), stated, bits=_BITS)
+    parts = enclose_bound(target.theorem.statement(target.label), stated, bits=BITS)
     statement = target.theorem.statement(target.label)
     if link.right is not None:
         found: Any = link.right({item.name: constant(parts[item.name].pair) for item in statement.derived})

@@ -19,8 +19,9 @@ from flint import fmpq
 
 from ...algorithms import Start
 from ...algorithms.declared import declared
-from ...bounds.language.bounding import SERVER_MODEL
+from ...bounds.language.bounding import PARTICIPANTS, SERVER_MODEL
 from ...bounds.language.clients import OverClients
+from ...bounds.language.metrics import LAST
 from ...bounds.language.reading import InputError
 from ...bounds.language.schedule import read_schedule
 from ...bounds.language.theorem import Theorem
@@ -33,7 +34,7 @@ from ...bounds.proof.kernel.terms import variables
 from ...bounds.proof.runs import NOT_OF_THE_PROBLEM, Style, arranged, instance, reading_of
 from ..lemmas.trace import walk
 from ..runs.method_of import build_of
-from ..runs.registry import codes_of
+from ..runs.registry import codes_of, recipe_for
 from .paths import NEAR, PATHS, PERIODS, STEPS, Draws, Oracles, OtherSampleError, Paths, Values
 
 STYLE = Style(
@@ -263,6 +264,30 @@ class Beside:
                     wanted = values.floats(run.variable(variable, step.t + run.setting.variable(variable).defined))
                     where = f"{variable} after step {step.t} (period {period})"
                     yield from unequal(where, wanted, read(step))
+        if setting is None:
+            yield from self._measured(run, values, period)
+
+    def _measured(self, run: Paths, values: Values, period: int) -> Iterator[Difference]:
+        """Where the kernel takes the theorem's metric at another model than a run has at the step that the theorem speaks of.
+
+        Of a metric of the clients that take part nothing is said: which they are is drawn.
+        """
+        theorem, derivation = self.progress.theorem, self.progress.derivation
+        if isinstance(derivation, Loop) or not derivation.setting.objectives or theorem.metric.at == PARTICIPANTS:
+            return
+        point, every_of = (
+            metric_points(reading_of(self.progress), self.progress.state.axioms)[0],
+            recipe_for(theorem).every,
+        )
+        every = 1 if every_of is None else every_of(vars(_numbers(run)))
+        steps = self.steps(period)
+        models = [steps[0].before.average, *(step.after.average for step in steps)]
+        last = theorem.metric.over == LAST
+        for t in [len(steps)] if last else range(len(steps)):
+            taken = t if last else every * (t // every + (theorem.average == "after"))
+            if taken < len(models):
+                where = f"the metric at step {t} (period {period})"
+                yield from unequal(where, values.floats(run(point, t)), models[taken].unsqueeze(1))
 
 
 def _numbers(run: Paths) -> SimpleNamespace:
@@ -381,6 +406,20 @@ def _named_method(theorem: Theorem, progress: Progress) -> Code | None:
         only=dict.fromkeys(servers, COMMUNICATION),
         sets=sets[0].name if sets else "",
         named=True,
+    )
+
+
+def measured_otherwise(theorem: Theorem) -> str:
+    """That runs of a theorem are measured at other steps than those of which its proof speaks; empty where they are not."""
+    steps = {"before": "t = 0..T-1", "after": "t = 1..T"}
+    try:
+        average = recipe_for(theorem).average
+    except InputError:  # nothing runs it
+        return ""
+    return (
+        f"the proof is about the models at {steps[theorem.average]}; validate and falsify measure those at {steps[average]}"
+        if average != theorem.average
+        else ""
     )
 
 

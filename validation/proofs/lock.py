@@ -21,7 +21,7 @@ from ...bounds.proof.kernel.loop import loops
 from ...bounds.proof.kernel.terms import variables
 from ...bounds.proof.locks import Instances
 from ...bounds.proof.runs import unmeasured
-from .code import Code, codes_beside, undecided
+from .code import Code, codes_beside, measured_otherwise, undecided
 from .corollaries import Point, points
 
 BEYOND = (TypeError, KeyError, IndexError, AttributeError, AssertionError, RecursionError)
@@ -199,6 +199,8 @@ def _codes(progresses: Sequence[Progress], case: str, codes: Sequence[Any] | Non
         else:
             why = differences[0] if differences else "its code has the same update equations"
             found.variants.append(f"not about {name}: {why}")
+    if sentence := measured_otherwise(last.theorem):
+        found.variants.append(sentence)
     if declared:
         for name in sorted(not_compared(progresses, read)):
             found.without(f"{case} the update equations of {name}: the code keeps no such value".strip())

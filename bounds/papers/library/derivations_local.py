@@ -87,133 +87,6 @@ def sampled_sgd(s: Reader) -> Derivation:
     return proof.qed("descent, summed", "infimum", metric="gradient", model="x", inside=inside)
 
 
-def fedavg_sampled(s: Reader) -> Derivation:
-    """Section 24: all clients run, and a set of them that depends on no sample makes the server's model."""
-    sgd = Anchored(s)
-    proof, clients, away, dF, one = sgd.proof, sgd.clients, sgd.away, sgd.gradient, 0 * s.L + 1
-    proof.source("set", "", "participation")
-    chosen = proof.function("chosen", "x -> (x, x)", "set", role="random_set")
-    moved = X - s.eta * sgd.own
-
-    def drawn(step: int | None) -> Term:
-        return Act(chosen(Sum(()), step), moved)
-
-    server, mean, slope = clients(drawn(0)), clients(dF(X)), sgd.full(Z)
-    proof.variable("z", "x", local=Z, communication=server)
-    proof.variable("x", "x", "n", local=moved, communication=server)
-    sgd.minimised()
-    meanings = {"gradient": slope, "M": mean, "X": away(X), "X_end": away(moved), "Y": sgd.here - Z}
-    for name, vector in meanings.items():
-        proof.quantity(name, sq(vector))
-    proof.quantity("F", value("F", sgd.here))
-    F, gradient, M, apart, far = map(quantity, ("F", "gradient", "M", "X", "Y"))
-    smooth_mean(proof, clients, dF, s.L, proof.bound("L", *map(dF, proof.points)))
-    proof.claim(
-        "bias",
-        sq(slope - mean) <= s.L**2 * (apart + far),
-        proof.bound("L", dF(Z), dF(X), name="since the round began"),
-        squares=(dF(Z) - dF(X) - (slope - mean),),
-        why="Jensen over the clients; a distance from z is one from the mean model and that of the mean model",
-    )
-    proof.at("smooth", p=sgd.here, r=Z, name="turned")
-    variance_of_mean(proof, "noise", sgd.noise, "n i", s.sigma**2, proof.bound("sigma", sgd.sampled))
-    local, averaged = proof.update("x", "local"), proof.update("x", "communication")
-    local_mean, averaged_mean = proof.mean(local, "n"), proof.mean(averaged, "n")
-    everybody = proof.bound("r", drawn(None), of="chosen", name="everybody in the mean")
-    proof.bound("r", drawn(0), of="chosen", name="sampled")
-    proof.smooth("F", "smooth", s.L, sgd.here, clients(AFTER))
-    after = (
-        F
-        - s.eta / 2 * gradient
-        - (s.eta / 6 - s.L * s.eta**2 / 2) * M
-        + s.eta / 2 * s.L**2 * (apart + Fraction(5, 2) * far)
-        + s.L * s.eta**2 / 2 * sgd.pooled
-    )
-    reasons, squares = ("descent lemma", "bias", "turned", "noise"), (2 * mean + 3 * (sgd.full(sgd.here) - slope),)
-    why = "-<v, c> = -<u, c> + <u - v, c> at the gradients u of the server's model and v of the mean model"
-    proof.claim("descent", quantity("F", 1) <= after, *reasons, local_mean, squares=squares, why=why)
-    proof.claim(
-        "descent, averaged",
-        quantity("F", 1) <= after + s.L / 2 * s.s * quantity("X_end"),
-        *(*reasons, averaged_mean, "sampled", everybody),
-        squares=squares,
-        why="the mean over the set has the mean of all as its mean, and a share of their variance",
-    )
-    proof.zero("apart", away(AFTER) - away(moved), local, local_mean)
-    proof.zero("agree", away(AFTER), averaged, averaged_mean)
-    begun = proof.start("participation", X - Z, name="start of the server")
-    together = proof.mean(begun, "n")
-    proof.zero("alike", away(X), begun, together)
-    kept, renewed = proof.update("z", name="server"), proof.update("z", "communication", name="server, averaged")
-    there, step = Var("z", 1), s.eta * clients(sgd.own)
-    proof.zero("parts", clients(AFTER) - there - (sgd.here - Z) + step, local_mean, kept)
-    proof.zero("meets", clients(AFTER) - there, averaged_mean, renewed)
-    unlike, bent = away(dF(sgd.here)), away(dF(X) - dF(sgd.here))
-    proof.claim(
-        "growth",
-        sq(s.eta * away(dF(X))) <= s.eta**2 * (3 * s.L**2 * apart + Fraction(3, 2) * s.zeta**2),
-        *(proof.bound("L", dF(sgd.here), dF(X), name="drifted"), proof.bound("zeta", dF(sgd.here))),
-        squares=(clients(dF(X) - dF(sgd.here)), 2 * bent - unlike),
-        why="Young's inequality with 2",
-    )
-    noise = sgd.noisy("noise growth", s.eta)
-    rounds = "apart", "agree", "alike", -s.eta * sgd.errors, "growth", noise, one
-    proof.step("drift", NoisyDrift("X", *rounds))
-    proof.step("drift, end", NoisyDrift("X", *rounds, end="X_end"))
-    pooled = -s.eta * clients(sgd.batch(sgd.noise))
-    proof.claim("step", sq(s.eta * mean) <= s.eta**2 * M)
-    proof.claim("step noise", sq(pooled) <= s.eta**2 * sgd.pooled, "noise")
-    proof.step("moved", NoisyDrift("Y", "parts", "meets", together, pooled, "step", "step noise", one))
-    square = s.T * s.eta**2
-    spread = Fraction(3, 4) * (s.p - 1) * (2 * s.p - 1) * s.zeta**2 + Fraction(3, 2) * (s.p - 1) * sgd.size
-    proof.claim("consensus", total("X") <= square * spread, "drift", why="A <= a A + c with a <= 1/3")
-    ends = total("X_end", communications=True) <= square * (4 * s.p * s.zeta**2 + 3 * sgd.size)
-    length, loud = 3 * s.p * s.eta * s.L, square * s.sigma**2 / (s.N * s.b)
-    short = (
-        (square * s.p * s.zeta**2, ("step_size",)),
-        (square * s.p * s.zeta**2 * length, ("step_size",)),
-        (square * s.p * s.zeta**2 * length**2 / (2 * s.p**2), ("p>=1",)),
-        (loud, ("step_size", "N>=1")),
-        (loud * length, ("step_size", "N>=1")),
-        (loud * length**2 / s.p, ("N>=1",)),
-    )
-    proof.claim(
-        "spread at the end",
-        ends,
-        given={"drift, end": 1, "consensus": 6 * s.p * s.eta**2 * s.L**2},
-        certificates=(short,),
-        why="after p steps; 9 p^2 eta^2 L^2 <= 1",
-    )
-    fifth = Fraction(5, 18) / s.p
-    paid = (
-        (1 / (3 * s.p), ("step_size",)),
-        (fifth, ("step_size", "p>=1")),
-        (fifth * length, ("step_size", "p>=1")),
-        (fifth / 5, ("p>=1",)),
-    )
-    proof.claim(
-        "distance of the mean model",
-        Fraction(5, 2) * s.L**2 * total("Y")
-        <= (Fraction(1, 3) - s.L * s.eta) * total("M") + Fraction(5, 2) * (s.p - 1) * square * s.L**2 * sgd.pooled,
-        given={"moved": Fraction(5, 2) * s.L**2},
-        certificates=(paid,),
-        why="3 p eta L <= 1",
-    )
-    left_out = scalar(1 / s.N + s.s * (1 - 1 / s.N)) <= scalar(1 / (s.r * s.N))
-    proof.claim("fewer", left_out, why="noise is averaged over the clients of a round")
-    per_step = 2 / (s.eta * s.T)
-    given = {
-        proof.at_start("fewer"): 3 * s.L * s.eta * s.sigma**2 / s.b,
-        proof.sum("descent", communication="descent, averaged"): per_step,
-        proof.bound("F_gap", of="F", name="infimum"): per_step,
-        "consensus": s.L**2 / s.T,
-        "distance of the mean model": 1 / s.T,
-        "spread at the end": s.L * s.s / (s.eta * s.T),
-    }
-    inside = {"eta": Fraction(1, 16), "p": Fraction(2), "r": Fraction(1, 2), "N": Fraction(4)}
-    return proof.qed(given=given, metric="gradient", model="x", inside=inside)
-
-
 def delayed_sgd(s: Reader) -> Derivation:
     """Section 16: the distance from the older model is the sum of the moves since, for which the descent pays over the run."""
     sgd = PlainLosses(s)
@@ -306,6 +179,162 @@ class Anchored(PlainLosses):
         noise = self.noisy("noise growth", eta)
         rule = NoisyDrift("X", "apart", "agree", "start", -eta * self.errors, "growth", noise, 0 * eta + weight)
         self.proof.step("drift", rule)
+
+
+class SampledRounds(Anchored):
+    """Section 24: all clients run, and a set of them that depends on no sample makes the server's model z."""
+
+    def __init__(self, s: Reader):
+        super().__init__(s)
+        proof = self.proof
+        proof.source("set", "", "participation")
+        self.chosen = proof.function("chosen", "x -> (x, x)", "set", role="random_set")
+        self.moved = X - s.eta * self.own
+        self.mean, self.there = self.clients(self.gradient(X)), self.full(Z)
+        server = self.clients(self.drawn(0))
+        proof.variable("z", "x", local=Z, communication=server)
+        proof.variable("x", "x", "n", local=self.moved, communication=server)
+        self.minimised()
+        distances = {"X": self.away(X), "X_end": self.away(self.moved), "Y": self.here - Z}
+        for name, vector in {"gradient": self.there, "M": self.mean, **distances}.items():
+            proof.quantity(name, sq(vector))
+        proof.quantity("F", value("F", self.here))
+        self.local, self.averaged = proof.update("x", "local"), proof.update("x", "communication")
+        self.local_mean, self.averaged_mean = proof.mean(self.local, "n"), proof.mean(self.averaged, "n")
+
+    def drawn(self, step: int | None) -> Term:
+        """What a client contributes to the mean over the set of a step; over all sets for None."""
+        return Act(self.chosen(Sum(()), step), self.moved)
+
+
+def sampled_descent(run: SampledRounds) -> None:
+    """F at the mean model falls; at a communication the mean over the set is what it falls to."""
+    s, proof, dF = run.s, run.proof, run.gradient
+    F, gradient, M, apart, far = map(quantity, ("F", "gradient", "M", "X", "Y"))
+    smooth_mean(proof, run.clients, dF, s.L, proof.bound("L", *map(dF, proof.points)))
+    proof.claim(
+        "bias",
+        sq(run.there - run.mean) <= s.L**2 * (apart + far),
+        proof.bound("L", dF(Z), dF(X), name="since the round began"),
+        squares=(dF(Z) - dF(X) - (run.there - run.mean),),
+        why="Jensen over the clients; a distance from z is one from the mean model and that of the mean model",
+    )
+    proof.at("smooth", p=run.here, r=Z, name="turned")
+    variance_of_mean(proof, "noise", run.noise, "n i", s.sigma**2, proof.bound("sigma", run.sampled))
+    everybody = proof.bound("r", run.drawn(None), of="chosen", name="everybody in the mean")
+    proof.bound("r", run.drawn(0), of="chosen", name="sampled")
+    proof.smooth("F", "smooth", s.L, run.here, run.clients(AFTER))
+    after = (
+        F
+        - s.eta / 2 * gradient
+        - (s.eta / 6 - s.L * s.eta**2 / 2) * M
+        + s.eta / 2 * s.L**2 * (apart + Fraction(5, 2) * far)
+        + s.L * s.eta**2 / 2 * run.pooled
+    )
+    reasons, squares = (
+        ("descent lemma", "bias", "turned", "noise"),
+        (2 * run.mean + 3 * (run.slope - run.there),),
+    )
+    why = "-<v, c> = -<u, c> + <u - v, c> at the gradients u of the server's model and v of the mean model"
+    proof.claim("descent", quantity("F", 1) <= after, *reasons, run.local_mean, squares=squares, why=why)
+    proof.claim(
+        "descent, averaged",
+        quantity("F", 1) <= after + s.L / 2 * s.s * quantity("X_end"),
+        *(*reasons, run.averaged_mean, "sampled", everybody),
+        squares=squares,
+        why="the mean over the set has the mean of all as its mean, and a share of their variance",
+    )
+
+
+def sampled_drift(run: SampledRounds) -> None:
+    """How far clients are apart, within a round and at its end, and how far their mean is from the server's model."""
+    s, proof, clients, away, dF, one = run.s, run.proof, run.clients, run.away, run.gradient, 0 * run.s.L + 1
+    proof.zero("apart", away(AFTER) - away(run.moved), run.local, run.local_mean)
+    proof.zero("agree", away(AFTER), run.averaged, run.averaged_mean)
+    begun = proof.start("participation", X - Z, name="start of the server")
+    together = proof.mean(begun, "n")
+    proof.zero("alike", away(X), begun, together)
+    kept, renewed = proof.update("z", name="server"), proof.update("z", "communication", name="server, averaged")
+    there, step = Var("z", 1), s.eta * clients(run.own)
+    proof.zero("parts", clients(AFTER) - there - (run.here - Z) + step, run.local_mean, kept)
+    proof.zero("meets", clients(AFTER) - there, run.averaged_mean, renewed)
+    unlike, bent = away(dF(run.here)), away(dF(X) - dF(run.here))
+    proof.claim(
+        "growth",
+        sq(s.eta * away(dF(X))) <= s.eta**2 * (3 * s.L**2 * quantity("X") + Fraction(3, 2) * s.zeta**2),
+        *(proof.bound("L", dF(run.here), dF(X), name="drifted"), proof.bound("zeta", dF(run.here))),
+        squares=(clients(dF(X) - dF(run.here)), 2 * bent - unlike),
+        why="Young's inequality with 2",
+    )
+    noise = run.noisy("noise growth", s.eta)
+    rounds = "apart", "agree", "alike", -s.eta * run.errors, "growth", noise, one
+    proof.step("drift", NoisyDrift("X", *rounds))
+    proof.step("drift, end", NoisyDrift("X", *rounds, end="X_end"))
+    pooled = -s.eta * clients(run.batch(run.noise))
+    proof.claim("step", sq(s.eta * run.mean) <= s.eta**2 * quantity("M"))
+    proof.claim("step noise", sq(pooled) <= s.eta**2 * run.pooled, "noise")
+    proof.step("moved", NoisyDrift("Y", "parts", "meets", together, pooled, "step", "step noise", one))
+
+
+def sampled_totals(run: SampledRounds) -> None:
+    """The sums of these distances over the run, where 3 p eta L <= 1."""
+    s, proof = run.s, run.proof
+    square = s.T * s.eta**2
+    spread = Fraction(3, 4) * (s.p - 1) * (2 * s.p - 1) * s.zeta**2 + Fraction(3, 2) * (s.p - 1) * run.size
+    proof.claim("consensus", total("X") <= square * spread, "drift", why="A <= a A + c with a <= 1/3")
+    ends = total("X_end", communications=True) <= square * (4 * s.p * s.zeta**2 + 3 * run.size)
+    length, loud = 3 * s.p * s.eta * s.L, square * s.sigma**2 / (s.N * s.b)
+    short = (
+        (square * s.p * s.zeta**2, ("step_size",)),
+        (square * s.p * s.zeta**2 * length, ("step_size",)),
+        (square * s.p * s.zeta**2 * length**2 / (2 * s.p**2), ("p>=1",)),
+        (loud, ("step_size", "N>=1")),
+        (loud * length, ("step_size", "N>=1")),
+        (loud * length**2 / s.p, ("N>=1",)),
+    )
+    proof.claim(
+        "spread at the end",
+        ends,
+        given={"drift, end": 1, "consensus": 6 * s.p * s.eta**2 * s.L**2},
+        certificates=(short,),
+        why="after p steps; 9 p^2 eta^2 L^2 <= 1",
+    )
+    fifth = Fraction(5, 18) / s.p
+    paid = (
+        (1 / (3 * s.p), ("step_size",)),
+        (fifth, ("step_size", "p>=1")),
+        (fifth * length, ("step_size", "p>=1")),
+        (fifth / 5, ("p>=1",)),
+    )
+    proof.claim(
+        "distance of the mean model",
+        Fraction(5, 2) * s.L**2 * total("Y")
+        <= (Fraction(1, 3) - s.L * s.eta) * total("M") + Fraction(5, 2) * (s.p - 1) * square * s.L**2 * run.pooled,
+        given={"moved": Fraction(5, 2) * s.L**2},
+        certificates=(paid,),
+        why="3 p eta L <= 1",
+    )
+
+
+def fedavg_sampled(s: Reader) -> Derivation:
+    """FedAvg where a set of clients takes part in each round, at the server's model."""
+    run = SampledRounds(s)
+    proof = run.proof
+    for part in (sampled_descent, sampled_drift, sampled_totals):
+        part(run)
+    left_out = scalar(1 / s.N + s.s * (1 - 1 / s.N)) <= scalar(1 / (s.r * s.N))
+    proof.claim("fewer", left_out, why="noise is averaged over the clients of a round")
+    per_step = 2 / (s.eta * s.T)
+    given = {
+        proof.at_start("fewer"): 3 * s.L * s.eta * s.sigma**2 / s.b,
+        proof.sum("descent", communication="descent, averaged"): per_step,
+        proof.bound("F_gap", of="F", name="infimum"): per_step,
+        "consensus": s.L**2 / s.T,
+        "distance of the mean model": 1 / s.T,
+        "spread at the end": s.L * s.s / (s.eta * s.T),
+    }
+    inside = {"eta": Fraction(1, 16), "p": Fraction(2), "r": Fraction(1, 2), "N": Fraction(4)}
+    return proof.qed(given=given, metric="gradient", model="x", inside=inside)
 
 
 def scaffold(s: Reader) -> Derivation:

@@ -7,6 +7,7 @@ numbers, one client and one component at a time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise, product
 from math import sqrt
@@ -508,3 +509,34 @@ def test_a_composition_is_smooth_by_the_product_rule() -> None:
     )
     found = constant(bounds_of("objective_smoothness"), {"inner": inner, "outer": outer})
     assert found is not None and float(found) == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "quantity", ["inner_smoothness", "inner_sample_smoothness", "inner_mean_square_lipschitz", "inner_sample_lipschitz"]
+)
+def test_a_label_is_a_client_and_no_sample(quantity: str) -> None:
+    """A mean function was averaged over the labels as well, so that it was less steep than that of the client with the steepest one."""
+    (form,), shape = bounds_of(quantity), replace(shape_of("inner", 8, straight=False), labels=1)
+    tables = {"curved": shape.tau[0], "offset": shape.nu[0]}
+    clients = [
+        replace(
+            shape,
+            **{n: getattr(shape, n) + v * t for n, t in tables.items()},
+            tau=shape.tau[1:],
+            nu=shape.nu[1:],
+            labels=0,
+        )
+        for _, v in LAW
+    ]
+    found = largest_square(form, {"inner": shape})
+    assert found == max(largest_square(form, {"inner": client}) for client in clients) > 0
+
+
+def test_a_label_alone_is_no_noise_and_nothing_is_said_of_what_differs_between_labels() -> None:
+    shape = shape_of("inner", 8, straight=False)
+    labelled = replace(shape, tau=shape.tau[:1], nu=shape.nu[:1], labels=1)
+    (noise,) = bounds_of("inner_value_noise")
+    assert (
+        largest_square(noise, {"inner": labelled}) == 0 < largest_square(noise, {"inner": replace(labelled, labels=0)})
+    )
+    assert constant((unlike("inner_jacobian"),), {"inner": labelled}) is None

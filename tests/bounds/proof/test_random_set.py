@@ -11,7 +11,6 @@ from random import Random
 import pytest
 import sympy as sp
 from fedco.bounds import get_theorem
-from fedco.bounds.language.formula import read_formula
 from fedco.bounds.language.theorem import Assumption
 from fedco.bounds.proof.derivations import derivation, prove
 from fedco.bounds.proof.kernel import (
@@ -42,6 +41,7 @@ from fedco.bounds.proof.kernel.facts import Equation, State
 from fedco.bounds.proof.kernel.region import Region
 from fedco.bounds.proof.kernel.scalars import One
 from fedco.bounds.proof.mutation import with_statement
+from rewritten import rewritten
 
 N, M, T = parameter("n", count=True), parameter("m"), parameter("T", count=True)
 SHARE = Param("share", positive=False)
@@ -334,11 +334,8 @@ def test_a_method_without_sets_of_clients_is_refused():
     ],
 )
 def test_what_clients_that_are_left_out_cost_is_not_left_out(term, formula):
-    statement = SAMPLED.statement("printed")
-    names = {b.name: b.symbol for b in SAMPLED.notation} | {d.name: d.symbol for d in statement.derived}
-    terms = tuple(replace(t, expr=read_formula(formula, names)) if t.name == term else t for t in statement.terms)
     with pytest.raises(ProofError, match="the statement"):
-        derivation(with_statement(SAMPLED, replace(statement, terms=terms)))
+        derivation(rewritten(SAMPLED, term, formula))
 
 
 # --- a quotient by its definition -------------------------------------------------------------------------------------

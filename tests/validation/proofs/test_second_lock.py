@@ -30,6 +30,7 @@ from fedco.bounds.proof.kernel import (
 from fedco.bounds.proof.kernel.terms import App
 from fedco.bounds.proof.locks import Instances, LockError, Proof, prove, tried
 from fedco.bounds.proof.mutation import with_statement
+from fedco.validation.proofs import code
 from fedco.validation.proofs.lock import instances_of
 from fedco.validation.runs.registry import codes_of
 
@@ -103,6 +104,34 @@ def test_another_variant_of_the_method_is_seen():
     result = instances_of(derivation(theorem), theorem, codes=(update, replace(keep, covered=True)))
     (line, *_) = result.failed
     assert line.startswith("first_update = keep: x after step 0 (period 3): the code has") and not result.hold
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        (PLAIN, Var("x", 1)),
+        ("baselines.local_sgd", Var("x")),
+        ("library.sgd_convex", Var("x")),
+        ("library.fedavg_sampled", Mean("n", Var("x"))),
+        ("library.fedavg_sampled", Var("z", 1)),
+    ],
+)
+def test_a_metric_that_the_kernel_takes_at_another_model_is_seen(name, wrong, monkeypatch):
+    """Both locks once took a metric at the server's new models from one reading; now the method's code has the model of each step."""
+    theorem = get_theorem(name)
+    plan = derivation(theorem)
+    monkeypatch.setattr(code, "metric_points", lambda reading, axioms: (wrong,))
+    lines = [line for line in instances_of(plan, theorem).failed if "the metric at step" in line]
+    assert lines and "the code has" in lines[0]
+
+
+def test_that_runs_measure_other_models_than_the_proof_is_about_is_said():
+    """FedDRO's Algorithm 2 draws its answer from t = 1..T, and the proof sums over t = 0..T-1."""
+    theorem = get_theorem("feddro.theorem_5_1")
+    said = instances_of(derivation(theorem), theorem, codes=codes_of(theorem)[:1]).variants
+    assert "the proof is about the models at t = 0..T-1; validate and falsify measure those at t = 1..T" in said
+    plain = get_theorem(PLAIN)
+    assert not any("validate and falsify" in line for line in instances_of(derivation(plain), plain).variants)
 
 
 def test_a_schedule_that_is_too_short_is_seen():
