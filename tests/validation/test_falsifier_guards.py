@@ -17,8 +17,8 @@ from fedco.bounds.language.change import Change
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
 from fedco.validation.exact.problem import Instance, exact_problem
-from fedco.validation.exact.run import CannotReplay
-from fedco.validation.falsifier import attack, bundle, each_term, hidden, method_call, record
+from fedco.validation.exact.run import CannotReplay, as_long_as
+from fedco.validation.falsifier import attack, bundle, each_term, hidden, method_call, record, search
 from fedco.validation.falsifier import confirm as module
 from fedco.validation.falsifier.confirm import Claimed, Confirmed, NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
@@ -27,7 +27,7 @@ from fedco.validation.falsifier.exact_run import ExactRun
 from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.laws import FOREVER, law_of
 from fedco.validation.falsifier.lemma import balanced, rows_of
-from fedco.validation.falsifier.rounding import drafts, settle
+from fedco.validation.falsifier.rounding import confirmed, drafts, settle
 from fedco.validation.falsifier.search_space import Candidate
 from fedco.validation.falsifier.search_spaces import search_spaces
 
@@ -490,3 +490,21 @@ def test_a_condition_that_is_not_refuted_is_relaxed_by_nothing():
     part = each_term.relaxed_part(Change(name, "relaxed", Q(4)), found)
     assert (part.verdict, part.relaxed, part.bundle) == ("not shown", None, None)
     assert part.between == "relaxing it by 4 is not refuted"
+
+
+def test_an_exact_run_is_broken_off_when_its_time_is_over():
+    theorem = get_theorem("local_scgdm.theorem_3_4")
+    target, formula = target_of(theorem, "printed"), Formula(theorem, "printed")
+    draft = search.search(target, formula, seconds=20).draft
+    assert draft is not None and confirmed(target, formula, draft)
+    steps = iter(range(3))
+    with as_long_as(lambda: next(steps, None) is None), pytest.raises(NotConfirmed, match="broken off at step 3"):
+        confirmed(target, formula, draft)
+
+
+def test_a_check_of_a_search_has_its_own_time(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(search, "_CHECK_PART", 0.0)
+    monkeypatch.setattr(search, "_SHORTEST_CHECK", -1.0)
+    theorem = get_theorem("local_scgdm.theorem_3_4")
+    found = search.search(target_of(theorem, "printed"), Formula(theorem, "printed"), seconds=2)
+    assert found.violation is None and "takes too long: broken off at step 0" in found.refused[0]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
 from typing import Any, NoReturn, TypeVar
 
@@ -29,7 +31,23 @@ T = TypeVar("T")
 
 
 class CannotReplay(ValueError):
-    """The exact replay does not apply: a run that is too long, or a start that the round does not keep."""
+    """The exact replay does not apply: a run that is or takes too long, or a start that the round does not keep."""
+
+
+_IS_OVER: ContextVar[Callable[[], bool] | None] = ContextVar("_IS_OVER", default=None)
+
+
+@contextmanager
+def as_long_as(is_over: Callable[[], bool]) -> Iterator[None]:
+    """Runs in here are broken off at the first step at which the time is over.
+
+    A step with noise takes longer the more signs were drawn before it, so that nobody knows beforehand how long a run takes.
+    """
+    token = _IS_OVER.set(is_over)
+    try:
+        yield
+    finally:
+        _IS_OVER.reset(token)
 
 
 class NoNoise:
@@ -65,6 +83,14 @@ class Walk:
             self.state: Any = self.method.init(problem, begin, self.draws)
 
     def step(self) -> None:
+        """One step on.
+
+        Raises:
+            CannotReplay: the time is over (`as_long_as`).
+        """
+        is_over = _IS_OVER.get()
+        if is_over is not None and is_over():
+            raise CannotReplay(f"the exact run takes too long: broken off at step {self.t}")
         with torch.no_grad():
             moved = self.method.local_step(self.problem, self.state, self.draws.at(self.t), self.t)
             self.state = self.method.communicate(self.problem, moved, self.t)

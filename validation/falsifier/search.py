@@ -24,6 +24,7 @@ from scipy.stats.qmc import Sobol
 
 from ...bounds.language.change import Change
 from ...bounds.language.reading import InputError
+from ..exact.run import as_long_as
 from ..exact.tensor import InexactError
 from .coefficient_lower_bound import coefficient_lower_bound
 from .confirm import Confirmed, NotConfirmed, confirm_beside, sides
@@ -41,6 +42,8 @@ _SAMPLED, _LEAST_SAMPLED, _SAMPLED_STEPS = 256, 32, 64
 _LONGEST_PART, _SHORTEST_SEARCH = 1 / 4, 2.0
 """What one batch of runs may take of the seconds of a search, by `SearchSpace.effort`, and the seconds that count at least: a search space
 whose smallest batch takes longer is left out, as nothing stops a batch."""
+_CHECK_PART, _SHORTEST_CHECK = 1 / 3, 20.0
+"""What the exact check of one candidate may take of the seconds of a search, and what it may always take; of processor time."""
 _FIRST_SLICE, _SHARED_SLICE, _GROWTH = 3.0, 1.0, 1.5
 """What a search space gets in the first round, alone and for each of several claims, in seconds by `SearchSpace.effort`, and the factor
 from round to round."""
@@ -274,6 +277,7 @@ class Search:
         clock: Callable[[], float],
     ) -> None:
         self.longest = _LONGEST_PART * max(seconds, _SHORTEST_SEARCH)
+        self.longest_check = max(_CHECK_PART * seconds, _SHORTEST_CHECK)
         self.search_spaces = [
             search_space for search_space in listed if search_space.effort(_LEAST_SAMPLED) <= self.longest
         ]
@@ -527,9 +531,11 @@ class Visit:
     def _check(self, claim: Claim, point: Array) -> None:
         formula, found = self.search_space.formula, claim.found
         candidate = self.search_space.candidate(point, self.search.panel, self.search.claims.index(claim))
+        until = time.process_time() + self.search.longest_check
         for made in drafts(claim.target, formula, candidate, self.search_space.settings, self.search_space.least):
             try:
-                found.violation, found.draft = confirmed(claim.target, formula, made), made
+                with as_long_as(lambda: time.process_time() > until):
+                    found.violation, found.draft = confirmed(claim.target, formula, made), made
                 claim.refuted_on = self.search_space, self._near(claim, point)
                 self._check_beside(claim, point)
                 return
