@@ -9,6 +9,7 @@ from fractions import Fraction as Q
 from pathlib import Path
 
 import fedco
+import numpy as np
 import pytest
 from fedco.bounds import get_theorem
 from fedco.bounds.audit import necessary
@@ -278,6 +279,27 @@ def test_where_the_premises_give_a_statement_without_a_term_no_instance_needs_it
     assert max(given["start"]) < 0 < max(given["variance"]) < GIVEN_UP
     other = [{**row, "stated": 2 * row["stated"]} for row in rows]
     assert parts_given(statement, other) == {term.name: [] for term in statement.terms}
+
+
+def test_a_twentieth_of_the_first_inner_error_does_not_suffice_where_one_of_two_inner_numbers_bends():
+    """What `unreached` says of SCGD with steps that decline. g(x) = (x, x^2/2) near the start 0 and f(u, v) = L u^2/2 + v there, both
+    continued with the slopes that they have at the ends: F is quadratic as far as any path goes, so that moments say what it does."""
+    outer, delta, beta, t0, a, steps = 0.007, 67.0, 4.0, 1800.0, 12.0, 600
+    far = 1.2 * outer * delta
+    moments, reach, left = np.zeros((2, 2)), np.zeros(2), 0.0
+    for t in range(steps):
+        step, kept = a / (t + t0), 0.0 if t == 0 else 1 - beta / (t + t0)
+        left += (1 + outer) ** 2 * moments[0, 0] / (t + t0)
+        sample, move = np.array([[1, 0], [1 - kept, kept]]), np.array([[1 - step, -step * outer], [0, 1]])
+        moments = sample @ moments @ sample.T + np.diag([0, ((1 - kept) * delta) ** 2])
+        moments = move @ moments @ move.T
+        reach = abs(move) @ (abs(sample) @ reach + [0, (1 - kept) * delta])
+        assert reach[0] < far and reach[1] < delta + far
+    inner, slope = float(np.hypot(1, far)), float(np.hypot(1, outer * (delta + far)))
+    constants = {"C_g": inner, "L_g": 1, "C_f": slope, "L_f": outer, "delta_g": delta, "F_gap": 0}
+    bound = get_theorem("library.scgd_declining").bound(**constants, a=a, t0=t0, beta=beta, b=1, N=1, T=steps)
+    weights = sum(1 / (t + t0) for t in range(steps))
+    assert left / weights > bound.total - 0.95 * bound.terms["inner_start"] > 0
 
 
 def test_a_term_that_is_necessary_is_given_back_as_far_as_instances_go():
