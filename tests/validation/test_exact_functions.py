@@ -6,17 +6,19 @@ from fractions import Fraction as Q
 from itertools import product
 
 import pytest
+from fedco.algorithms.baselines.scgd import SCGD
+from fedco.algorithms.engine.schedule import Schedule
 from fedco.algorithms.methods.feddro import FedDRO
 from fedco.algorithms.methods.local_scgdm import LocalSCGDM
 from fedco.bounds.audit.bundled import clients_of, function_of
 from fedco.bounds.audit.refutation import RefutationError
 from fedco.bounds.audit.refuted import refutations
 from fedco.validation.exact import function
-from fedco.validation.exact.at_rest import at_rest
+from fedco.validation.exact.at_rest import at_rest, at_rest_for
 from fedco.validation.exact.interval import Bends
 from fedco.validation.exact.noise import Noisy
 from fedco.validation.exact.problem import Instance, exact_problem
-from fedco.validation.exact.run import CannotReplay, Walk, expected, scalar
+from fedco.validation.exact.run import CannotReplay, Walk, expected, scalar, stepped
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -121,6 +123,32 @@ def test_a_client_whose_every_stochastic_gradient_is_0_stays_for_ever():
 def test_what_moves_is_not_at_rest(change):
     with pytest.raises(CannotReplay, match=r"leaves the start|several states"):
         resting(**change)
+
+
+def feet(height=Q(4, 5), shift=Q(0)):
+    """f' is a tent over the start, and 0 where the first inner values lead; on a schedule whose weights fall from 1."""
+    tent = {"knots": [[shift - height, shift, shift + height]], "slopes": [[Q(0), height, Q(0)]], "start": Q(0)}
+    line = {"inner_slope": [Q(1)], "inner_offset": [Q(0)], "value_noise": [Q(1)], "gradient_noise": [Q(0)]}
+    slow = SCGD(eta=scalar(Q(1, 10)), gamma=Schedule(scalar(Q(100)), scalar(Q(100))))
+    return slow, exact_problem(Instance("local_composite", {**line, **tent}, {}))
+
+
+def test_where_no_path_leaves_the_start_a_run_with_a_schedule_is_as_long_as_one_likes():
+    """After 11 steps a new value weighs 0.9: those between -0.8 and 0.8 are met by no path before, and by some soon after."""
+    assert at_rest_for(*feet(), 5) == stepped(*feet(), 5) == (Q(16, 25), Q(16, 25))
+    assert at_rest_for(*feet(), 11) == (Q(16, 25), Q(16, 25))
+    with pytest.raises(CannotReplay, match="too many paths"):
+        stepped(*feet(), 11)
+    with pytest.raises(CannotReplay, match="schedule"):
+        at_rest(*feet(), 1)
+
+
+@pytest.mark.parametrize(
+    ("foot", "steps"), [({}, 40), ({"height": Q(11, 10)}, 1), ({"shift": Q(3, 10)}, 3), ({"shift": Q(-1, 10)}, 10)]
+)
+def test_a_path_that_may_leave_the_start_is_seen(foot, steps):
+    with pytest.raises(CannotReplay, match="leaves the start"):
+        at_rest_for(*feet(**foot), steps)
 
 
 def test_more_signs_than_can_be_followed_are_refused():

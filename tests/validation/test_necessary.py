@@ -9,6 +9,7 @@ from fractions import Fraction as Q
 from pathlib import Path
 
 import fedco
+import numpy as np
 import pytest
 from fedco.bounds import get_theorem
 from fedco.bounds.audit import necessary
@@ -20,7 +21,7 @@ from fedco.bounds.registry import all_theorems
 from fedco.cli import app
 from fedco.errors import InputError
 from fedco.validation.explorer.data import statement_data
-from fedco.validation.falsifier import record
+from fedco.validation.falsifier import necessary_table, record
 from fedco.validation.falsifier.attack import falsify_changes
 from fedco.validation.falsifier.bundle import claimed_of, with_change
 from fedco.validation.falsifier.carry import are_related, carried, with_free_choices
@@ -31,6 +32,7 @@ from fedco.validation.falsifier.necessary_table import (
     FAR,
     GIVEN_UP,
     HELD,
+    LESS,
     SAID,
     SHARPENED,
     SHARPER,
@@ -234,19 +236,41 @@ def test_an_instance_of_no_part_is_refused(tmp_path):
         ("fcsg_m.corollary_4_5", "start", SHARPER, "as in fcsg_m.theorem_4_4: the premises"),
         ("feddro.theorem_5_1", "inner_variance", SAID, "no searched instance has noise in the Jacobian"),
         ("feddro.corollary_1", "inner_variance", SAID, "as in feddro.theorem_5_1: no searched"),
+        ("fcsg_m.theorem_4_4 sharpened", "variance", SHARPER, "with 0.19 of it at each of 5 sets of constants"),
+        ("meta_fl.theorem_8_FO", "drift_heterogeneity", LESS, "the sharpened statement has 0.562 of it"),
         ("fcsg.theorem_4_1", "initialisation", "", ""),
     ],
 )
 def test_the_reason_of_a_term_of_which_little_is_known(name, part, kind, says):
-    found = reason(get_theorem(name).statement(), part)
+    theorem, _, label = name.partition(" ")
+    found = reason(get_theorem(theorem).statement(label), part)
     assert found[0] == kind and says in found[1]
+
+
+def test_a_sharpened_statement_is_no_reason_where_far_less_of_it_may_be_right_or_where_it_asks_for_more(monkeypatch):
+    """It says that a term is too large; that the rest of it is needed is what its own instance shows."""
+    theorem = get_theorem("meta_fl.theorem_8")
+    about, own = (theorem.statement(label) for label in ("corrected", "sharpened"))
+    assert reason(about, "drift_heterogeneity")[0] == LESS
+    assert reason(own, "drift_heterogeneity")[0] != LESS, "there is none that is sharper"
+    known = {label: dict(needed(theorem.statement(label))) for label in ("corrected", "sharpened")}
+    known["sharpened"]["drift_heterogeneity"] = Needed("drift_heterogeneity", "term", 0.01, bundle="n")
+    monkeypatch.setattr(necessary_table, "needed", lambda statement: known[statement.label])
+    assert reason(about, "drift_heterogeneity") == ("", "")
+    monkeypatch.undo()
+    wider = replace(about, conditions=[c for c in about.conditions if c.name != "step_size"])
+    assert reason(wider, "drift_heterogeneity") == ("", "")
 
 
 def test_where_the_premises_give_a_statement_without_a_term_no_instance_needs_it():
     """What is said of a term is what the sharpened bounds say at their constants; a row of another statement says nothing."""
     statement = get_theorem("fcsg_m.theorem_4_4").statement("corrected")
-    rows = [row for row in rows_in(SHARPENED) if row["theorem"] == statement.theorem.id]
-    given = parts_given(statement, rows)
+    kept = [row for row in rows_in(SHARPENED) if row["theorem"] == statement.theorem.id]
+    rows = [row for row in kept if row["statement"] == "corrected"]
+    given = parts_given(statement, kept)
+    assert given == parts_given(statement, rows) and len(rows) == len(given["start"]) < len(kept), (
+        "its own rows alone count"
+    )
     for place, row in enumerate(rows):
         here = statement.theorem.bound("corrected", **{name: Q(value) for name, value in row["at"].items()})
         for name, parts in given.items():
@@ -255,6 +279,27 @@ def test_where_the_premises_give_a_statement_without_a_term_no_instance_needs_it
     assert max(given["start"]) < 0 < max(given["variance"]) < GIVEN_UP
     other = [{**row, "stated": 2 * row["stated"]} for row in rows]
     assert parts_given(statement, other) == {term.name: [] for term in statement.terms}
+
+
+def test_a_twentieth_of_the_first_inner_error_does_not_suffice_where_one_of_two_inner_numbers_bends():
+    """What `unreached` says of SCGD with steps that decline. g(x) = (x, x^2/2) near the start 0 and f(u, v) = L u^2/2 + v there, both
+    continued with the slopes that they have at the ends: F is quadratic as far as any path goes, so that moments say what it does."""
+    outer, delta, beta, t0, a, steps = 0.007, 67.0, 4.0, 1800.0, 12.0, 600
+    far = 1.2 * outer * delta
+    moments, reach, left = np.zeros((2, 2)), np.zeros(2), 0.0
+    for t in range(steps):
+        step, kept = a / (t + t0), 0.0 if t == 0 else 1 - beta / (t + t0)
+        left += (1 + outer) ** 2 * moments[0, 0] / (t + t0)
+        sample, move = np.array([[1, 0], [1 - kept, kept]]), np.array([[1 - step, -step * outer], [0, 1]])
+        moments = sample @ moments @ sample.T + np.diag([0, ((1 - kept) * delta) ** 2])
+        moments = move @ moments @ move.T
+        reach = abs(move) @ (abs(sample) @ reach + [0, (1 - kept) * delta])
+        assert reach[0] < far and reach[1] < delta + far
+    inner, slope = float(np.hypot(1, far)), float(np.hypot(1, outer * (delta + far)))
+    constants = {"C_g": inner, "L_g": 1, "C_f": slope, "L_f": outer, "delta_g": delta, "F_gap": 0}
+    bound = get_theorem("library.scgd_declining").bound(**constants, a=a, t0=t0, beta=beta, b=1, N=1, T=steps)
+    weights = sum(1 / (t + t0) for t in range(steps))
+    assert left / weights > bound.total - 0.95 * bound.terms["inner_start"] > 0
 
 
 def test_a_term_that_is_necessary_is_given_back_as_far_as_instances_go():

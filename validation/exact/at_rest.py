@@ -1,4 +1,7 @@
-"""Noisy runs that nothing moves: on every path of its signs a round leaves all clients at the start, so that every later one does."""
+"""Noisy runs that nothing moves: on every path of its signs a round leaves all clients at the start, so that every later one does.
+
+Where the steps of a run differ, each of them is taken from all that the state can hold before it.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ...algorithms import Method
-from .interval import Ends
+from .interval import Ends, Interval
 from .noise import AllPaths
 from .problem import ExactProblem
-from .run import MOST_SIGNS, SQUARES, CannotReplay, Walk, require_equal_rounds
+from .run import MOST_SIGNS, SQUARES, CannotReplay, Walk, constant, require_equal_rounds
 from .statistic import Statistic
 from .tensor import ExactTensor
 
@@ -33,8 +36,36 @@ def at_rest(method: Method, problem: ExactProblem, period: int, statistic: Stati
     return statistic.measure.at(problem, problem.start)
 
 
-def _round(method: Method, problem: ExactProblem, period: int, t: int = 0, state: Any = None) -> Any:
-    """The one state in which all paths of a round end.
+def at_rest_for(method: Method, problem: ExactProblem, steps: int, statistic: Statistic = SQUARES) -> Ends:
+    """A statistic at the start, where every path of so many steps stays; hyperparameters may depend on the step.
+
+    Raises:
+        CannotReplay: a path may leave the start, or a step has too many paths.
+    """
+    state = None
+    for t in range(steps):
+        walked = _round(method, problem, 1, t, state, same_end=False)
+        state = replace(walked, **{name: _hull(numbers) for name, numbers in _parts(walked).items()})
+    return statistic.measure.at(problem, problem.start)
+
+
+def _hull(lanes: np.ndarray) -> ExactTensor:
+    """One lane with an enclosure of what each entry is in any of them, `(1, ...)`."""
+    found = np.empty_like(lanes[:1])
+    for place in np.ndindex(lanes.shape[1:]):
+        ends = [_ends(number) for number in lanes[(slice(None), *place)]]
+        found[(0, *place)] = constant((min(low for low, _ in ends), max(high for _, high in ends)))
+    return ExactTensor.of(found)
+
+
+def _ends(number: Any) -> Ends:
+    return number.values if isinstance(number, Interval) else (number, number)
+
+
+def _round(
+    method: Method, problem: ExactProblem, period: int, t: int = 0, state: Any = None, *, same_end: bool = True
+) -> Any:
+    """The state in which a round ends, in a lane for each path; one and the same for all of them, unless it need not be.
 
     Raises:
         CannotReplay: they end in several, or one of them leaves the start.
@@ -45,7 +76,9 @@ def _round(method: Method, problem: ExactProblem, period: int, t: int = 0, state
     if counting.columns.count > MOST_SIGNS:
         raise CannotReplay(f"{counting.columns.count} signs in a round have too many paths")
     run = _walked(method, problem, period, t, state, AllPaths(counting.columns.count, problem.clients))
-    if any(lane != numbers[0].tolist() for numbers in _parts(run.state).values() for lane in numbers.tolist()):
+    if same_end and any(
+        lane != numbers[0].tolist() for numbers in _parts(run.state).values() for lane in numbers.tolist()
+    ):
         raise CannotReplay("the paths of a round end in several states")
     return run.state
 
@@ -57,7 +90,7 @@ def _walked(method: Method, problem: ExactProblem, period: int, t: int, state: A
     for _ in range(period):
         run.step()
         models = run.state.x.numbers
-        if any(model != problem.start for model in models.flatten()):
+        if any(_ends(model) != (problem.start, problem.start) for model in models.flatten()):
             raise CannotReplay("a path leaves the start")
     return run
 

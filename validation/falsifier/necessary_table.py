@@ -1,8 +1,9 @@
 """The table of what is known to be necessary: python -m fedco.validation.falsifier.necessary_table [--out FILE]
 
 It has every statement with a derivation. It is made from what `python -m fedco.validation.falsifier.record --each-term` kept;
-nothing is searched for it. Of a term of which little is known it says why, by what it decides itself: which other term holds it, and
-what part of it the premises of the proof give up (docs/sharpened.json); or else what its paper says.
+nothing is searched for it. Of a term of which little is known it says why, by what it decides itself: which other term holds it,
+that the sharpened statement has less of it, and what part of it the premises of the proof give up (docs/sharpened.json); or else what
+its paper says.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from math import isinf
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+import sympy as sp
 
 from ...bounds.audit.necessary import Needed, needed, searched_for
 from ...bounds.language.change import weakenings
@@ -38,7 +41,12 @@ TYPICAL, FAR = 3, 30
 """Stated coefficient over the largest one that is known to be necessary: the wanted median, and the ratio from which a reason is wanted."""
 GIVEN_UP = 0.5
 """A term of which the premises of the proof need no larger part, at any set of constants, is one that can be sharpened there."""
-HELD, SHARPER, SAID = "another term holds it", "the premises of its proof give less of it", "no search shows it"
+HELD, LESS, SHARPER = (
+    "another term holds it",
+    "the sharpened statement has less of it",
+    "the premises of its proof give less of it",
+)
+SAID = "no search shows it"
 _HEAD = f"""# What of a statement is necessary
 
 Made by `python -m fedco.validation.falsifier.necessary_table` from what
@@ -81,6 +89,8 @@ def reason(statement: Statement, part: str) -> tuple[str, str]:
         return SAID, statement.theorem.unreached[part]
     if given := _given_up(statement, part):
         return SHARPER, given
+    if less := _less_in_sharpened(statement, part):
+        return LESS, less
     parent = statement.theorem.follows_from
     if parent is None or statement.label not in parent[0].labels:
         return "", ""
@@ -98,6 +108,24 @@ def _given_up(statement: Statement, part: str) -> str:
     many = f"at each of {len(given)} sets of constants" if len(given) > 1 else "at the one set of constants"
     without = "without it" if max(given) <= 0 else f"with {max(given):.2g} of it"
     return f"the premises of its proof give the statement {without} {many} in docs/sharpened.md"
+
+
+def _less_in_sharpened(statement: Statement, part: str) -> str:
+    """How much of a term the sharpened statement has under the same conditions, where no far smaller part of that can be right."""
+    if statement.label == "sharpened" or "sharpened" not in statement.theorem.labels:
+        return ""
+    own = statement.theorem.statement("sharpened")
+    kept = needed(own).get(part)
+    if (
+        kept is None
+        or kept.ratio > FAR
+        or not {str(c) for c in own.conditions} <= {str(c) for c in statement.conditions}
+    ):
+        return ""
+    share = sp.simplify(own.term(part).expr / statement.term(part).expr)
+    if not share.is_Rational or not 0 < share < 1:
+        return ""
+    return f"the sharpened statement has {float(share):.3g} of it, and no less than {kept.least:.3g} of that is right"
 
 
 def _sharper() -> float:
@@ -161,6 +189,8 @@ def _summary(count: int, kept: int, terms: Sequence[tuple[Statement, Needed]], w
         "  needs them only where the rest is nearly tight;",
         f"- {why[SHARPER]} can be made smaller, at numbers at least: the premises of the proof give the statement without them, or with",
         f"  at most {GIVEN_UP:g} of them, at the sets of constants of docs/sharpened.md, where no instance can need more;",
+        f"- {why[LESS]} have a smaller coefficient in the sharpened statement, which is proved under the same conditions, and there it is",
+        f"  at most {FAR} times the largest one known to be necessary;",
         f"- {why[SAID]} are seen on no family that is searched, for the reason that their paper's file gives;",
         f"- {why['']} have no known reason.",
         "",

@@ -1,9 +1,9 @@
-"""The table of sharpened bounds: python -m fedco.bounds.proof.sharpen.record [ID ...] [--out docs/sharpened.json]
+"""The table of sharpened bounds: python -m fedco.bounds.proof.sharpen.record [ID[:LABEL] ...] [--out docs/sharpened.json]
 
-For each headline theorem, and each other that the table has, at five sets of constants: what is stated, what the premises of the proof
-give, and in which time. The rows are kept as JSON, those of other theorems as they were, and shown beside it as Markdown. The constants
-are drawn by the name of the theorem, so that everybody gets the same, with a bound that is not vacuous if that is found; the step size is
-the power of 2 at which it is least.
+For each headline theorem, and each other statement that the table has, at five sets of constants: what is stated, what the premises of
+the proof give, and in which time. `ID:LABEL` names a statement that is not the default one. The rows are kept as JSON, those of other
+statements as they were, and shown beside it as Markdown. The constants are drawn by the name of the theorem, so that everybody gets the
+same, with a bound that is not vacuous if that is found; the step size is the power of 2 at which the default statement is least.
 """
 
 from __future__ import annotations
@@ -135,11 +135,12 @@ def improved() -> list[Theorem]:
     return [get_theorem(name) for paper in all_papers() for name in paper.sharpened]
 
 
-def row(theorem: Theorem, number: int) -> dict[str, Any]:
-    """What comes of one set of constants."""
-    statement = theorem.statement()
+def row(statement: Statement, number: int) -> dict[str, Any]:
+    """What comes of one set of constants, those of the theorem's default statement."""
+    theorem = statement.theorem
     try:
-        values = values_of(statement, number)
+        drawn = values_of(theorem.statement(), number)
+        values = {name: value for name, value in drawn.items() if name in statement.symbols}
         vacuous = evaluated(statement, values).worth.vacuous
         return {**sharpen(statement, values).to_dict(), "vacuous": vacuous}
     except InputError as error:
@@ -158,12 +159,12 @@ def rows_in(path: Path) -> list[dict[str, Any]]:
 def parts_given(statement: Statement, rows: Iterable[Mapping[str, Any]]) -> dict[str, list[float]]:
     """Term -> the part of it, at each set of constants of its theorem's rows, with which the premises of the proof give the statement.
 
-    At most 0 where they give it without the term. A row of what was stated differently is left out.
+    At most 0 where they give it without the term. Where the statement has no rows of its own, those of another label count. A row of
+    what was stated differently is left out.
     """
     found: dict[str, list[float]] = {term.name: [] for term in statement.terms}
-    for each in rows:
-        if each["theorem"] != statement.theorem.id or each["sharpened"] is None:
-            continue
+    made = [each for each in rows if each["theorem"] == statement.theorem.id and each["sharpened"] is not None]
+    for each in [each for each in made if each["statement"] == statement.label] or made:
         values = {name: Fraction(value) for name, value in each["at"].items()}
         then = evaluated(statement.theorem.statement(each["statement"]), values, strict=False)
         here = evaluated(statement, {n: v for n, v in values.items() if n in statement.symbols}, strict=False)
@@ -204,20 +205,27 @@ def as_markdown(rows: Iterable[Mapping[str, Any]]) -> str:
     for row in rows:
         at = ", ".join(f"{name} = {value}" for name, value in row["at"].items())
         stated = "" if row["stated"] is None else rounded_up(row["stated"]) + (" (vacuous)" if row["vacuous"] else "")
+        name = _shown(row)
         if row["sharpened"] is None:
             lines.append(
-                f"| {row['theorem']} | {at} | {stated} | not sharpened: {row['reason']} | | {row.get('seconds') or ''} |"
+                f"| {name} | {at} | {stated} | not sharpened: {row['reason']} | | {row.get('seconds') or ''} |"
             )
         else:
             cells = (stated, rounded_up(row["sharpened"]), f"{row['factor']:.3g}", row["seconds"] or "")
-            lines.append(f"| {row['theorem']} | {at} | {' | '.join(map(str, cells))} |")
+            lines.append(f"| {name} | {at} | {' | '.join(map(str, cells))} |")
     return "\n".join([*lines, "", *_missing(rows), *_in_symbols()]) + "\n"
+
+
+def _shown(row: Mapping[str, Any]) -> str:
+    """The theorem of a row, with the label of a statement that is not its default one."""
+    is_default = row["statement"] == get_theorem(row["theorem"]).default
+    return str(row["theorem"]) if is_default else f"{row['theorem']} ({row['statement']})"
 
 
 def _missing(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """The headline theorems that have not all rows, and why."""
-    counts = Counter(each["theorem"] for each in rows)
-    seconds = {name: max(each.get("seconds") or 0 for each in rows if each["theorem"] == name) for name in counts}
+    counts = Counter(map(_shown, rows))
+    seconds = {name: max(each.get("seconds") or 0 for each in rows if _shown(each) == name) for name in counts}
     lines = ["## Not made", "", "| theorem | sets | why |", "|---|---|---|"]
     for theorem in headlines():
         have = counts[theorem.id]
@@ -261,22 +269,26 @@ def _in_symbols() -> list[str]:
     return lines
 
 
+def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row["theorem"], row["statement"], row["at"]
+
+
 def main(names: list[str]) -> int:
     out = OUT
     if "--out" in names:
         place = names.index("--out")
         out = Path(names[place + 1])
         names = names[:place] + names[place + 2 :]
-    again = {theorem.id: theorem for theorem in headlines()} | {
-        r["theorem"]: get_theorem(r["theorem"]) for r in rows_in(out)
-    }
-    theorems = [get_theorem(name) for name in names] or list(again.values())
-    for theorem in theorems:
+    kept = [f"{each['theorem']}:{each['statement']}" for each in rows_in(out)]
+    again = dict.fromkeys([*(f"{theorem.id}:{theorem.default}" for theorem in headlines()), *kept])
+    for name in names or again:
+        theorem, _, label = name.partition(":")
+        statement = get_theorem(theorem).statement(label or get_theorem(theorem).default)
         for number in range(SETS):
-            found = row(theorem, number)
-            print(theorem.id, number, found["stated"], found["sharpened"], found["reason"], file=sys.stderr)
-            others = [each for each in rows_in(out) if (each["theorem"], each["at"]) != (found["theorem"], found["at"])]
-            rows = sorted([*others, found], key=lambda each: each["theorem"])
+            found = row(statement, number)
+            print(statement.name, number, found["stated"], found["sharpened"], found["reason"], file=sys.stderr)
+            others = [each for each in rows_in(out) if _key(each) != _key(found)]
+            rows = sorted([*others, found], key=lambda each: (each["theorem"], each["statement"]))
             write_json(out, sealed({"format": FORMAT, "rows": rows}))
             write_text(out.with_suffix(".md"), as_markdown(rows))
     return 0

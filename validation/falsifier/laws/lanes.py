@@ -5,7 +5,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING
 
-from ...exact.run import MOST_STEPS
+from ...exact.at_rest import at_rest_for
+from ...exact.interval import Ends
+from ...exact.run import MOST_STEPS, CannotReplay
 from ..noise import Lanes, measured
 from .base import Array, Law, Left, Values
 
@@ -26,7 +28,10 @@ def is_stepped(run: ExactRun) -> bool:
 
 
 class ByLanes(Law):
-    """Exactly, a run is affine in its signs, and where it bends it takes all paths: its one check serves every such law."""
+    """Exactly, a run is affine in its signs, and where it bends it takes all paths: its one check serves every such law.
+
+    A run that has too many paths may be one of which none ever leaves the start.
+    """
 
     @abstractmethod
     def lanes(self, space: InstanceSpace) -> Lanes: ...
@@ -38,3 +43,12 @@ class ByLanes(Law):
 
     def answers(self, run: ExactRun) -> bool:
         return run.interval is None and run.problem.is_noisy and is_stepped(run)
+
+    def left_side(self, run: ExactRun) -> Ends:
+        try:
+            return super().left_side(run)
+        except CannotReplay as error:
+            try:
+                return at_rest_for(run.method, run.problem, run.steps, run.statistic)
+            except CannotReplay:
+                raise error from None
