@@ -92,6 +92,11 @@ def exact(
     return Certificate(quantity, value, "exact", argument, domain, witness, points)
 
 
+def attained(quantity: str, value: Fraction | float, argument: str, *points: tuple[float, ...]) -> Certificate:
+    """The supremum, which this point or pair of points attains but for rounding."""
+    return exact(quantity, value, argument, points, attains=1 - 1e-12)
+
+
 def by_quantity(certificates: Iterable[Certificate]) -> dict[str, Certificate]:
     """Certificates under the names of what they certify, as a problem declares them."""
     return {certificate.quantity: certificate for certificate in certificates}

@@ -37,7 +37,7 @@ from .runs.values import evaluate_at
 from .statistics.alpha_budget import AlphaBudget, LedgerError, read_level
 from .statistics.planning import Undetectable, seeds_to_refute, seeds_to_support
 from .statistics.slopes import EXPONENT_TOLERANCE, SlopeEstimate, bound_slope, slope_interval
-from .statistics.verdict import Outcome, Verdict, judge, not_applicable
+from .statistics.verdict import Outcome, Verdict, not_applicable
 
 ALPHA = "1e-6"
 RATE_ALPHA = "1e-4"
@@ -234,12 +234,8 @@ class _Claim:
         _spend(ledger, f"{'holds' if wants_support else 'refuted'}/{self.name}/{self.where}", level, number)
         metric, statistic = self.theorem.metric, self.statistic(number, root_seed)
         claim = judged(metric, self.bound.numbers, statistic, self.total, self.cap)
-        return judge(
-            claim.values,
-            claim.bound,
+        return claim.verdict(
             alpha=level,
-            cap=claim.cap,
-            resolution=claim.resolution,
             certificates_kind=self.kind,
             claim=self.name,
             instance=self.where,

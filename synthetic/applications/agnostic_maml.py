@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import torch
@@ -72,19 +72,8 @@ class AgnosticMAML(AbstractNoisy, AbstractLocalComposite):
     @cached_property
     def _tasks(self) -> FederatedMAML:
         """The same tasks without the exponential: what checks the parameters and holds the losses."""
-        return FederatedMAML(
-            clients=self.clients,
-            dim=self.dim,
-            lam=self.lam,
-            G=self.G,
-            L_1=self.L_1,
-            sigma_1=self.sigma_1,
-            sigma_2=self.sigma_2,
-            kurtosis=self.kurtosis,
-            Delta=self.Delta,
-            start=self.start,
-            device=self.device,
-        )
+        shared = [item.name for item in fields(FederatedMAML) if item.init and item.name != "name"]
+        return FederatedMAML(**{name: getattr(self, name) for name in shared})
 
     @property
     def bowl(self) -> RippledBowl:

@@ -11,29 +11,23 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 from torch import Tensor
 
 from ..certificate import Certificate, by_quantity, exact, upper
 from ..families.meta import gap_certificate
-from ..kinds import INDEPENDENT_CLIENTS, AbstractLocalComposite, Draws, Sample
+from ..kinds import INDEPENDENT_CLIENTS, AbstractLocalComposite, Sample
 from ..parts.blocks import wavenumber_of
 from ..parts.composition import composite_noise
 from ..parts.loss import loss_certificates
-from ..parts.noise import AbstractBowls, NoiseSample
+from ..parts.noise import AbstractBowls, AbstractNoisyPairs, NoisePair
 from ..parts.parameters import require_exceeds, require_nonnegative, require_paired, require_positive
 from ..parts.whole_certificates import cap_certificate
 
 
 @dataclass(frozen=True)
-class MAMLSample(NoiseSample):
-    """Standardised noise of a training loss, and of a test loss, `(runs, clients, batch)` each, independent."""
-
-    test: Tensor
-
-
-@dataclass(frozen=True)
-class FederatedMAML(AbstractBowls, AbstractLocalComposite):
+class FederatedMAML(AbstractNoisyPairs, AbstractBowls, AbstractLocalComposite):
     """One-step MAML over tilted `RippledBowl` losses; the parameters are the constants of Assumption 3.8.
 
     Args:
@@ -47,6 +41,7 @@ class FederatedMAML(AbstractBowls, AbstractLocalComposite):
         ValueError: for parameters that contradict each other, naming them.
     """
 
+    PURPOSES: ClassVar[tuple[str, str]] = (".train", ".test")
     name: str = "federated_maml"
     clients: int = 8
     dim: int = 6
@@ -87,17 +82,7 @@ class FederatedMAML(AbstractBowls, AbstractLocalComposite):
         return self.bowl.value(y)
 
     def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
-        return self.bowl.gradient(y, sample.test.mean(-1) if isinstance(sample, MAMLSample) else None)
-
-    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> MAMLSample:
-        return MAMLSample(
-            self.law.draw(draws, batch, f"{purpose}.train"), self.law.draw(draws, batch, f"{purpose}.test")
-        )
-
-    def atoms(self) -> tuple[MAMLSample, Tensor]:
-        train, test, weights = self.law.support_of_two()
-        shape = (1, self.clients, len(weights))
-        return MAMLSample(train.expand(shape), test.expand(shape)), weights
+        return self.bowl.gradient(y, sample.second.mean(-1) if isinstance(sample, NoisePair) else None)
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor
 
 from ..kinds import Sample, client_mean
-from . import oracle_checks as common
 from .inequalities import Problem, Role, along_axes, atom_list
-from .oracle_checks import AUTOGRAD, RUNS, Oracle, disagree, random_points
+from .kind import sampled
+from .oracle_checks import AUTOGRAD, RUNS, Oracle, along, disagree, random_points
 
 
 def _jacobian(problem: Problem, x: Tensor, sample: Sample | None) -> Tensor:
@@ -31,27 +31,12 @@ COMPOSITE = {
 SHARED = COMPOSITE | {"extra_gradient": Role(_extra_gradient)}
 
 
-def composite_checks(problem: Problem, seed: int) -> Iterator[tuple[str, Iterable[str]]]:
-    """(name, failures) of each check."""
-    oracles = composite_oracles(problem, seed)
-    yield "parts", check_parts(problem, seed)
-    yield "unbiased", common.check_unbiased(problem, oracles)
-    yield "bits", common.check_bits(problem, oracles)
-    yield "sampling", common.check_sampling(problem, seed)
-
-
 def composite_oracles(problem: Problem, seed: int) -> dict[str, tuple[Tensor, Oracle]]:
     """Each stochastic oracle by name, as a function of (point, sample), with a point to try it at."""
-    x = random_points(problem, RUNS, problem.dim, seed)
-    y = random_points(problem, RUNS, problem.inner_dim, seed + 1)
-    x_and_v = torch.cat([x, random_points(problem, RUNS, problem.inner_dim, seed + 2)], dim=-1)
-
-    def inner_vjp(point: Tensor, sample: Sample | None = None) -> Tensor:
-        return problem.inner_vjp(point[..., : problem.dim].contiguous(), point[..., problem.dim :].contiguous(), sample)
-
+    x, y = (random_points(problem, RUNS, size, seed + i) for i, size in enumerate((problem.dim, problem.inner_dim)))
     oracles: dict[str, tuple[Tensor, Oracle]] = {
         "inner": (x, problem.inner),
-        "inner_vjp": (x_and_v, inner_vjp),
+        "inner_vjp": along(problem, "inner_vjp", problem.inner_dim, seed),
         "outer_gradient": (y, problem.outer_gradient),
     }
     if problem.kind == "shared_composite" and problem.extra_gradient(x) is not None:
@@ -96,3 +81,6 @@ def _check_local(problem: Problem, x: Tensor) -> Iterator[str]:
     spread = problem.to_clients(point)
     if disagree(problem.objective(point), client_mean(problem.outer(problem.inner(spread))), AUTOGRAD):
         yield "objective differs from mean_k f_k(g_k(x))"
+
+
+composite_checks = sampled(composite_oracles, parts=check_parts)

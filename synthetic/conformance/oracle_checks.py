@@ -74,6 +74,17 @@ def disagree(a: Tensor, b: Tensor, tolerance: float) -> bool:
     return not bool((a - b).abs().max() <= tolerance * (1.0 + b.abs().max()))
 
 
+def along(problem: Problem, name: str, size: int, seed: int) -> tuple[Tensor, Oracle]:
+    """An oracle that takes a direction v of this size behind x, as a function of (x and v laid end to end, sample); and a point."""
+    point = torch.cat([random_points(problem, RUNS, n, seed + i) for n, i in ((problem.dim, 0), (size, 1))], dim=-1)
+
+    def oracle(point: Tensor, sample: Sample | None = None) -> Tensor:
+        x, v = point[..., : problem.dim].contiguous(), point[..., problem.dim :].contiguous()
+        return getattr(problem, name)(x, v, sample)
+
+    return point, oracle
+
+
 def check_objective(problem: AbstractProblem, seed: int) -> Iterator[str]:
     """The gradient against autograd and against central differences of the objective."""
     x = random_points(problem, RUNS, problem.dim, seed)[:, 0].requires_grad_()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import torch
+from torch import Tensor
 
 from ..models.conditional import InvariantModel, TasksModel
 from ..models.forms import Chi2OverExamples, FederatedModel, KLOverClients, KLOverExamples, MAMLModel, MetaModel
@@ -15,12 +17,82 @@ from ..models.precision import PrecisionModel
 from .attack import survive
 from .conditional import conditional, tasks
 from .glm import certified
-from .losses import EXACT, Losses, Pointwise
+from .losses import EXACT, Losses
 from .search import Estimate, Search, capped, proved
 from .second_order import FEW, HESSIAN_CHANGE, hessian_change, smoothness_of
 
 _WHOLE = "the largest over the clients, from all their data,"
 _LANCZOS = f"{_WHOLE} by Lanczos on Hessian products, enlarged by what 20 steps may miss,"
+_OBJECTIVE = "Norm of the Hessian of the objective, by Lanczos on differences of its gradient"
+
+
+class Row(NamedTuple):
+    """How a constant is found: as the largest of these values at points, what they are, and at how many points they are taken."""
+
+    of: Callable[[Losses, Tensor], Tensor]
+    what: str
+    points: int | None = None
+
+
+LOSSES: Mapping[str, Row] = {
+    "local_smoothness": Row(Losses.smoothness, f"Norm of the Hessian of a client, {_LANCZOS} at random points"),
+    "objective_smoothness": Row(
+        Losses.whole_smoothness, "Norm of the Hessian of the whole, by Lanczos, at random points"
+    ),
+    "local_sample_smoothness": Row(Losses.sample_smoothness, "Norm of the Hessian of an example, by Lanczos", FEW),
+    "local_gradient_noise": Row(
+        Losses.gradient_noise, f"Deviation of an example's gradient, {_WHOLE} at random points"
+    ),
+    "local_gradient_bound": Row(Losses.client_gradient, f"Length of a client's gradient, {_WHOLE} at random points"),
+    "local_sample_gradient_bound": Row(Losses.sample_gradient, "Length of an example's gradient, at random points"),
+    "local_gradient_heterogeneity": Row(Losses.mean_square_heterogeneity, "Root of mean_k ||grad_k - grad||^2"),
+    "gradient_cap": Row(Losses.whole_gradient, "Length of the whole gradient, at random points"),
+    "local_hessian_noise": Row(
+        Losses.hessian_noise,
+        f"Frobenius deviation of an example's Hessian, exact up to {EXACT} parameters, else by random vectors",
+        FEW,
+    ),
+}
+"""Of mean_k L_k and of the losses L_k."""
+INNER: Mapping[str, Row] = {
+    "inner_lipschitz": Row(Losses.client_gradient, f"Length of the inner gradient, {_WHOLE} at random points"),
+    "inner_mean_square_lipschitz": Row(
+        Losses.mean_square_stretch, "Root of the largest eigenvalue of mean_i grad u_i grad u_i^T"
+    ),
+    "inner_jacobian_mean_square": Row(Losses.gradient_mean_square, "Root mean square of an example's inner gradient"),
+    "inner_sample_lipschitz": Row(Losses.sample_gradient, "Length of an example's inner gradient, at random points"),
+    "inner_smoothness": Row(Losses.smoothness, f"Norm of the inner Hessian, {_LANCZOS} at random points"),
+    "inner_sample_smoothness": Row(Losses.sample_smoothness, "Norm of an example's inner Hessian, by Lanczos", FEW),
+    "inner_jacobian_noise": Row(Losses.gradient_noise, f"Deviation of an example's inner gradient, {_WHOLE}"),
+    "inner_value_noise": Row(Losses.value_noise, f"Deviation of an example's inner value, {_WHOLE}"),
+    "inner_jacobian_heterogeneity": Row(Losses.heterogeneity, "max_k ||grad g_k - grad g||, from all data"),
+}
+"""Of g_k = mean_i u(l_ki) with one sampled i."""
+EXTRA: Mapping[str, Row] = {
+    "noncompositional_smoothness": Row(Losses.smoothness, f"Norm of the Hessian of h_k, {_LANCZOS} at random points"),
+    "noncompositional_gradient_noise": Row(
+        Losses.gradient_noise, f"Deviation of an example's gradient of h_k, {_WHOLE}"
+    ),
+    "noncompositional_heterogeneity": Row(Losses.heterogeneity, "max_k ||grad h_k - grad h||, from all data"),
+}
+"""Of h_k = mean_i u(l_ki)."""
+_USED_FOR: Mapping[str, tuple[str, ...]] = {
+    "inner_lipschitz": ("objective_smoothness", "gradient_cap"),
+    "inner_smoothness": ("objective_smoothness",),
+    "noncompositional_smoothness": ("objective_smoothness",),
+    "inner_jacobian_noise": ("inner_noise", "composite_noise"),
+    "inner_value_noise": ("inner_noise", "composite_noise"),
+}
+"""Constants that need these, and are wanted where they are not."""
+
+
+def _sought(losses: Losses, search: Search, rows: Mapping[str, Row]) -> dict[str, Estimate]:
+    """Those of the rows that are wanted."""
+    return {
+        name: search.largest(name, partial(row.of, losses), row.what, row.points)
+        for name, row in rows.items()
+        if search.wants(name, *_USED_FOR.get(name, ()))
+    }
 
 
 def _federated(problem: FederatedModel, search: Search) -> Iterator[Estimate]:
@@ -30,40 +102,8 @@ def _federated(problem: FederatedModel, search: Search) -> Iterator[Estimate]:
         if search.wants(name):
             survive(name, float(each.value), losses, problem.initial_point)
     yield from (proved(name, float(each.value), each.argument) for name, each in known.items())
-    table: tuple[tuple[str, Pointwise, str, int | None], ...] = (
-        ("local_smoothness", losses.smoothness, f"Norm of the Hessian of a client, {_LANCZOS} at random points", None),
-        (
-            "objective_smoothness",
-            losses.whole_smoothness,
-            "Norm of the Hessian of the whole, by Lanczos, at random points",
-            None,
-        ),
-        ("local_sample_smoothness", losses.sample_smoothness, "Norm of the Hessian of an example, by Lanczos", FEW),
-        (
-            "local_gradient_noise",
-            losses.gradient_noise,
-            f"Deviation of an example's gradient, {_WHOLE} at random points",
-            None,
-        ),
-        (
-            "local_gradient_bound",
-            losses.client_gradient,
-            f"Length of a client's gradient, {_WHOLE} at random points",
-            None,
-        ),
-        (
-            "local_sample_gradient_bound",
-            losses.sample_gradient,
-            "Length of an example's gradient, at random points",
-            None,
-        ),
-        ("local_gradient_heterogeneity", losses.mean_square_heterogeneity, "Root of mean_k ||grad_k - grad||^2", None),
-        ("gradient_cap", losses.whole_gradient, "Length of the whole gradient, at random points", None),
-    )
-    found: dict[str, Estimate] = {}
-    for name, function, what, count in table:
-        if name not in known and search.wants(name):
-            found[name] = search.largest(name, function, what, count)
+    rows = {name: row for name, row in LOSSES.items() if name not in known and name != "local_hessian_noise"}
+    found = _sought(losses, search, rows)
     if {"local_smoothness", "objective_smoothness"} <= found.keys():
         found["objective_smoothness"] = capped(
             found["objective_smoothness"],
@@ -73,44 +113,8 @@ def _federated(problem: FederatedModel, search: Search) -> Iterator[Estimate]:
     yield from found.values()
 
 
-def _inner(losses: Losses, search: Search, sampled: bool = True) -> dict[str, Estimate]:
-    """Of g_k = mean_i u(l_ki) with one sampled i."""
-    table: tuple[tuple[str, Pointwise, str, int | None], ...] = (
-        ("inner_lipschitz", losses.client_gradient, f"Length of the inner gradient, {_WHOLE} at random points", None),
-        (
-            "inner_mean_square_lipschitz",
-            losses.mean_square_stretch,
-            "Root of the largest eigenvalue of mean_i grad u_i grad u_i^T",
-            None,
-        ),
-        (
-            "inner_jacobian_mean_square",
-            losses.gradient_mean_square,
-            "Root mean square of an example's inner gradient",
-            None,
-        ),
-        (
-            "inner_sample_lipschitz",
-            losses.sample_gradient,
-            "Length of an example's inner gradient, at random points",
-            None,
-        ),
-        ("inner_smoothness", losses.smoothness, f"Norm of the inner Hessian, {_LANCZOS} at random points", None),
-        ("inner_sample_smoothness", losses.sample_smoothness, "Norm of an example's inner Hessian, by Lanczos", FEW),
-        ("inner_jacobian_noise", losses.gradient_noise, f"Deviation of an example's inner gradient, {_WHOLE}", None),
-        ("inner_value_noise", losses.value_noise, f"Deviation of an example's inner value, {_WHOLE}", None),
-        ("inner_jacobian_heterogeneity", losses.heterogeneity, "max_k ||grad g_k - grad g||, from all data", None),
-    )
-    used = {
-        "inner_lipschitz": ("objective_smoothness", "gradient_cap"),
-        "inner_smoothness": ("objective_smoothness",),
-        "inner_jacobian_noise": ("inner_noise", "composite_noise"),
-        "inner_value_noise": ("inner_noise", "composite_noise"),
-    }
-    found = {}
-    for name, function, what, count in table:
-        if search.wants(name, *used.get(name, ())):
-            found[name] = search.largest(name, function, what, count)
+def _inner(losses: Losses, search: Search) -> dict[str, Estimate]:
+    found = _sought(losses, search, INNER)
     if {"inner_jacobian_noise", "inner_value_noise"} <= found.keys():
         noises = (found["inner_jacobian_noise"], found["inner_value_noise"])
         found["inner_noise"] = replace(max(noises, key=lambda one: one.value), quantity="inner_noise")
@@ -126,7 +130,7 @@ def _whole(
         direct = search.largest(
             "objective_smoothness",
             smoothness_of(problem),
-            "Norm of the Hessian of the objective, by Lanczos on differences of its gradient, at random points",
+            f"{_OBJECTIVE}, at random points",
         )
         rule = J.value**2 * bend + slope * L_g.value + extra
         yield capped(direct, rule, "Chain rule, |J|^2 L_f + |f'| L_g (+ L_h) of the estimated parts")
@@ -198,57 +202,32 @@ def _chi2_dro(problem: Chi2OverExamples, search: Search) -> Iterator[Estimate]:
     )
     yield from found.values()
     yield from _outer(lipschitz, proved("outer_smoothness", 1 / weight, "-y^2 / (2 lambda) curves by 1 / lambda"))
-    table: tuple[tuple[str, Pointwise, str], ...] = (
-        ("noncompositional_smoothness", squared.smoothness, f"Norm of the Hessian of h_k, {_LANCZOS} at random points"),
-        (
-            "noncompositional_gradient_noise",
-            squared.gradient_noise,
-            f"Deviation of an example's gradient of h_k, {_WHOLE}",
-        ),
-        ("noncompositional_heterogeneity", squared.heterogeneity, "max_k ||grad h_k - grad h||, from all data"),
-    )
-    extra = 0.0
-    for name, function, what in table:
-        if search.wants(name, *(("objective_smoothness",) if name.endswith("smoothness") else ())):
-            one = search.largest(name, function, what)
-            extra = one.value if name.endswith("smoothness") else extra
-            yield one
-    yield from _whole(problem, found, search, lipschitz.value, 1 / weight, extra)
+    extra = _sought(squared, search, EXTRA)
+    yield from extra.values()
+    bend = extra["noncompositional_smoothness"].value if "noncompositional_smoothness" in extra else 0.0
+    yield from _whole(problem, found, search, lipschitz.value, 1 / weight, bend)
+
+
+_OF_META = (
+    "local_gradient_bound", "local_smoothness", "local_hessian_lipschitz", "local_gradient_noise", "local_hessian_noise",
+    "local_gradient_heterogeneity",
+)  # fmt: skip
 
 
 def _local(problem: Any, search: Search, names: tuple[str, ...]) -> dict[str, Estimate]:
     """Of the losses before any fine-tuning."""
     losses = Losses(problem.parts)
-    table: dict[str, tuple[Pointwise, str, int | None]] = {
-        "local_gradient_bound": (
-            losses.client_gradient,
-            f"Length of a client's gradient, {_WHOLE} at random points",
-            None,
-        ),
-        "local_smoothness": (losses.smoothness, f"Norm of the Hessian of a client, {_LANCZOS} at random points", None),
-        "local_hessian_lipschitz": (hessian_change(losses, search), HESSIAN_CHANGE, FEW),
-        "local_gradient_noise": (losses.gradient_noise, f"Deviation of an example's gradient, {_WHOLE}", None),
-        "local_hessian_noise": (
-            losses.hessian_noise,
-            f"Frobenius deviation of an example's Hessian, exact up to {EXACT} parameters, else by random vectors",
-            FEW,
-        ),
-        "local_gradient_heterogeneity": (losses.mean_square_heterogeneity, "Root of mean_k ||grad_k - grad||^2", None),
-    }
-    return {name: search.largest(name, *table[name]) for name in names}
+    change = Row(lambda losses, x: hessian_change(losses, search)(x), HESSIAN_CHANGE, FEW)
+    rows = {**LOSSES, "local_hessian_lipschitz": change}
+    return _sought(losses, replace(search, only=None), {name: rows[name] for name in names})
 
 
 def _meta(problem: MetaModel, search: Search) -> Iterator[Estimate]:
-    wanted = (
-        "local_gradient_bound", "local_smoothness", "local_hessian_lipschitz", "local_gradient_noise", "local_hessian_noise",
-        "local_gradient_heterogeneity",
-    )  # fmt: skip
-    found = _local(problem, search, tuple(name for name in wanted if search.wants(name)))
+    found = _local(problem, search, tuple(name for name in _OF_META if search.wants(name)))
     yield from found.values()
     if search.wants("local_hessian_heterogeneity"):
-        smoothness = found.get("local_smoothness") or next(
-            iter(_local(problem, search, ("local_smoothness",)).values())
-        )
+        of_losses = found if "local_smoothness" in found else _local(problem, search, ("local_smoothness",))
+        smoothness = of_losses["local_smoothness"]
         yield replace(
             smoothness, quantity="local_hessian_heterogeneity",
             method=f"Not above the norm of the clients' Hessians: root of mean ||H_k - H||^2 <= max ||H_k||. {smoothness.method}",
@@ -258,17 +237,10 @@ def _meta(problem: MetaModel, search: Search) -> Iterator[Estimate]:
 def _maml(problem: MAMLModel, search: Search) -> Iterator[Estimate]:
     """By the composition rules from the constants of the losses, with the inner step lam."""
     lam = problem.lam
-    local = _local(
-        problem, search,
-        ("local_gradient_bound", "local_smoothness", "local_hessian_lipschitz", "local_gradient_noise", "local_hessian_noise"),
-    )  # fmt: skip
-    G, L, rho, noise, shake = local.values()
-    longest = search.largest(
-        "outer_sample_lipschitz", Losses(problem.parts).sample_gradient, "Length of an example's gradient"
-    )
-    sample = search.largest(
-        "outer_sample_smoothness", Losses(problem.parts).sample_smoothness, "Norm of an example's Hessian", FEW
-    )
+    G, L, rho, noise, shake = _local(problem, search, _OF_META[:5]).values()
+    losses = Losses(problem.parts)
+    longest = search.largest("outer_sample_lipschitz", losses.sample_gradient, "Length of an example's gradient")
+    sample = search.largest("outer_sample_smoothness", losses.sample_smoothness, "Norm of an example's Hessian", FEW)
 
     def made(name: str, value: float, rule: str, of: Estimate) -> Estimate:
         return replace(
@@ -276,25 +248,17 @@ def _maml(problem: MAMLModel, search: Search) -> Iterator[Estimate]:
         )
 
     steep = 1 + lam * L.value
-    yield made("inner_lipschitz", steep, "1 + lam L_1", L)
-    yield made(
-        "inner_jacobian_mean_square",
-        math.hypot(steep, lam * shake.value),
-        "root of (1 + lam L_1)^2 + (lam sigma_2)^2, spectral norm by Frobenius,",
-        shake,
-    )
-    yield made(
-        "inner_mean_square_lipschitz",
-        math.hypot(steep, lam * shake.value),
-        "root of (1 + lam L_1)^2 + (lam sigma_2)^2",
-        shake,
-    )
-    yield made(
-        "inner_sample_lipschitz", 1 + lam * sample.value, "1 + lam times the largest Hessian of an example", sample
-    )
-    yield made("inner_smoothness", lam * rho.value, "lam times the Lipschitz constant of the Hessian", rho)
-    yield made("inner_jacobian_noise", lam * shake.value, "lam times the Hessian noise", shake)
-    yield made("inner_value_noise", lam * noise.value, "lam times the gradient noise", noise)
+    moved, root = math.hypot(steep, lam * shake.value), "root of (1 + lam L_1)^2 + (lam sigma_2)^2"
+    for rule in (
+        ("inner_lipschitz", steep, "1 + lam L_1", L),
+        ("inner_jacobian_mean_square", moved, f"{root}, spectral norm by Frobenius,", shake),
+        ("inner_mean_square_lipschitz", moved, root, shake),
+        ("inner_sample_lipschitz", 1 + lam * sample.value, "1 + lam times the largest Hessian of an example", sample),
+        ("inner_smoothness", lam * rho.value, "lam times the Lipschitz constant of the Hessian", rho),
+        ("inner_jacobian_noise", lam * shake.value, "lam times the Hessian noise", shake),
+        ("inner_value_noise", lam * noise.value, "lam times the gradient noise", noise),
+    ):
+        yield made(*rule)
     yield replace(G, quantity="outer_lipschitz")
     yield replace(L, quantity="outer_smoothness")
     yield replace(noise, quantity="outer_gradient_noise")
@@ -310,7 +274,7 @@ def _maml(problem: MAMLModel, search: Search) -> Iterator[Estimate]:
         direct = search.largest(
             "objective_smoothness",
             smoothness_of(problem),
-            "Norm of the Hessian of the objective, by Lanczos on differences of its gradient",
+            _OBJECTIVE,
         )
         yield capped(
             direct,

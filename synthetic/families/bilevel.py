@@ -15,13 +15,14 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point, by_quantity, exact, upper
-from ..kinds import AbstractBilevel, Draws, Sample
-from ..parts.noise import AbstractTriples, NoiseSample
+from ..certificate import Certificate, as_point, attained, by_quantity, exact, upper
+from ..kinds import AbstractBilevel, Sample
+from ..parts.noise import AbstractSecondVariable
 from ..parts.parameters import require_nonnegative, require_positive
 from .minimax import STEEPEST
 
@@ -30,14 +31,7 @@ _NEAR, _FAR = 1e-3, 1e3
 
 
 @dataclass(frozen=True)
-class BilevelSample(NoiseSample):
-    """The standardised noises z and z' of each sampled pair of f_i and g_i, `(runs, clients, batch)`."""
-
-    lower_noise: Tensor
-
-
-@dataclass(frozen=True)
-class QuadraticLower(AbstractTriples, AbstractBilevel):
+class QuadraticLower(AbstractSecondVariable, AbstractBilevel):
     """f_i and g_i as the head of this file says.
 
     Args:
@@ -53,6 +47,7 @@ class QuadraticLower(AbstractTriples, AbstractBilevel):
         ValueError: for parameters that contradict each other, naming them.
     """
 
+    PURPOSES: ClassVar[tuple[str, str]] = (" of f", " of g")
     name: str = "quadratic lower level"
     clients: int = 6
     dim: int = 4
@@ -84,11 +79,6 @@ class QuadraticLower(AbstractTriples, AbstractBilevel):
             raise ValueError(f"{', '.join(differ)} above 0 need at least 3 clients, got {self.clients}")
         _ = self.law  # checks the kurtosis
 
-    @property
-    def inner_dim(self) -> int:  # type: ignore[override]
-        """The size of y."""
-        return self.dim
-
     @cached_property
     def _mean_curvatures(self) -> Tensor:
         """h_j, `(dim,)`."""
@@ -101,7 +91,7 @@ class QuadraticLower(AbstractTriples, AbstractBilevel):
 
     @cached_property
     def initial_lower(self) -> Tensor:
-        return torch.zeros(self.dim, dtype=torch.float64, device=self.device)
+        return self.start_of_y
 
     def local_value(self, x: Tensor, y: Tensor) -> Tensor:
         of_x, of_y = x * x, y * y
@@ -109,26 +99,19 @@ class QuadraticLower(AbstractTriples, AbstractBilevel):
         along = self.Delta * (x * self.directions).sum(-1) + self.Delta_y * (y * self.directions).sum(-1)
         return shared.sum(-1) + self.signs * along
 
-    def _pull(self, difference: float, noise: float, sample: Sample | None, which: str = "noise") -> Tensor:
-        """What a client's gradient has besides that of the mean function, `(runs, clients, dim)`."""
-        pull = difference * self.signs
-        if isinstance(sample, BilevelSample):
-            pull = pull + noise * getattr(sample, which).mean(-1)
-        return pull.unsqueeze(-1) * self.directions
-
     def upper_gradient(self, x: Tensor, y: Tensor, sample: Sample | None = None) -> Tensor:
         growing = 1 + x * x
-        return self.a * x / (growing * growing) + self._pull(self.Delta, self.sigma, sample)
+        return self.a * x / (growing * growing) + self.pull(self.Delta, self.sigma, sample)
 
     def upper_gradient_in_y(self, x: Tensor, y: Tensor, sample: Sample | None = None) -> Tensor:
-        return self.r * y / (1 + y * y).sqrt() + self._pull(self.Delta_y, self.sigma_y, sample)
+        return self.r * y / (1 + y * y).sqrt() + self.pull(self.Delta_y, self.sigma_y, sample)
 
     def lower_value(self, x: Tensor, y: Tensor) -> Tensor:
         shared = self._curvatures / 2 * y * y - self.c * x * y
         return shared.sum(-1) + self.signs * self.Delta_g * (y * self.directions).sum(-1)
 
     def lower_gradient(self, x: Tensor, y: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._curvatures * y - self.c * x + self._pull(self.Delta_g, self.sigma_g, sample, "lower_noise")
+        return self._curvatures * y - self.c * x + self.pull(self.Delta_g, self.sigma_g, sample, "second")
 
     def lower_hvp(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:
         return self._curvatures * v
@@ -141,14 +124,6 @@ class QuadraticLower(AbstractTriples, AbstractBilevel):
 
     def solve_lower(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:
         return v / self._mean_curvatures
-
-    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> BilevelSample:
-        return BilevelSample(*(self.law.draw(draws, batch, f"{purpose} of {which}") for which in ("f", "g")))
-
-    def atoms(self) -> tuple[BilevelSample, Tensor]:
-        noise, lower_noise, weights = self.law.support_of_two()
-        shape = (1, self.clients, len(weights))
-        return BilevelSample(noise.expand(shape), lower_noise.expand(shape)), weights
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
@@ -170,7 +145,7 @@ class QuadraticLower(AbstractTriples, AbstractBilevel):
         curved = "b'' is 1 at 0 and nowhere larger in absolute value; the rest does not turn along x."
         yield exact("local_smoothness", self.a, curved, self._pair(0, around, (0.0, 0.0)), attains=_NEARLY_ALL)
         differ = "A client's gradient in x differs from the mean by s_i Delta v_i at every point."
-        yield exact("local_gradient_heterogeneity", self.share * self.Delta, differ, self._origin, attains=1 - 1e-12)
+        yield attained("local_gradient_heterogeneity", self.share * self.Delta, differ, *self._origin)
         steep = math.sqrt(self.dim) * self.r + float(self.signs.max()) * self.Delta_y
         away = torch.cat([torch.zeros(self.dim, dtype=torch.float64), _FAR * self.directions[0].sign().cpu()])
         tends = "p' tends to 1, and v_0 has entries of one size, so that with s_0 the two add up far from 0."
@@ -191,7 +166,7 @@ class QuadraticLower(AbstractTriples, AbstractBilevel):
         yield exact("lower_coupling", self.c, linear, self._pair(0, *reversed(far)), attains=_NEARLY_ALL)
         if self.chi == 0:
             differ = "A client's gradient in y differs from the mean by s_i Delta_g v_i at every point."
-            yield exact("lower_heterogeneity", self.share * self.Delta_g, differ, self._origin, attains=1 - 1e-12)
+            yield attained("lower_heterogeneity", self.share * self.Delta_g, differ, *self._origin)
 
     def _of_the_noise(self) -> Iterator[Certificate]:
         error = "The error is the noise times z v_i, or z' v_i, with |v_i| = 1 and E z^2 = 1, at every point."
@@ -201,7 +176,7 @@ class QuadraticLower(AbstractTriples, AbstractBilevel):
             "lower_gradient_noise": self.sigma_g,
         }
         for name, size in sizes.items():
-            yield exact(name, size, error, self._origin, attains=1 - 1e-12)
+            yield attained(name, size, error, *self._origin)
 
     def _of_the_objective(self) -> Iterator[Certificate]:
         reach = _NEAR / max(1.0, self.c / self.mu)  # y*(x) is near 0 too
@@ -212,10 +187,5 @@ class QuadraticLower(AbstractTriples, AbstractBilevel):
         steepest = self.a * STEEPEST + self.r * self.c / self._mean_curvatures
         cap = float(torch.linalg.vector_norm(steepest))
         yield upper("gradient_cap", cap, "b and p each at their steepest, in every coordinate.")
-        origin = as_point(torch.zeros(self.dim))
-        gap = float(self.objective(self.initial_point.unsqueeze(0)))
-        least = "F is a sum of nonnegative functions that vanish at 0."
-        yield exact("objective_gap", gap, least, (origin,), attains=1 - 1e-12)
-        away = float(torch.linalg.vector_norm(self.lower_minimiser(self.initial_point.unsqueeze(0))))
-        closed = "The minimiser of the lower level is c x_j / h_j, and y starts at 0."
-        yield exact("initial_dual_error", away, closed, (origin,), attains=1 - 1e-12)
+        best = self.lower_minimiser(self.initial_point.unsqueeze(0))
+        yield from self.whole_certificates(best, "The minimiser of the lower level is c x_j / h_j, and y starts at 0.")

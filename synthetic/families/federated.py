@@ -18,13 +18,13 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point, by_quantity, exact
+from ..certificate import Certificate, as_point, attained, by_quantity, exact
 from ..kinds import AbstractFederated, Sample
 from ..parts.blocks import LARGEST_WAVENUMBER, Cosine
 from ..parts.noise import AbstractTriples, mean_noise
 from ..parts.parameters import require_exceeds, require_nonnegative, require_positive
 from ..parts.patterns import one_hot
-from ..parts.whole_certificates import first_gradients
+from ..parts.whole_certificates import first_gradients, gap_to_zero
 
 _NEARLY_ALL = 0.9999
 _HALF_ANGLE = 0.01
@@ -138,26 +138,16 @@ class AbstractSeparable(AbstractTriples, AbstractFederated):
 
     def _noise_certificates(self) -> Iterator[Certificate]:
         error = "The error is sigma z v_i with |v_i| = 1, E z^2 = 1 and E z^4 = k, at every point."
-        yield exact("local_gradient_noise", self.sigma, error, (self._at(0.0),), attains=1 - 1e-12)
-        yield exact(
-            "local_gradient_fourth_moment", self.kurtosis * self.sigma**4, error, (self._at(0.0),), attains=1 - 1e-12
-        )
+        yield attained("local_gradient_noise", self.sigma, error, self._at(0.0))
+        yield attained("local_gradient_fourth_moment", self.kurtosis * self.sigma**4, error, self._at(0.0))
 
     def _mean_certificates(self) -> Iterator[Certificate]:
-        gap = float(self.objective(self.initial_point.unsqueeze(0)))
-        yield exact(
-            "objective_gap",
-            gap,
-            "F is a sum of nonnegative functions that vanish at 0.",
-            (self._at(0.0),),
-            attains=1 - 1e-12,
-        )
-        yield exact(
+        yield gap_to_zero(self)
+        yield attained(
             "initial_distance",
             self.start,
             "F is least at 0, and the start is as far from there as its parameter says.",
-            (self._at(0.0),),
-            attains=1 - 1e-12,
+            self._at(0.0),
         )
         if self._growth > 0:
             axis = self._flattest * one_hot(torch.tensor(self.dim - 1), self.dim)
@@ -165,18 +155,17 @@ class AbstractSeparable(AbstractTriples, AbstractFederated):
             curved = "The smallest curvature, that of the last coordinate far away."
             yield exact("strong_convexity", self._growth, curved, flat, attains=_NEARLY_ALL)
             yield exact("polyak_lojasiewicz", self._growth, curved, flat[:1], attains=_NEARLY_ALL)
-        yield exact(
+        yield attained(
             "local_gradient_heterogeneity",
             self.share * self.Delta,
             "grad F_i - grad F = s_i Delta v_i at every point.",
-            (self._at(0.0),),
-            attains=1 - 1e-12,
+            self._at(0.0),
         )
         tilt, least = "grad F_i = s_i Delta v_i where F is least, at 0", (self._at(0.0),)
-        yield exact("minimiser_heterogeneity", self.share * self.Delta, f"{tilt}.", least, attains=1 - 1e-12)
+        yield attained("minimiser_heterogeneity", self.share * self.Delta, f"{tilt}.", *least)
         steepest = self.Delta * float(self.signs.abs().max())
         both = f"{tilt}; the error sigma z v_i has mean 0."
-        yield exact("minimiser_second_moment", math.hypot(steepest, self.sigma), both, least, attains=1 - 1e-12)
+        yield attained("minimiser_second_moment", math.hypot(steepest, self.sigma), both, *least)
         yield first_gradients(self)
 
     def _smoothness(self, reach: float, argument: str) -> Iterator[Certificate]:

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import torch
 from torch import Tensor
 
 from ..certificate import Certificate, as_point, by_quantity, exact
@@ -19,7 +18,7 @@ from ..parts.loss import loss_certificates
 from ..parts.noise import AbstractBowls
 from ..parts.parameters import require_exceeds, require_nonnegative
 from ..parts.patterns import uneven_direction
-from ..parts.whole_certificates import cap_certificate, first_gradients
+from ..parts.whole_certificates import cap_certificate, first_gradients, gap_to_zero
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ class FederatedBowl(AbstractBowls, AbstractFederated):
         return super().properties | ({"deterministic"} if self.sigma == 0 else set())
 
     def _whole_certificates(self) -> Iterator[Certificate]:
-        origin, bowl = as_point(torch.zeros(self.dim)), self.bowl
+        bowl = self.bowl
         reach = 0.01 * min(bowl.radial.width, 1 / bowl.ripple.wavenumber)
         pair = tuple(as_point(sign * reach * uneven_direction(self.dim)) for sign in (-1.0, 1.0))
         yield exact(
@@ -85,8 +84,5 @@ class FederatedBowl(AbstractBowls, AbstractFederated):
             attains=0.9999,
         )
         yield cap_certificate(self, bowl.lipschitz, "The client terms cancel; bowl and ripples at their steepest.")
-        gap = float(self.objective(self.initial_point.unsqueeze(0)))
-        yield exact(
-            "objective_gap", gap, "F is a sum of nonnegative functions that vanish at 0.", (origin,), attains=1 - 1e-12
-        )
+        yield gap_to_zero(self)
         yield first_gradients(self)

@@ -15,6 +15,7 @@ from torch import Tensor
 from ..certificate import Certificate, by_quantity, exact, upper
 from ..kinds import INDEPENDENT_CLIENTS, AbstractLocalComposite, Draws, Sample, batch_mean
 from ..parts.blocks import wavenumber_of
+from ..parts.composition import composite_smoothness
 from ..parts.inner_certificates import inner_certificates, onto_gap
 from ..parts.inner_map import RippledMap, lipschitz_of_mean_square
 from ..parts.outer import CenteredOuter
@@ -131,18 +132,13 @@ class LocalComposite(AbstractLocalComposite):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        parts = [*inner_certificates(self.inner_map), *self._outer.certificates()]
-        return by_quantity([*parts, _composite_noise(by_quantity(parts)), *self._whole_certificates()])
+        parts = by_quantity((*inner_certificates(self.inner_map), *self._outer.certificates()))
+        whole = (_composite_noise(parts), composite_smoothness(parts), *self._whole_certificates())
+        return parts | by_quantity(whole)
 
     def _whole_certificates(self) -> Iterator[Certificate]:
-        B, steepest = self._outer.lipschitz, self.inner_map.lipschitz
-        yield upper(
-            "objective_smoothness",
-            steepest**2 * self.L_f + B * self.L_g,
-            "Chain rule: |J|^2 L_f + |grad f| L_g for every client.",
-        )
         unpaired = self.inner_map.mean_lipschitz + self.Delta_g * float(pair_signs(self.clients).abs().mean())
-        yield cap_certificate(self, B * unpaired, "The mean of |J_k| |grad f_k| over the clients.")
+        yield cap_certificate(self, self._outer.lipschitz * unpaired, "The mean of |J_k| |grad f_k| over the clients.")
         yield self._gap_certificate(self.objective(self.initial_point.unsqueeze(0)).item())
 
     def _gap_certificate(self, start: float) -> Certificate:

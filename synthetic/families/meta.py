@@ -12,7 +12,7 @@ from functools import cached_property
 
 import torch
 
-from ..certificate import Certificate, as_point, by_quantity, exact, upper
+from ..certificate import Certificate, as_point, attained, by_quantity, upper
 from ..kinds import AbstractMeta
 from ..parts.blocks import wavenumber_of
 from ..parts.bowl import RippledBowl
@@ -88,12 +88,11 @@ class Meta(AbstractBowls, AbstractMeta):
 def gap_certificate(bowl: RippledBowl, start: float) -> Certificate:
     """F(start) - inf F where F averages values of the losses and all of them vanish at 0 without the client terms."""
     if bowl.heterogeneity == 0:
-        return exact(
+        return attained(
             "objective_gap",
             start,
             "All f_i are one nonnegative function with minimum 0 at 0.",
-            (as_point(torch.zeros(bowl.dim)),),
-            attains=1.0 - 1e-12,
+            as_point(torch.zeros(bowl.dim)),
         )
     return upper(
         "objective_gap",

@@ -11,13 +11,14 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point, by_quantity, exact, upper
-from ..kinds import AbstractMinimax, Draws, Sample
-from ..parts.noise import AbstractTriples, NoiseSample
+from ..certificate import Certificate, as_point, attained, by_quantity, exact, upper
+from ..kinds import AbstractMinimax, Sample
+from ..parts.noise import AbstractSecondVariable
 from ..parts.parameters import require_nonnegative, require_positive
 
 STEEPEST = 9 / (16 * math.sqrt(3))
@@ -27,14 +28,7 @@ _NEAR = 1e-3
 
 
 @dataclass(frozen=True)
-class SaddleSample(NoiseSample):
-    """The standardised noises z and z' of each sampled pair of gradients, `(runs, clients, batch)`."""
-
-    dual_noise: Tensor
-
-
-@dataclass(frozen=True)
-class Saddle(AbstractTriples, AbstractMinimax):
+class Saddle(AbstractSecondVariable, AbstractMinimax):
     """F_i as the head of this file says.
 
     Args:
@@ -49,6 +43,7 @@ class Saddle(AbstractTriples, AbstractMinimax):
         ValueError: for parameters that contradict each other, naming them.
     """
 
+    PURPOSES: ClassVar[tuple[str, str]] = (" in x", " in y")
     name: str = "saddle"
     clients: int = 6
     dim: int = 4
@@ -71,14 +66,9 @@ class Saddle(AbstractTriples, AbstractMinimax):
             raise ValueError(f"Delta > 0 and Delta_y > 0 need at least 3 clients, got {self.clients}")
         _ = self.law  # checks the kurtosis
 
-    @property
-    def inner_dim(self) -> int:  # type: ignore[override]
-        """The size of y."""
-        return self.dim
-
     @cached_property
     def initial_dual(self) -> Tensor:
-        return torch.zeros(self.dim, dtype=torch.float64, device=self.device)
+        return self.start_of_y
 
     def local_value(self, x: Tensor, y: Tensor) -> Tensor:
         squares = x * x
@@ -88,30 +78,16 @@ class Saddle(AbstractTriples, AbstractMinimax):
 
     def descent_gradient(self, x: Tensor, y: Tensor, sample: Sample | None = None) -> Tensor:
         growing = 1 + x * x
-        pull = self.Delta * self.signs
-        if isinstance(sample, SaddleSample):
-            pull = pull + self.sigma * sample.noise.mean(-1)
-        return self.a * x / (growing * growing) + self.b * y + pull.unsqueeze(-1) * self.directions
+        return self.a * x / (growing * growing) + self.b * y + self.pull(self.Delta, self.sigma, sample)
 
     def ascent_gradient(self, x: Tensor, y: Tensor, sample: Sample | None = None) -> Tensor:
-        pull = self.Delta_y * self.signs
-        if isinstance(sample, SaddleSample):
-            pull = pull + self.sigma_y * sample.dual_noise.mean(-1)
-        return self.b * x - self.mu * y + pull.unsqueeze(-1) * self.directions
+        return self.b * x - self.mu * y + self.pull(self.Delta_y, self.sigma_y, sample, "second")
 
     def projected(self, y: Tensor) -> Tensor:
         return y.clamp(-self.R, self.R)
 
     def maximiser(self, x: Tensor) -> Tensor:
         return self.projected(self.b / self.mu * x)
-
-    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> SaddleSample:
-        return SaddleSample(*(self.law.draw(draws, batch, f"{purpose} in {which}") for which in ("x", "y")))
-
-    def atoms(self) -> tuple[SaddleSample, Tensor]:
-        noise, dual_noise, weights = self.law.support_of_two()
-        shape = (1, self.clients, len(weights))
-        return SaddleSample(noise.expand(shape), dual_noise.expand(shape)), weights
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
@@ -137,12 +113,12 @@ class Saddle(AbstractTriples, AbstractMinimax):
             "A client's gradient differs from the mean by s_i Delta v_i in x, and s_i Delta_y v_i in y, at every point."
         )
         for name, size in (("local_gradient_heterogeneity", self.Delta), ("dual_heterogeneity", self.Delta_y)):
-            yield exact(name, self.share * size, differ, self._pair(0.0, 0.0), attains=1 - 1e-12)
+            yield attained(name, self.share * size, differ, *self._pair(0.0, 0.0))
 
     def _of_the_noise(self) -> Iterator[Certificate]:
         error = "The error is sigma z v_i in x and sigma_y z' v_i in y with |v_i| = 1 and E z^2 = 1, at every point."
         for name, size in (("local_gradient_noise", self.sigma), ("dual_gradient_noise", self.sigma_y)):
-            yield exact(name, size, error, self._pair(0.0, 0.0), attains=1 - 1e-12)
+            yield attained(name, size, error, *self._pair(0.0, 0.0))
 
     def _of_the_objective(self) -> Iterator[Certificate]:
         reach = min(_NEAR, self.mu * self.R / self.b)
@@ -152,10 +128,5 @@ class Saddle(AbstractTriples, AbstractMinimax):
         yield exact("objective_smoothness", smooth, curved, pair, attains=_NEARLY_ALL)
         cap = math.sqrt(self.dim) * (self.a * STEEPEST + self.b * self.R)
         yield upper("gradient_cap", cap, "h and H each at their steepest, in every coordinate.")
-        origin = as_point(torch.zeros(self.dim))
-        gap = float(self.objective(self.initial_point.unsqueeze(0)))
-        least = "F is a sum of nonnegative functions that vanish at 0."
-        yield exact("objective_gap", gap, least, (origin,), attains=1 - 1e-12)
-        away = float(torch.linalg.vector_norm(self.maximiser(self.initial_point.unsqueeze(0)) - self.initial_dual))
-        closed = "The maximiser is b / mu x, projected on the box."
-        yield exact("initial_dual_error", away, closed, (origin,), attains=1 - 1e-12)
+        best = self.maximiser(self.initial_point.unsqueeze(0))
+        yield from self.whole_certificates(best, "The maximiser is b / mu x, projected on the box.")

@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.func import grad, vmap
 
 from ...errors import InputError
-from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample, Predictions
+from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample
 from ..parts.patterns import equal_weights
 from .base import AbstractModelProblem, ModelParts
 
@@ -121,8 +121,3 @@ class PrecisionModel(AbstractModelProblem, AbstractConditional):
         return InnerSample(torch.arange(count).expand(*outer.outcome.shape, -1)), equal_weights(
             count, torch.device("cpu")
         )
-
-    def predict(self, x: Tensor, split: str = "train") -> Predictions:
-        data = self._split(split)
-        scores = self.parts.flat.scores(self.deployed(x), data.inputs.unsqueeze(0))
-        return Predictions(scores, data.labels, (data.weights > 0).to(torch.float64))

@@ -10,7 +10,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point, exact, upper
+from ..certificate import Certificate, as_point, attained, exact, upper
 from .blocks import LARGEST_WAVENUMBER, AbstractBlock, Cosine, RadialPseudoHuber, Sine
 from .parameters import require_nonnegative, require_positive
 from .patterns import pair_index, pair_signs, walsh_directions
@@ -165,12 +165,11 @@ class RippledBowl:
             (self._point(0.0),),
         )
         crest = math.pi / 2 / self.client_wavenumber if self.heterogeneity > 0 else 0.0
-        yield exact(
+        yield attained(
             "noncompositional_heterogeneity",
             self.heterogeneity,
             "grad h_k - grad h = s_k Delta sin(p v_k.x) v_k, at most Delta, attained at p v_k.x = pi/2.",
-            (self._point(crest),),
-            attains=1.0 - 1e-12,
+            self._point(crest),
         )
 
 

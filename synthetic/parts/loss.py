@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point, exact, upper
+from ..certificate import Certificate, as_point, attained, exact, upper
 from .bowl import RippledBowl
 from .noise import Kurtosis
 from .patterns import pair_signs
@@ -57,29 +57,20 @@ def _noise_certificates(bowl: RippledBowl, kurtosis: Kurtosis) -> Iterator[Certi
     law = "with E z^2 = 1, E z^4 = k"
     errors = f"The errors are sigma z cos(P v.x) v and -sigma P z sin(P v.x) v v^T {law}"
     yield exact("local_gradient_noise", sigma_G, f"{errors}: at 0.", origin)
-    yield exact("local_hessian_noise", sigma_H, f"{errors}: at P v.x = pi/2.", crest, attains=1.0 - 1e-12)
-    yield exact(
-        "local_gradient_fourth_moment", kurtosis.k * sigma_G**4, f"{errors}: at 0.", origin, attains=1.0 - 1e-12
-    )
-    yield exact(
-        "local_hessian_fourth_moment",
-        kurtosis.k * sigma_H**4,
-        f"{errors}: at P v.x = pi/2.",
-        crest,
-        attains=1.0 - 1e-12,
-    )
+    yield attained("local_hessian_noise", sigma_H, f"{errors}: at P v.x = pi/2.", *crest)
+    yield attained("local_gradient_fourth_moment", kurtosis.k * sigma_G**4, f"{errors}: at 0.", *origin)
+    yield attained("local_hessian_fourth_moment", kurtosis.k * sigma_H**4, f"{errors}: at P v.x = pi/2.", *crest)
 
 
 def _heterogeneity_certificates(bowl: RippledBowl) -> Iterator[Certificate]:
     share = math.sqrt(float((pair_signs(bowl.clients) ** 2).mean()))
     gamma_G, gamma_H = share * bowl.heterogeneity, share * bowl.client_wave.smoothness
     differ = "f_i - f = s_i Delta sin(p v_i.x)/p, and the mean of s_i^2 is at most 1"
-    yield exact(
+    yield attained(
         "local_gradient_heterogeneity",
         gamma_G,
         f"{differ}: all slopes are largest at 0.",
-        (as_point(torch.zeros(bowl.dim)),),
-        attains=1.0 - 1e-12,
+        as_point(torch.zeros(bowl.dim)),
     )
     crest, all_reached = _common_crest(bowl)
     kind = "exact" if all_reached else "upper"

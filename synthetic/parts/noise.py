@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
+from ..certificate import Certificate, attained
 from ..kinds import AbstractSampled, Draws, Sample
 from .bowl import RippledBowl
 from .patterns import triple_signs, uneven_direction, walsh_directions
+from .whole_certificates import gap_to_zero
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,13 @@ class NoiseSample(Sample):
     """The standardised noise z of each sampled function, `(runs, clients, batch)`."""
 
     noise: Tensor
+
+
+@dataclass(frozen=True)
+class NoisePair(NoiseSample):
+    """Two independent standardised noises z and z' of each sampled pair of functions, `(runs, clients, batch)`."""
+
+    second: Tensor
 
 
 def mean_noise(sample: Sample | None) -> Tensor | None:
@@ -115,6 +126,47 @@ class AbstractTriples(AbstractNoisy):
     def minimiser(self) -> Tensor:
         """Where F is least, `(dim,)`."""
         return torch.zeros(self.dim, dtype=torch.float64, device=self.device)
+
+
+class AbstractNoisyPairs(AbstractNoisy):
+    """One whose samples are two numbers of this law, which are drawn for two purposes."""
+
+    PURPOSES: ClassVar[tuple[str, str]]
+
+    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> NoisePair:
+        return NoisePair(*(self.law.draw(draws, batch, f"{purpose}{which}") for which in self.PURPOSES))
+
+    def atoms(self) -> tuple[NoisePair, Tensor]:
+        noise, second, weights = self.law.support_of_two()
+        shape = (1, self.clients, len(weights))
+        return NoisePair(noise.expand(shape), second.expand(shape)), weights
+
+
+class AbstractSecondVariable(AbstractNoisyPairs, AbstractTriples):
+    """One with a second variable y of the size of x, which starts at 0."""
+
+    @property
+    def inner_dim(self) -> int:  # type: ignore[override]
+        """The size of y."""
+        return self.dim
+
+    @cached_property
+    def start_of_y(self) -> Tensor:
+        """Zeros, `(dim,)`."""
+        return torch.zeros(self.dim, dtype=torch.float64, device=self.device)
+
+    def pull(self, difference: float, noise: float, sample: Sample | None, which: str = "noise") -> Tensor:
+        """What a client's gradient has besides that of the mean function, `(runs, clients, dim)`."""
+        pull = difference * self.signs
+        if isinstance(sample, NoisePair):
+            pull = pull + noise * getattr(sample, which).mean(-1)
+        return pull.unsqueeze(-1) * self.directions
+
+    def whole_certificates(self, best: Tensor, closed: str) -> Iterator[Certificate]:
+        """How far the start is from the least objective, and y from its best value there, `(1, dim)`, of which `closed` says why."""
+        yield gap_to_zero(self)
+        away = float(torch.linalg.vector_norm(best - self.start_of_y))
+        yield attained("initial_dual_error", away, closed, (0.0,) * self.dim)
 
 
 class AbstractBowls(AbstractNoisy):

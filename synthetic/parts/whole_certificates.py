@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from ..certificate import Certificate, as_point, exact, rounded_up, upper
+from ..certificate import Certificate, as_point, attained, exact, rounded_up, upper
 from ..kinds import AbstractFederated, AbstractProblem
 
 _ROUNDING = 1e-12
@@ -28,6 +28,12 @@ def gap_above(problem: AbstractProblem, infimum: float, argument: str) -> Certif
     """F(start) - `infimum`, where the argument says why F is never below `infimum`."""
     start = problem.objective(problem.initial_point.unsqueeze(0)).item()
     return upper("objective_gap", start - infimum, argument)
+
+
+def gap_to_zero(problem: AbstractProblem) -> Certificate:
+    """F(start), for a sum of nonnegative functions that vanish at 0."""
+    gap, least = float(problem.objective(problem.initial_point.unsqueeze(0))), (0.0,) * problem.dim
+    return attained("objective_gap", gap, "F is a sum of nonnegative functions that vanish at 0.", least)
 
 
 def first_gradients(problem: AbstractFederated) -> Certificate:

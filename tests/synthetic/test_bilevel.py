@@ -9,7 +9,8 @@ from fedco.algorithms import FedTTSA, Schedule, drive
 from fedco.algorithms.engine import metrics
 from fedco.synthetic import problem
 from fedco.synthetic.conformance.suite import check_problem
-from fedco.synthetic.families.bilevel import BilevelSample, QuadraticLower
+from fedco.synthetic.families.bilevel import QuadraticLower
+from fedco.synthetic.parts.noise import NoisePair
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -88,7 +89,7 @@ def test_contradicting_parameters_are_refused(parameters, complaint):
 
 def mutants(p):
     def louder(s):
-        return s and BilevelSample(s.noise, 2 * s.lower_noise)
+        return s and NoisePair(s.noise, 2 * s.second)
 
     return {
         "gradient differs from autograd of objective": dict(gradient=lambda x: 1.001 * p.gradient(x)),
@@ -107,7 +108,7 @@ def mutants(p):
         "lower_gradient: its expectation": dict(
             lower_gradient=lambda x, y, s=None: p.lower_gradient(x, y, s) + (0.0 if s is None else 1e-3)
         ),
-        "frequency": dict(sample=lambda draws, b, purpose="s": BilevelSample(*[p.sample(draws, b).noise] * 2)),
+        "frequency": dict(sample=lambda draws, b, purpose="s": NoisePair(*[p.sample(draws, b).noise] * 2)),
         "lower_gradient_noise: declared": dict(
             lower_gradient=lambda x, y, s=None: p.lower_gradient(x, y, louder(s)),
         ),

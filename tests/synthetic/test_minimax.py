@@ -10,7 +10,8 @@ from fedco.algorithms import LocalSGDA, Schedule, drive
 from fedco.algorithms.engine import metrics
 from fedco.synthetic import problem
 from fedco.synthetic.conformance.suite import check_problem
-from fedco.synthetic.families.minimax import Saddle, SaddleSample
+from fedco.synthetic.families.minimax import Saddle
+from fedco.synthetic.parts.noise import NoisePair
 from fedco.validation import validate
 
 FAMILY = [
@@ -74,7 +75,7 @@ def test_contradicting_parameters_are_refused(parameters, complaint):
 
 def mutants(p):
     def noise_of_x(x, y, sample=None):
-        return p.ascent_gradient(x, y, sample and SaddleSample(sample.noise, sample.noise))
+        return p.ascent_gradient(x, y, sample and NoisePair(sample.noise, sample.noise))
 
     return {
         "gradient differs from autograd of objective": dict(gradient=lambda x: 1.001 * p.gradient(x)),
@@ -90,9 +91,9 @@ def mutants(p):
         "initial_dual: not in the set Y": dict(initial_dual=p.initial_dual + 2 * p.R),
         "projected: a projection twice": dict(projected=lambda y: 0.5 * y),
         "projected: another point": dict(projected=lambda y: torch.where(y.abs() > p.R, torch.zeros_like(y), y)),
-        "frequency": dict(sample=lambda draws, b, purpose="s": SaddleSample(*[p.sample(draws, b).noise] * 2)),
+        "frequency": dict(sample=lambda draws, b, purpose="s": NoisePair(*[p.sample(draws, b).noise] * 2)),
         "dual_gradient_noise: declared": dict(
-            ascent_gradient=lambda x, y, s=None: p.ascent_gradient(x, y, s and SaddleSample(s.noise, 2 * s.dual_noise))
+            ascent_gradient=lambda x, y, s=None: p.ascent_gradient(x, y, s and NoisePair(s.noise, 2 * s.second))
         ),
         "strong_concavity: declared": dict(
             ascent_gradient=lambda x, y, s=None: p.ascent_gradient(x, y, s) + 0.2 * p.mu * y,

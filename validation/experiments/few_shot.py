@@ -8,7 +8,6 @@ characters are dealt out to clients.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -20,10 +19,9 @@ from torch.nn.functional import cross_entropy
 
 from ...algorithms import Draws
 from ...errors import InputError
-from ...synthetic.certificate import Certificate
 from ...synthetic.kinds import InnerSample, OuterSample, Predictions
 from ...synthetic.models import FlatModel
-from .tasks import Episode
+from .tasks import AbstractMeasured, Episode
 
 JUDGED = 15
 """Images of each character of a task that it is judged on."""
@@ -37,7 +35,7 @@ class TaskSample(OuterSample):
 
 
 @dataclass(frozen=True, eq=False)
-class FewShotTasks:
+class FewShotTasks(AbstractMeasured):
     """Tasks over the characters of each client, and fixed tasks of held-out characters.
 
     Args:
@@ -65,9 +63,6 @@ class FewShotTasks:
     seed: int = 0
     name: str = "few_shot"
     kind: ClassVar[str] = "conditional"
-    certified: ClassVar[bool] = False
-    has_test_data: ClassVar[bool] = True
-    inner_dim: ClassVar[int] = 0
 
     def __post_init__(self) -> None:
         fewest = min(len(each) for each in (*self.owned, self.held))
@@ -79,15 +74,11 @@ class FewShotTasks:
             )
 
     @property
-    def certificates(self) -> Mapping[str, Certificate]:
-        return {}
-
-    @property
-    def clients(self) -> int:
+    def clients(self) -> int:  # type: ignore[override]
         return len(self.owned)
 
     @property
-    def dim(self) -> int:
+    def dim(self) -> int:  # type: ignore[override]
         return self.flat.dim
 
     @property
@@ -208,10 +199,6 @@ class FewShotTasks:
         *tuning, labels = self.fixed[split]
         each = vmap(scores, in_dims=(None, 0, 0, 0))
         return Predictions(torch.stack([each(one, *tuning).detach() for one in x]), labels)
-
-    def objective(self, x: Tensor) -> Tensor:
-        """The training loss."""
-        return self.data_loss(x)
 
     def gradient(self, x: Tensor) -> Tensor:
         """Of `objective`."""

@@ -7,6 +7,8 @@ gradients, so they are one class here.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -15,9 +17,30 @@ from torch import Tensor
 
 from ...algorithms import Draws, Messages, Method, Scalar, Start, State, choice, is_due
 from ...algorithms.engine.method import average, blend, descend
+from ...synthetic.certificate import Certificate
+from ...synthetic.kinds import AbstractProblem
 
 Points = tuple[Tensor, Tensor]
 """Inputs and targets, `(..., tasks, points)`."""
+
+
+class AbstractMeasured(AbstractProblem):
+    """A problem of an experiment: nothing is certified of it, and it has data that no oracle sees. Its objective is the training loss."""
+
+    certified: ClassVar[bool] = False
+    has_test_data: ClassVar[bool] = True
+    inner_dim: ClassVar[int] = 0  # type: ignore[misc]
+
+    @property
+    def certificates(self) -> Mapping[str, Certificate]:
+        return {}
+
+    @abstractmethod
+    def data_loss(self, x: Tensor, split: str = "train") -> Tensor:
+        """Mean loss on those data, `(runs, dim) -> (runs,)`."""
+
+    def objective(self, x: Tensor) -> Tensor:
+        return self.data_loss(x)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from ...lossless import encode
 from ...storage import digest, keep, recall
 from ..statistics.alpha_budget import AlphaBudget
 from ..statistics.planning import seeds_to_support
-from ..statistics.verdict import Verdict, judge, not_applicable
+from ..statistics.verdict import Verdict, not_applicable
 from .experiments import cap_of, measure
 from .fingerprint import MEASUREMENT
 from .instance import Instance
@@ -370,12 +370,8 @@ def verdict_for(
         return not_applicable(claim, f"condition {', '.join(bound.failed)} fails", instance=instance)
     metric = experiment.theorem.metric
     found = judged(metric, bound.numbers, statistic, bound.total, cap)  # type: ignore[arg-type]
-    return judge(
-        found.values,
-        found.bound,
+    return found.verdict(
         alpha=alpha,
-        cap=found.cap,
-        resolution=found.resolution,
         certificates_kind=kind,
         claim=f"{claim}, how often it fails" if metric.failure else claim,
         instance=instance,

@@ -12,7 +12,7 @@ from fractions import Fraction
 from ...bounds.registry import get_theorem
 from ...synthetic.conformance.suite import with_scaled_certificate
 from ..statistics.alpha_budget import AlphaBudget
-from ..statistics.verdict import Outcome, Verdict, judge
+from ..statistics.verdict import Outcome, Verdict
 from .campaign import Experiment, verdict_for
 from .declaration import Probe
 from .experiments import Measured, measure
@@ -90,12 +90,8 @@ def _judged(found: Measured, bound: float | None, ledger: AlphaBudget, name: str
     where = f"{found.instance.name}, T={found.instance.horizons[0]}"
     about = found.bound.statement_itself.theorem.metric
     claimed = judged(about, found.bound.numbers, found.statistic, bound, found.cap)
-    return judge(
-        claimed.values,
-        claimed.bound,
+    return claimed.verdict(
         alpha=alpha,
-        cap=claimed.cap,
-        resolution=claimed.resolution,
         certificates_kind=found.certificates,
         claim=f"negative control: {claim}",
         instance=where,

@@ -28,7 +28,7 @@ from ...bounds.language.metrics import (
 )
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Metric, OwnMeasure, Theorem
-from ..statistics.verdict import RESOLUTION
+from ..statistics.verdict import RESOLUTION, Verdict, judge
 
 RECORDED: Mapping[str, Callable[[Any, Any, int], Any]] = {
     GRADIENT_SQ: metrics.gradient_norm_squared,
@@ -202,6 +202,10 @@ class Judged:
     bound: float
     cap: float
     resolution: float | None = None
+
+    def verdict(self, **about: Any) -> Verdict:
+        """That of `judge`, which has its other arguments."""
+        return judge(self.values, self.bound, cap=self.cap, resolution=self.resolution, **about)
 
 
 def judged(metric: Metric, numbers: Mapping[str, float], statistic: np.ndarray, bound: float, cap: float) -> Judged:

@@ -30,7 +30,7 @@ from ..report.plots import convergence_plot
 from ..statistics.alpha_budget import REPORT_ALPHA, AlphaBudget
 from ..statistics.evalues import mean_bracket
 from ..statistics.slopes import SlopeEstimate, slope_interval
-from ..statistics.verdict import Outcome, Verdict, judge, verdict_table
+from ..statistics.verdict import Outcome, Verdict, verdict_table
 from .campaign import Experiment, ExperimentResult, Task, conclude, plan, run_tasks, tasks_of
 from .fingerprint import MEASUREMENT
 from .fit import about_noise
@@ -241,12 +241,8 @@ def negative_control(result: ExperimentResult, name: str, ledger: AlphaBudget) -
     metric, numbers = result.experiment.theorem.metric, result.bound.numbers
     for divisor in DIVISORS:
         claim = judged(metric, numbers, result.statistic, result.bound.total / divisor, result.cap)
-        verdict = judge(
-            claim.values,
-            claim.bound,
+        verdict = claim.verdict(
             alpha=alpha,
-            cap=claim.cap,
-            resolution=claim.resolution,
             certificates_kind=result.certificates,
             claim=f"negative control: {result.experiment.theorem.id} divided by {divisor:,}",
             instance=f"{result.experiment.instance.name}, T={result.experiment.T}",

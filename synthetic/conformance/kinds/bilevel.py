@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 import torch
 from torch import Tensor
 
 from ...kinds import Sample, client_mean
-from .. import oracle_checks as common
 from ..inequalities import WHOLE, Inequalities, Inequality, Problem, Role, norm
-from ..kind import Kind
+from ..kind import Kind, sampled
 from ..oracle_checks import AUTOGRAD, RUNS, Oracle, disagree, random_points
 from ..pairs import inverse_monotonicity, parts, turned
 
@@ -66,16 +65,16 @@ BILEVEL: dict[str, Inequality] = {
 }
 
 
-def checks(problem: Problem, seed: int) -> Iterator[tuple[str, Iterable[str]]]:
-    """(name, failures) of each check."""
-    point = random_points(problem, RUNS, problem.dim + problem.inner_dim, seed)
-    oracles: dict[str, tuple[Tensor, Oracle]] = {name: (point, partial(_of, name, problem)) for name in _SAMPLED}
-    second = {name: (point, partial(_along_y, name, problem)) for name in _SECOND}
-    yield "parts", _check_parts(problem, point)
-    yield "lower level", _check_lower_level(problem, seed)
-    yield "unbiased", common.check_unbiased(problem, oracles)
-    yield "bits", common.check_bits(problem, {**oracles, **second})
-    yield "sampling", common.check_sampling(problem, seed)
+def _point(problem: Problem, seed: int) -> Tensor:
+    return random_points(problem, RUNS, problem.dim + problem.inner_dim, seed)
+
+
+def _oracles(problem: Problem, seed: int) -> dict[str, tuple[Tensor, Oracle]]:
+    return {name: (_point(problem, seed), partial(_of, name, problem)) for name in _SAMPLED}
+
+
+def _second(problem: Problem, seed: int) -> dict[str, tuple[Tensor, Oracle]]:
+    return {name: (_point(problem, seed), partial(_along_y, name, problem)) for name in _SECOND}
 
 
 def _along_y(name: str, problem: Problem, point: Tensor, sample: Sample | None = None) -> Tensor:
@@ -85,9 +84,9 @@ def _along_y(name: str, problem: Problem, point: Tensor, sample: Sample | None =
     return found
 
 
-def _check_parts(problem: Problem, point: Tensor) -> Iterator[str]:
+def _check_parts(problem: Problem, seed: int) -> Iterator[str]:
     """Every derivative against autograd of what it is a derivative of."""
-    x, y = (part.requires_grad_() for part in parts(problem, point))
+    x, y = (part.requires_grad_() for part in parts(problem, _point(problem, seed)))
     v = torch.linspace(-1, 1, y.numel(), dtype=y.dtype, device=y.device).view(y.shape)
     slope = torch.autograd.grad(problem.lower_value(x, y).sum(), y, create_graph=True)[0]
     turn = torch.autograd.grad((slope * v).sum(), (x, y), allow_unused=True)
@@ -134,5 +133,5 @@ KIND = Kind(
         "objective_gap",
     ),
     BILEVEL,
-    checks,
+    sampled(_oracles, _second, parts=_check_parts, lower_level=_check_lower_level),
 )

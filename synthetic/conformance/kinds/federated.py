@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 import torch
@@ -11,20 +11,14 @@ from torch import Tensor
 from ....bounds.language import bounding
 from ....bounds.language.bounding import Form
 from ...kinds import client_mean
-from .. import oracle_checks as common
 from ..inequalities import Inequalities, Inequality, Problem, at_minimiser, norm
-from ..kind import Kind
+from ..kind import Kind, sampled
 from ..local_losses import GRADIENTS, with_fourth_moments
-from ..oracle_checks import AUTOGRAD, RUNS, disagree, random_points
+from ..oracle_checks import AUTOGRAD, RUNS, Oracle, disagree, random_points
 
 
-def checks(problem: Problem, seed: int) -> Iterator[tuple[str, Iterable[str]]]:
-    """(name, failures) of each check."""
-    oracles = {"local_gradient": (random_points(problem, RUNS, problem.dim, seed), problem.local_gradient)}
-    yield "parts", _check_parts(problem, seed)
-    yield "unbiased", common.check_unbiased(problem, oracles)
-    yield "bits", common.check_bits(problem, oracles)
-    yield "sampling", common.check_sampling(problem, seed)
+def _oracles(problem: Problem, seed: int) -> dict[str, tuple[Tensor, Oracle]]:
+    return {"local_gradient": (random_points(problem, RUNS, problem.dim, seed), problem.local_gradient)}
 
 
 def _check_parts(problem: Problem, seed: int) -> Iterator[str]:
@@ -66,5 +60,5 @@ KIND = Kind(
         "objective_gap",
     ),
     Inequalities(GRADIENTS, {**with_fourth_moments(GRADIENTS), **AT_MINIMISER}),
-    checks,
+    sampled(_oracles, parts=_check_parts),
 )

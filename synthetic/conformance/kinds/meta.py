@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor
 
-from ...kinds import Sample, client_mean
-from .. import oracle_checks as common
+from ...kinds import client_mean
 from ..inequalities import Inequalities, Problem, atom_list
-from ..kind import Kind
+from ..kind import Kind, sampled
 from ..local_losses import GRADIENTS, HESSIANS, with_fourth_moments
-from ..oracle_checks import AUTOGRAD, RUNS, Oracle, disagree, random_points
-
-
-def checks(problem: Problem, seed: int) -> Iterator[tuple[str, Iterable[str]]]:
-    """(name, failures) of each check."""
-    oracles = loss_oracles(problem, seed)
-    yield "parts", _check_parts(problem, seed)
-    yield "unbiased", common.check_unbiased(problem, oracles)
-    yield "bits", common.check_bits(problem, oracles)
-    yield "sampling", common.check_sampling(problem, seed)
+from ..oracle_checks import AUTOGRAD, RUNS, Oracle, along, disagree, random_points
 
 
 def loss_oracles(problem: Problem, seed: int) -> dict[str, tuple[Tensor, Oracle]]:
     """local_gradient and local_hvp as functions of (point, sample), with a point to try them at."""
     x = random_points(problem, RUNS, problem.dim, seed)
-    x_and_v = torch.cat([x, random_points(problem, RUNS, problem.dim, seed + 1)], dim=-1)
-
-    def local_hvp(point: Tensor, sample: Sample | None = None) -> Tensor:
-        return problem.local_hvp(point[..., : problem.dim].contiguous(), point[..., problem.dim :].contiguous(), sample)
-
-    return {"local_gradient": (x, problem.local_gradient), "local_hvp": (x_and_v, local_hvp)}
+    return {"local_gradient": (x, problem.local_gradient), "local_hvp": along(problem, "local_hvp", problem.dim, seed)}
 
 
 def _check_parts(problem: Problem, seed: int) -> Iterator[str]:
@@ -71,5 +56,5 @@ KIND = Kind(
         "gradient_cap",
     ),
     Inequalities(_ROLES, with_fourth_moments(_ROLES)),
-    checks,
+    sampled(loss_oracles, parts=_check_parts),
 )

@@ -5,16 +5,15 @@ A point of a client is the pair (x, y), and smoothness in x is that at every y, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 import torch
 from torch import Tensor
 
 from ...kinds import Sample, client_mean
-from .. import oracle_checks as common
 from ..inequalities import WHOLE, Inequalities, Inequality, Problem, Role, norm
-from ..kind import Kind
+from ..kind import Kind, sampled
 from ..oracle_checks import AUTOGRAD, RUNS, Oracle, disagree, random_points
 from ..pairs import Pair, inverse_monotonicity, parts, turned
 
@@ -69,22 +68,17 @@ MINIMAX: dict[str, Inequality] = {
 }
 
 
-def checks(problem: Problem, seed: int) -> Iterator[tuple[str, Iterable[str]]]:
-    """(name, failures) of each check."""
+def _oracles(problem: Problem, seed: int) -> dict[str, tuple[Tensor, Oracle]]:
     point = random_points(problem, RUNS, problem.dim + problem.inner_dim, seed)
-    oracles: dict[str, tuple[Tensor, Oracle]] = {
-        "descent_gradient": (point, partial(_descent, problem)),
-        "ascent_gradient": (point, partial(_ascent, problem)),
+    return {
+        name: (point, partial(of, problem))
+        for name, of in (("descent_gradient", _descent), ("ascent_gradient", _ascent))
     }
-    yield "parts", _check_parts(problem, point)
-    yield "maximiser", _check_maximiser(problem, seed)
-    yield "unbiased", common.check_unbiased(problem, oracles)
-    yield "bits", common.check_bits(problem, oracles)
-    yield "sampling", common.check_sampling(problem, seed)
 
 
-def _check_parts(problem: Problem, point: Tensor) -> Iterator[str]:
+def _check_parts(problem: Problem, seed: int) -> Iterator[str]:
     """Both gradients against autograd of the value."""
+    point = random_points(problem, RUNS, problem.dim + problem.inner_dim, seed)
     x, y = (part.requires_grad_() for part in _parts(problem, point))
     expected = torch.autograd.grad(problem.local_value(x, y).sum(), (x, y))
     for name, found, wanted in zip(
@@ -142,5 +136,5 @@ KIND = Kind(
         "objective_gap",
     ),
     MINIMAX,
-    checks,
+    sampled(_oracles, parts=_check_parts, maximiser=_check_maximiser),
 )

@@ -10,9 +10,8 @@ import torch
 from torch import Tensor
 
 from ...kinds import AbstractBilevel, Sample
-from .curve import Landscape, PiecewiseLinear, landscape
-from .noise import SignPair
-from .second_variable import SecondVariable, preimages
+from .curve import Landscape, PiecewiseLinear, landscape, preimages
+from .second_variable import SecondVariable
 
 
 class BilevelFamily(SecondVariable, AbstractBilevel):
@@ -51,15 +50,13 @@ class BilevelFamily(SecondVariable, AbstractBilevel):
         return self._slope_in_x(x, sample)
 
     def upper_gradient_in_y(self, x: Tensor, y: Tensor, sample: Sample | None = None) -> Tensor:
-        jolt = self._jolt("dual_noise", sample.outer if isinstance(sample, SignPair) else None)
-        return self.dual_slope.at(y) + jolt
+        return self._shaken(self.dual_slope.at(y), "dual_noise", sample)
 
     def lower_value(self, x: Tensor, y: Tensor) -> Tensor:
         return (self._of("dual_curvature") / 2 * y * y - self._pull(x) * y).squeeze(-1)
 
     def lower_gradient(self, x: Tensor, y: Tensor, sample: Sample | None = None) -> Tensor:
-        jolt = self._jolt("lower_noise", sample.inner if isinstance(sample, SignPair) else None)
-        return self._of("dual_curvature") * y - self._pull(x) + jolt
+        return self._shaken(self._of("dual_curvature") * y - self._pull(x), "lower_noise", sample, "inner")
 
     def lower_hvp(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:
         return self._of("dual_curvature") * v
@@ -101,14 +98,10 @@ class BilevelFamily(SecondVariable, AbstractBilevel):
         return landscape(points, torch.zeros_like(points), slopes).smoothness
 
     def constants(self) -> dict[str, Tensor]:
+        names = ("lower_smoothness", "lower_strong_convexity")
         return {
-            **self._constants_of(("lower_smoothness", "lower_strong_convexity")),
-            "lower_coupling": self._coupling,
-            "lower_gradient_noise": self.parameters["lower_noise"].abs().amax(-1),
-            "lower_heterogeneity": self._tilts_apart(),
+            **self._constants_of(names, "lower_coupling", "lower_heterogeneity"),
+            "lower_gradient_noise": self._largest("lower_noise"),
             "upper_lipschitz": self.dual_slope.bound.amax(-1),
             "hypergradient_smoothness": self._rate.abs().squeeze(-1) * self._mean_dual_smoothness,
-            "objective_smoothness": self.landscape.smoothness,
-            "gradient_cap": self.landscape.steepest,
-            "objective_gap": self._gap,
         }

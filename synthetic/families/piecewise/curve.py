@@ -105,6 +105,14 @@ class Landscape:
     bottom: Tensor
     rounding: Tensor
 
+    def constants(self, start: Tensor) -> dict[str, Tensor]:
+        """Those of an objective that has these values at the start, `(runs,)`."""
+        return {
+            "objective_smoothness": self.smoothness,
+            "gradient_cap": self.steepest,
+            "objective_gap": start - self.infimum,
+        }
+
 
 def landscape(points: Tensor, values: Tensor, slopes: Tensor, beyond: Tensor | None = None) -> Landscape:
     """What an objective is like, from its values and derivatives at every breakpoint.
@@ -165,3 +173,9 @@ def _with_vertices(points: Tensor, values: Tensor, slopes: Tensor, beyond: Tenso
         )
     left, right = made
     return tuple(torch.cat(parts, dim=-1) for parts in zip(left, (points, values, slopes), right, strict=True))  # type: ignore[return-value]
+
+
+def preimages(knots: Tensor, slope: Tensor, offset: Tensor) -> Tensor:
+    """Where slope x + offset meets knots, of one shape; anywhere where the slope is 0."""
+    meets = (knots - offset) / torch.where(slope == 0, torch.inf, slope)
+    return torch.where(torch.isfinite(meets), meets, 0.0)

@@ -1,10 +1,14 @@
-"""What every family offers besides the interface of a problem: parameters by name, and constants as tensors."""
+"""What every family offers besides the interface of a problem: parameters by name, and constants as tensors; and what several share.
+
+Noise is that of fair signs, of which none are drawn where an instance has no noise.
+"""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Self
 
@@ -13,7 +17,9 @@ from torch import Tensor
 
 from ....bounds.language.quantities import QUANTITIES
 from ...certificate import Certificate, upper
-from ...kinds import AbstractProblem
+from ...kinds import AbstractProblem, AbstractSampled, Draws, Sample, batch_mean
+from ...parts.patterns import sign_grid
+from .curve import PiecewiseLinear
 
 _OF_A_RUN = ("initial_inner_error",)
 """Constants that depend on a run's free initial estimate: no certificate of the problem."""
@@ -60,6 +66,23 @@ class Family(AbstractProblem):
         """One instance as a family of its own."""
         return type(self)({name: tensor[run : run + 1] for name, tensor in self.parameters.items()})
 
+    def _of(self, name: str) -> Tensor:
+        """A parameter with an axis for x, `(runs, clients, 1)`."""
+        return self.parameters[name].unsqueeze(-1)
+
+    def _largest(self, name: str) -> Tensor:
+        """The largest size of a parameter over the clients, `(runs,)`."""
+        return self.parameters[name].abs().amax(-1)
+
+    @cached_property
+    def slope(self) -> PiecewiseLinear:
+        """Through `knots` and `slopes`."""
+        return PiecewiseLinear(self.parameters["knots"], self.parameters["slopes"])
+
+    def _everywhere(self, points: Tensor) -> Tensor:
+        """Points `(runs, count)` at every client."""
+        return points.unsqueeze(1).expand(-1, self.clients, -1)
+
     @cached_property
     def _noisy(self) -> tuple[bool, bool]:
         """Whether either sign of a sample acts on any instance."""
@@ -69,13 +92,14 @@ class Family(AbstractProblem):
 
         return acts(self.SIGNS[0]), acts(self.SIGNS[1])
 
-    @property
-    def _is_noisy(self) -> bool:
-        return any(self._noisy)
-
     @abstractmethod
     def constants(self) -> dict[str, Tensor]:
         """The exact constant of every quantity, `(runs,)`; infinite where an assumption fails."""
+
+    @property
+    def _at_start(self) -> Tensor:
+        """The objective at the start, `(runs,)`."""
+        return self.objective(self.start.expand(self.runs, 1))
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
@@ -91,3 +115,46 @@ class Family(AbstractProblem):
             for quantity, value in self.constants().items()
             if quantity in QUANTITIES and quantity not in _OF_A_RUN and math.isfinite(value)
         }
+
+
+@dataclass(frozen=True)
+class SignPair(Sample):
+    """Signs +-1, `(runs, clients, batch)`: one for a sampled inner map, one for a sampled outer function."""
+
+    inner: Tensor
+    outer: Tensor
+
+
+class SampledFamily(Family, AbstractSampled):
+    """One whose sample is a pair of signs: without noise any batch is one sample of zeros."""
+
+    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> SignPair:
+        if not any(self._noisy):
+            return _silent(1)
+        of_both = zip(("inner", "outer"), self._noisy, strict=True)
+        drawn = [draws.signs(f"{purpose}.{which}", batch) for which, noisy in of_both if noisy]
+        still = torch.zeros_like(drawn[0])
+        return SignPair(drawn[0] if self._noisy[0] else still, drawn[-1] if self._noisy[1] else still)
+
+    def atoms(self) -> tuple[SignPair, Tensor]:
+        if not any(self._noisy):
+            return _silent(self.clients), torch.ones(1, dtype=torch.float64)
+        inner, outer, weights = sign_grid(self.clients, "cpu")
+        return SignPair(inner * self._noisy[0], outer * self._noisy[1]), weights
+
+    def _shaken(self, exact: Tensor, noise: str, sample: Sample | None, which: str = "outer") -> Tensor:
+        """With this parameter times one sign of a sample; as it is without a sample."""
+        if not isinstance(sample, SignPair):
+            return exact
+        return exact + self._of(noise) * batch_mean(getattr(sample, which)).unsqueeze(-1)
+
+
+def _silent(clients: int) -> SignPair:
+    """The one sample of an instance without noise."""
+    zero = torch.zeros(1, clients, 1, dtype=torch.float64)
+    return SignPair(zero, zero)
+
+
+def apart(slopes: Tensor) -> Tensor:
+    """How far slopes `(runs, clients, count)` are from their mean over the clients, in mean square, where that is most: `(runs,)`."""
+    return (slopes - slopes.mean(1, keepdim=True)).square().mean(1).amax(-1).sqrt()

@@ -2,105 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
-from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from ...kinds import AbstractLocalComposite, Draws, Sample, batch_mean
-from .curve import Landscape, PiecewiseLinear, landscape
-from .family import Family
-from .noise import SignPair, paired_atoms, paired_signs
+from ...kinds import AbstractLocalComposite, Sample
+from .affine import SampledAffineFamily
+from .curve import Landscape
 
 
-class LocalCompositeFamily(Family, AbstractLocalComposite):
+class LocalCompositeFamily(SampledAffineFamily, AbstractLocalComposite):
     """g_k(x; z) = slope_k x + offset_k + value_noise_k z and f_k'(y; s) = p_k(y) + gradient_noise_k s, z and s fair signs.
 
     p_k is piecewise linear through the knots (`knots`, `slopes`). Both noises are independent over clients and samples.
     """
 
-    SHAPES: ClassVar[Mapping[str, str]] = {
-        "inner_slope": "client",
-        "inner_offset": "client",
-        "value_noise": "client",
-        "gradient_noise": "client",
-        "knots": "knots",
-        "slopes": "knots",
-        "start": "run",
-    }
-
-    @cached_property
-    def outer_slope(self) -> PiecewiseLinear:
-        """f_k'."""
-        return PiecewiseLinear(self.parameters["knots"], self.parameters["slopes"])
-
-    def _of(self, name: str) -> Tensor:
-        return self.parameters[name].unsqueeze(-1)
-
-    def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        exact = self._of("inner_slope") * x + self._of("inner_offset")
-        return exact + self._of("value_noise") * _mean(sample.inner) if isinstance(sample, SignPair) else exact
-
-    def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._of("inner_slope") * v
-
     def outer(self, y: Tensor) -> Tensor:
-        return self.outer_slope.integral(y).squeeze(-1)
+        return self.slope.integral(y).squeeze(-1)
 
     def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
-        exact = self.outer_slope.at(y)
-        return exact + self._of("gradient_noise") * _mean(sample.outer) if isinstance(sample, SignPair) else exact
-
-    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> SignPair:
-        return paired_signs(draws, batch, purpose, self._noisy)
-
-    def atoms(self) -> tuple[SignPair, Tensor]:
-        return paired_atoms(self.clients, self._noisy)
+        return self._shaken(self.slope.at(y), "gradient_noise", sample)
 
     @cached_property
     def landscape(self) -> Landscape:
-        """Of F: its derivative breaks where an inner map meets a knot. Constant inner maps meet none."""
-        slope, offset = self._of("inner_slope"), self._of("inner_offset")
-        meets = (self.parameters["knots"] - offset) / torch.where(slope == 0, torch.inf, slope)
-        points = torch.where(torch.isfinite(meets), meets, 0.0).flatten(1)
-        return landscape(points, *self._along(points))
-
-    def _along(self, points: Tensor) -> tuple[Tensor, Tensor]:
-        """F and F' at `(runs, count)` points."""
-        everywhere = points.unsqueeze(1).expand(-1, self.clients, -1)
-        y = self._of("inner_slope") * everywhere + self._of("inner_offset")
-        slopes = self._of("inner_slope") * self.outer_slope.at(y)
-        return self.outer_slope.integral(y).mean(1), slopes.mean(1)
+        """Of F."""
+        return self._of_compositions()
 
     def constants(self) -> dict[str, Tensor]:
-        slope, jitter = self.parameters["inner_slope"].abs().amax(-1), self.parameters["gradient_noise"].abs()
-        value_noise = self.parameters["value_noise"].abs().amax(-1)
-        lipschitz, smoothness = self.outer_slope.bound, self.outer_slope.lipschitz.amax(-1)
-        flat = torch.zeros_like(slope)
-        gap = self.objective(self.start.expand(self.runs, 1)) - self.landscape.infimum
-        return {
-            "outer_lipschitz": lipschitz.amax(-1),
-            "outer_smoothness": smoothness,
-            "outer_mean_square_lipschitz": (lipschitz.square() + jitter.square()).amax(-1).sqrt(),
-            "outer_gradient_noise": jitter.amax(-1),
-            "outer_sample_lipschitz": (lipschitz + jitter).amax(-1),
-            "outer_sample_smoothness": smoothness,
-            "inner_lipschitz": slope,
-            "inner_smoothness": flat,
-            "inner_mean_square_lipschitz": slope,
-            "inner_jacobian_mean_square": slope,
-            "inner_jacobian_noise": flat,
-            "inner_value_noise": value_noise,
-            "inner_sample_lipschitz": slope,
-            "inner_sample_smoothness": flat,
-            "composite_noise": torch.maximum(value_noise, jitter.amax(-1)),
-            "objective_smoothness": self.landscape.smoothness,
-            "gradient_cap": self.landscape.steepest,
-            "objective_gap": gap,
-        }
-
-
-def _mean(signs: Tensor) -> Tensor:
-    return batch_mean(signs).unsqueeze(-1)
+        parts = self._of_the_parts()
+        noise = torch.maximum(parts["inner_value_noise"], parts["outer_gradient_noise"])
+        return {**parts, "composite_noise": noise, **self.landscape.constants(self._at_start)}

@@ -9,13 +9,12 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from ...kinds import AbstractMeta, Draws, Sample, batch_mean
+from ...kinds import AbstractMeta, Sample
 from .curve import PiecewiseLinear
-from .family import Family
-from .noise import SignPair, paired_atoms, paired_signs
+from .family import SampledFamily, apart
 
 
-class MetaFamily(Family, AbstractMeta):
+class MetaFamily(SampledFamily, AbstractMeta):
     """f_i'' = p and f_i'(w) = tilt_i + the integral of p from its first knot to w; p vanishes at its first and last knot.
 
     A sample of f_i' is off by gradient_noise_i s with a fair sign s; Hessians have no noise. The clients differ by constants in
@@ -45,28 +44,18 @@ class MetaFamily(Family, AbstractMeta):
         """f_i'', the same for all clients."""
         return PiecewiseLinear(self.parameters["knots"], self.parameters["curvatures"])
 
-    @property
-    def _tilt(self) -> Tensor:
-        return self.parameters["tilt"].unsqueeze(-1)
-
     def local_value(self, x: Tensor) -> Tensor:
-        first = self.parameters["knots"][..., :1]
-        return (self._tilt * (x - first) + self.hessian.second_integral(x)).squeeze(-1)
+        return self._value(x).squeeze(-1)
 
     def local_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        exact = self._tilt + self.hessian.integral(x)
-        if not isinstance(sample, SignPair):
-            return exact
-        return exact + self.parameters["gradient_noise"].unsqueeze(-1) * batch_mean(sample.outer).unsqueeze(-1)
+        return self._shaken(self._of("tilt") + self.hessian.integral(x), "gradient_noise", sample)
+
+    def _value(self, points: Tensor) -> Tensor:
+        """f_i at several points per client, `(runs, clients, points) -> same`."""
+        return self._of("tilt") * (points - self.parameters["knots"][..., :1]) + self.hessian.second_integral(points)
 
     def local_hvp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
         return self.hessian.at(x) * v
-
-    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> SignPair:
-        return paired_signs(draws, batch, purpose, self._noisy)
-
-    def atoms(self) -> tuple[SignPair, Tensor]:
-        return paired_atoms(self.clients, self._noisy)
 
     @cached_property
     def _critical_points(self) -> Tensor:
@@ -84,7 +73,7 @@ class MetaFamily(Family, AbstractMeta):
         f_i is convex there and lies above its tangents: above f_i(a) - |f_i'(a)| (b - a) and f_i(b) - f_i'(b) (b - a).
         """
         points = self._critical_points.expand(-1, self.clients, -1).sort(dim=-1).values
-        slopes, values = self.local_gradient_at(points), self.local_value_at(points)
+        slopes, values = self.local_gradient(points), self._value(points)
         crosses = (slopes[..., :-1] < 0) & (slopes[..., 1:] > 0)
         widths = points.diff(dim=-1)
         below = torch.maximum(values[..., :-1] + slopes[..., :-1] * widths, values[..., 1:] - slopes[..., 1:] * widths)
@@ -92,21 +81,11 @@ class MetaFamily(Family, AbstractMeta):
         unbounded = (slopes[..., 0] > 0) | (slopes[..., -1] < 0)
         return torch.where(unbounded, -torch.inf, lowest)
 
-    def local_gradient_at(self, points: Tensor) -> Tensor:
-        """f_i' at several points per client, `(runs, clients, points) -> same`."""
-        return self._tilt + self.hessian.integral(points)
-
-    def local_value_at(self, points: Tensor) -> Tensor:
-        """f_i at several points per client."""
-        return self._tilt * (points - self.parameters["knots"][..., :1]) + self.hessian.second_integral(points)
-
     def constants(self) -> dict[str, Tensor]:
-        slopes = self.local_gradient_at(self._critical_points.expand(-1, self.clients, -1))
-        noise = self.parameters["gradient_noise"].abs().amax(-1)
-        tilt, flat = self.parameters["tilt"], torch.zeros(self.runs, dtype=torch.float64)
-        start, steepest = self.start.expand(self.runs, 1), slopes.abs().amax((-1, -2))
+        slopes = self.local_gradient(self._critical_points.expand(-1, self.clients, -1))
+        noise, flat = self._largest("gradient_noise"), torch.zeros(self.runs, dtype=torch.float64)
+        steepest = slopes.abs().amax((-1, -2))
         growth = 1 + self.parameters["alpha"][:, 0] * self.hessian.bound.amax(-1)
-        spread = (tilt - tilt.mean(-1, keepdim=True)).square().mean(-1).sqrt()
         return {
             "gradient_cap": growth**self.nu * steepest,
             "local_gradient_bound": steepest,
@@ -116,7 +95,7 @@ class MetaFamily(Family, AbstractMeta):
             "local_hessian_noise": flat,
             "local_gradient_fourth_moment": noise.square().square(),
             "local_hessian_fourth_moment": flat,
-            "local_gradient_heterogeneity": spread,
+            "local_gradient_heterogeneity": apart(self._of("tilt")),
             "local_hessian_heterogeneity": flat,
-            "objective_gap": self.objective(start) - self._lower_bound().mean(-1),
+            "objective_gap": self._at_start - self._lower_bound().mean(-1),
         }

@@ -10,7 +10,6 @@ from torch import Tensor
 
 from ...kinds import AbstractMinimax, Sample
 from .curve import Landscape, landscape
-from .noise import SignPair
 from .second_variable import SecondVariable
 
 
@@ -41,8 +40,7 @@ class MinimaxFamily(SecondVariable, AbstractMinimax):
         return self._slope_in_x(x, sample) + self._of("coupling") * y
 
     def ascent_gradient(self, x: Tensor, y: Tensor, sample: Sample | None = None) -> Tensor:
-        jolt = self._jolt("dual_noise", sample.inner if isinstance(sample, SignPair) else None)
-        return self._pull(x) - self._of("dual_curvature") * y + jolt
+        return self._shaken(self._pull(x) - self._of("dual_curvature") * y, "dual_noise", sample, "inner")
 
     def projected(self, y: Tensor) -> Tensor:
         return y
@@ -66,11 +64,4 @@ class MinimaxFamily(SecondVariable, AbstractMinimax):
         )
 
     def constants(self) -> dict[str, Tensor]:
-        return {
-            **self._constants_of(("dual_smoothness", "strong_concavity")),
-            "coupling": self._coupling,
-            "dual_heterogeneity": self._tilts_apart(),
-            "objective_smoothness": self.landscape.smoothness,
-            "gradient_cap": self.landscape.steepest,
-            "objective_gap": self._gap,
-        }
+        return dict(self._constants_of(("dual_smoothness", "strong_concavity"), "coupling", "dual_heterogeneity"))

@@ -9,23 +9,19 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from ...kinds import AbstractSharedComposite, Draws, Sample, batch_mean
-from .curve import Landscape, PiecewiseLinear, landscape
-from .family import Family
-from .noise import SignPair, paired_atoms, paired_signs
+from ...kinds import AbstractSharedComposite, Sample
+from .affine import OF_THE_CLIENTS, SampledAffineFamily
+from .curve import Landscape, PiecewiseLinear, landscape, preimages
 
 
-class SharedCompositeFamily(Family, AbstractSharedComposite):
+class SharedCompositeFamily(SampledAffineFamily, AbstractSharedComposite):
     """g_k(x; z) = slope_k x + offset_k + value_noise_k z, h_k'(x; s) = p_k(x) + gradient_noise_k s, f' piecewise linear.
 
-    `estimate` is the free initial estimate y^0 of the inner value.
+    f' is the same for all clients. `estimate` is the free initial estimate y^0 of the inner value.
     """
 
     SHAPES: ClassVar[Mapping[str, str]] = {
-        "inner_slope": "client",
-        "inner_offset": "client",
-        "value_noise": "client",
-        "gradient_noise": "client",
+        **OF_THE_CLIENTS,
         "knots": "shared",
         "slopes": "shared",
         "extra_knots": "knots",
@@ -35,93 +31,59 @@ class SharedCompositeFamily(Family, AbstractSharedComposite):
     }
 
     @cached_property
-    def outer_slope(self) -> PiecewiseLinear:
-        """f', the same for all clients."""
-        return PiecewiseLinear(self.parameters["knots"], self.parameters["slopes"])
-
-    @cached_property
     def extra_slope(self) -> PiecewiseLinear:
         """h_k'."""
         return PiecewiseLinear(self.parameters["extra_knots"], self.parameters["extra_slopes"])
 
-    def _of(self, name: str) -> Tensor:
-        return self.parameters[name].unsqueeze(-1)
-
-    def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        exact = self._of("inner_slope") * x + self._of("inner_offset")
-        if not isinstance(sample, SignPair):
-            return exact
-        return exact + self._of("value_noise") * batch_mean(sample.inner).unsqueeze(-1)
-
-    def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._of("inner_slope") * v
-
     def outer(self, y: Tensor) -> Tensor:
-        return (
-            self.outer_slope.integral(y.unsqueeze(1)).squeeze(1).squeeze(-1)
-            if y.dim() == 2
-            else (self.outer_slope.integral(y).squeeze(-1))
-        )
+        if y.dim() == 2:
+            return self.outer(y.unsqueeze(1)).squeeze(1)
+        return self.slope.integral(y).squeeze(-1)
 
     def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
-        return self.outer_slope.at(y.unsqueeze(1)).squeeze(1) if y.dim() == 2 else self.outer_slope.at(y)
+        return self.slope.at(y.unsqueeze(1)).squeeze(1) if y.dim() == 2 else self.slope.at(y)
 
     def extra(self, x: Tensor) -> Tensor:
         return self.extra_slope.integral(x).squeeze(-1)
 
     def extra_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        exact = self.extra_slope.at(x)
-        if not isinstance(sample, SignPair):
-            return exact
-        return exact + self._of("gradient_noise") * batch_mean(sample.outer).unsqueeze(-1)
-
-    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> SignPair:
-        return paired_signs(draws, batch, purpose, self._noisy)
-
-    def atoms(self) -> tuple[SignPair, Tensor]:
-        return paired_atoms(self.clients, self._noisy)
+        return self._shaken(self.extra_slope.at(x), "gradient_noise", sample)
 
     @cached_property
     def landscape(self) -> Landscape:
         """Of Phi: its derivative breaks at the knots of h_k and where the mean inner map meets those of f."""
         slope, offset = self._of("inner_slope").mean(1), self._of("inner_offset").mean(1)
-        meets = (self.parameters["knots"][:, 0] - offset) / torch.where(slope == 0, torch.inf, slope)
-        meets = torch.where(torch.isfinite(meets), meets, 0.0)
+        meets = preimages(self.parameters["knots"][:, 0], slope, offset)
         points = torch.cat([meets, self.parameters["extra_knots"].flatten(1)], dim=-1)
-        y = (slope * points + offset).unsqueeze(1)
-        everywhere = points.unsqueeze(1).expand(-1, self.clients, -1)
-        values = self.outer_slope.integral(y).squeeze(1) + self.extra_slope.integral(everywhere).mean(1)
-        slopes = slope * self.outer_slope.at(y).squeeze(1) + self.extra_slope.at(everywhere).mean(1)
+        y, everywhere = (slope * points + offset).unsqueeze(1), self._everywhere(points)
+        values = self.slope.integral(y).squeeze(1) + self.extra_slope.integral(everywhere).mean(1)
+        slopes = slope * self.slope.at(y).squeeze(1) + self.extra_slope.at(everywhere).mean(1)
         return landscape(points, values, slopes)
 
     def constants(self) -> dict[str, Tensor]:
-        per_client = self.parameters["inner_slope"]
-        slope, flat = per_client.abs().amax(-1), torch.zeros(self.runs, dtype=torch.float64)
-        value_noise = self.parameters["value_noise"].abs().amax(-1)
-        own, mean = self.parameters["extra_knots"], self.parameters["extra_slopes"]
+        parts, per_client = self._of_the_parts(), self.parameters["inner_slope"]
+        own, slopes = self.parameters["extra_knots"], self.parameters["extra_slopes"]
         shared_knots = bool((own == own[:, :1]).all())
-        apart = (mean - mean.mean(1, keepdim=True)).abs().amax((-1, -2))
-        spread = apart if shared_knots else 2 * self.extra_slope.bound.amax(-1)
+        apart = (slopes - slopes.mean(1, keepdim=True)).abs().amax((-1, -2))
+        smoothness = self.extra_slope.lipschitz.amax(-1)
         start = self.start.expand(self.runs, 1)
         return {
-            "noncompositional_smoothness": self.extra_slope.lipschitz.amax(-1),
-            "noncompositional_sample_smoothness": self.extra_slope.lipschitz.amax(-1),
-            "noncompositional_gradient_noise": self.parameters["gradient_noise"].abs().amax(-1),
-            "noncompositional_heterogeneity": spread,
-            "outer_lipschitz": self.outer_slope.bound.amax(-1),
-            "outer_smoothness": self.outer_slope.lipschitz.amax(-1),
-            "inner_lipschitz": slope,
-            "inner_smoothness": flat,
-            "inner_mean_square_lipschitz": slope,
-            "inner_jacobian_mean_square": slope,
-            "inner_jacobian_noise": flat,
-            "inner_value_noise": value_noise,
-            "inner_noise": value_noise,
+            "noncompositional_smoothness": smoothness,
+            "noncompositional_sample_smoothness": smoothness,
+            "noncompositional_gradient_noise": self._largest("gradient_noise"),
+            "noncompositional_heterogeneity": apart if shared_knots else 2 * self.extra_slope.bound.amax(-1),
+            **{name: value for name, value in parts.items() if name not in _OF_NOISE_IN_F},
+            "inner_noise": parts["inner_value_noise"],
             "inner_jacobian_heterogeneity": (per_client - per_client.mean(-1, keepdim=True)).abs().amax(-1),
-            "inner_sample_lipschitz": slope,
-            "inner_sample_smoothness": flat,
-            "objective_smoothness": self.landscape.smoothness,
-            "gradient_cap": self.landscape.steepest,
-            "objective_gap": self.objective(start) - self.landscape.infimum,
+            **self.landscape.constants(self._at_start),
             "initial_inner_error": (self.parameters["estimate"] - self.inner_mean(start)).abs().squeeze(-1),
         }
+
+
+_OF_NOISE_IN_F = (
+    "outer_mean_square_lipschitz",
+    "outer_gradient_noise",
+    "outer_sample_lipschitz",
+    "outer_sample_smoothness",
+)
+"""`gradient_noise` is in h_k here."""

@@ -10,16 +10,15 @@ Source: Wu et al., Federated conditional stochastic optimization, section 5.1, e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from ....synthetic.certificate import Certificate
 from ....synthetic.kinds import Draws, Predictions, Sample
+from ...experiments.tasks import AbstractMeasured
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Means(Sample):
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianInvariant:
+class GaussianInvariant(AbstractMeasured):
     """The problem above; every client has the same law.
 
     Args:
@@ -54,17 +53,11 @@ class GaussianInvariant:
     test: int = 50_000
     seed: int = 0
     kind: ClassVar[str] = "conditional"
-    certified: ClassVar[bool] = False
-    has_test_data: ClassVar[bool] = True
-    inner_dim: ClassVar[int] = 1
+    inner_dim: ClassVar[int] = 1  # type: ignore[misc]
 
     @property
-    def name(self) -> str:
+    def name(self) -> str:  # type: ignore[override]
         return f"invariant logistic regression, sigma_2/sigma_1={self.ratio:g}"
-
-    @property
-    def certificates(self) -> Mapping[str, Certificate]:
-        return {}
 
     @cached_property
     def truth(self) -> Tensor:
@@ -102,7 +95,7 @@ class GaussianInvariant:
     def _penalty_slope(self, x: Tensor) -> Tensor:
         return 2 * self.lam * self.gamma * x / (1 + self.gamma * x * x) ** 2
 
-    def objective(self, x: Tensor) -> Tensor:
+    def data_loss(self, x: Tensor, split: str = "test") -> Tensor:
         """Over the held-out samples, `(runs, dim) -> (runs,)`."""
         a, b = self.held_out
         losses = torch.nn.functional.softplus(-(x @ a.T) * b).mean(-1)
@@ -114,12 +107,6 @@ class GaussianInvariant:
         margin = (x @ a.T) * b
         return (-torch.sigmoid(-margin) * b) @ a / len(b) + self._penalty_slope(x)
 
-    def data_loss(self, x: Tensor, split: str = "test") -> Tensor:
-        return self.objective(x)
-
     def predict(self, x: Tensor, split: str = "test") -> Predictions:
         a, b = self.held_out
         return Predictions((x @ a.T).unsqueeze(1).unsqueeze(-1), (b > 0).long().unsqueeze(0))
-
-    def to_clients(self, x: Tensor) -> Any:
-        return x.unsqueeze(1).expand(-1, self.clients, -1)

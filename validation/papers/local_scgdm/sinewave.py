@@ -15,7 +15,6 @@ Source: Gao, Li, Huang, Local-SCGDM, section 5.1, equation (8) and Algorithm 1.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -24,16 +23,15 @@ import torch
 from torch import Tensor
 
 from ....algorithms import Draws
-from ....synthetic.certificate import Certificate
 from ....synthetic.models import FlatModel
 from ...experiments.models import network
-from ...experiments.tasks import Episode, Points
+from ...experiments.tasks import AbstractMeasured, Episode, Points
 
 INTERVAL = 5.0
 
 
 @dataclass(frozen=True, eq=False)
-class SinewaveTasks:
+class SinewaveTasks(AbstractMeasured):
     """The tasks and the network.
 
     Args:
@@ -50,16 +48,9 @@ class SinewaveTasks:
     seed: int = 0
     name: str = "sinewave"
     kind: ClassVar[str] = "sinewave_tasks"
-    certified: ClassVar[bool] = False
-    has_test_data: ClassVar[bool] = True
-    inner_dim: ClassVar[int] = 0
 
     @property
-    def certificates(self) -> Mapping[str, Certificate]:
-        return {}
-
-    @property
-    def dim(self) -> int:
+    def dim(self) -> int:  # type: ignore[override]
         return 3 * self.hidden + 1
 
     @property
@@ -164,9 +155,6 @@ class SinewaveTasks:
         tuned = x - self.lam * self.gradient_of(x, self._on(task, uniform))
         truth = task[0] * torch.sin(inputs + task[1] * (math.pi / 5))
         return self._forward(tuned, (inputs, torch.zeros_like(inputs)))[2], truth
-
-    def objective(self, x: Tensor) -> Tensor:
-        return self.data_loss(x)
 
     def gradient(self, x: Tensor) -> Tensor:
         """Of `objective`, by the chain rule."""
