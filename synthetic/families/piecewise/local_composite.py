@@ -12,13 +12,14 @@ from torch import Tensor
 from ...kinds import AbstractLocalComposite, Draws, Sample, batch_mean
 from .curve import Landscape, PiecewiseLinear, landscape
 from .family import Family
+from .inner import NoisyInner
 from .noise import SignPair, paired_atoms, paired_signs
 
 
 class LocalCompositeFamily(Family, AbstractLocalComposite):
-    """g_k(x; z) = slope_k x + offset_k + value_noise_k z and f_k'(y; s) = p_k(y) + gradient_noise_k s, z and s fair signs.
+    """Affine g_k(x; z), their noise as `NoisyInner` has it, and f_k'(y; s) = p_k(y) + gradient_noise_k s, z and s fair signs.
 
-    p_k is piecewise linear through the knots (`knots`, `slopes`). Both noises are independent over clients and samples.
+    p_k is piecewise linear through the knots (`knots`, `slopes`). Both signs are independent over clients and samples.
     """
 
     SHAPES: ClassVar[Mapping[str, str]] = {
@@ -29,7 +30,16 @@ class LocalCompositeFamily(Family, AbstractLocalComposite):
         "knots": "knots",
         "slopes": "knots",
         "start": "run",
+        "jacobian_noise": "client",
+        "noise_reach": "run",
     }
+    SIGNS: ClassVar[tuple[tuple[str, ...], tuple[str, ...]]] = (NoisyInner.SIGNED, ("gradient_noise",))
+    ABSENT: ClassVar[frozenset[str]] = NoisyInner.ABSENT
+
+    @cached_property
+    def inner_map(self) -> NoisyInner:
+        """g_k with its noise."""
+        return NoisyInner.of(self.parameters)
 
     @cached_property
     def outer_slope(self) -> PiecewiseLinear:
@@ -40,11 +50,10 @@ class LocalCompositeFamily(Family, AbstractLocalComposite):
         return self.parameters[name].unsqueeze(-1)
 
     def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        exact = self._of("inner_slope") * x + self._of("inner_offset")
-        return exact + self._of("value_noise") * _mean(sample.inner) if isinstance(sample, SignPair) else exact
+        return self.inner_map.value(x, _mean(sample.inner) if isinstance(sample, SignPair) else None)
 
     def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._of("inner_slope") * v
+        return self.inner_map.vjp(x, v, _mean(sample.inner) if isinstance(sample, SignPair) else None)
 
     def outer(self, y: Tensor) -> Tensor:
         return self.outer_slope.integral(y).squeeze(-1)
@@ -75,27 +84,18 @@ class LocalCompositeFamily(Family, AbstractLocalComposite):
         return self.outer_slope.integral(y).mean(1), slopes.mean(1)
 
     def constants(self) -> dict[str, Tensor]:
-        slope, jitter = self.parameters["inner_slope"].abs().amax(-1), self.parameters["gradient_noise"].abs()
-        value_noise = self.parameters["value_noise"].abs().amax(-1)
+        jitter, inner = self.parameters["gradient_noise"].abs(), self.inner_map.constants()
         lipschitz, smoothness = self.outer_slope.bound, self.outer_slope.lipschitz.amax(-1)
-        flat = torch.zeros_like(slope)
         gap = self.objective(self.start.expand(self.runs, 1)) - self.landscape.infimum
         return {
+            **inner,
             "outer_lipschitz": lipschitz.amax(-1),
             "outer_smoothness": smoothness,
             "outer_mean_square_lipschitz": (lipschitz.square() + jitter.square()).amax(-1).sqrt(),
             "outer_gradient_noise": jitter.amax(-1),
             "outer_sample_lipschitz": (lipschitz + jitter).amax(-1),
             "outer_sample_smoothness": smoothness,
-            "inner_lipschitz": slope,
-            "inner_smoothness": flat,
-            "inner_mean_square_lipschitz": slope,
-            "inner_jacobian_mean_square": slope,
-            "inner_jacobian_noise": flat,
-            "inner_value_noise": value_noise,
-            "inner_sample_lipschitz": slope,
-            "inner_sample_smoothness": flat,
-            "composite_noise": torch.maximum(value_noise, jitter.amax(-1)),
+            "composite_noise": torch.maximum(inner["inner_noise"], jitter.amax(-1)),
             "objective_smoothness": self.landscape.smoothness,
             "gradient_cap": self.landscape.steepest,
             "objective_gap": gap,

@@ -12,11 +12,12 @@ from torch import Tensor
 from ...kinds import AbstractSharedComposite, Draws, Sample, batch_mean
 from .curve import Landscape, PiecewiseLinear, landscape
 from .family import Family
+from .inner import NoisyInner
 from .noise import SignPair, paired_atoms, paired_signs
 
 
 class SharedCompositeFamily(Family, AbstractSharedComposite):
-    """g_k(x; z) = slope_k x + offset_k + value_noise_k z, h_k'(x; s) = p_k(x) + gradient_noise_k s, f' piecewise linear.
+    """Affine g_k(x; z), their noise as `NoisyInner` has it, h_k'(x; s) = p_k(x) + gradient_noise_k s, f' piecewise linear.
 
     `estimate` is the free initial estimate y^0 of the inner value.
     """
@@ -32,7 +33,16 @@ class SharedCompositeFamily(Family, AbstractSharedComposite):
         "extra_slopes": "knots",
         "start": "run",
         "estimate": "run",
+        "jacobian_noise": "client",
+        "noise_reach": "run",
     }
+    SIGNS: ClassVar[tuple[tuple[str, ...], tuple[str, ...]]] = (NoisyInner.SIGNED, ("gradient_noise",))
+    ABSENT: ClassVar[frozenset[str]] = NoisyInner.ABSENT
+
+    @cached_property
+    def inner_map(self) -> NoisyInner:
+        """g_k with its noise."""
+        return NoisyInner.of(self.parameters)
 
     @cached_property
     def outer_slope(self) -> PiecewiseLinear:
@@ -48,13 +58,10 @@ class SharedCompositeFamily(Family, AbstractSharedComposite):
         return self.parameters[name].unsqueeze(-1)
 
     def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        exact = self._of("inner_slope") * x + self._of("inner_offset")
-        if not isinstance(sample, SignPair):
-            return exact
-        return exact + self._of("value_noise") * batch_mean(sample.inner).unsqueeze(-1)
+        return self.inner_map.value(x, _mean(sample.inner) if isinstance(sample, SignPair) else None)
 
     def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._of("inner_slope") * v
+        return self.inner_map.vjp(x, v, _mean(sample.inner) if isinstance(sample, SignPair) else None)
 
     def outer(self, y: Tensor) -> Tensor:
         return (
@@ -73,7 +80,7 @@ class SharedCompositeFamily(Family, AbstractSharedComposite):
         exact = self.extra_slope.at(x)
         if not isinstance(sample, SignPair):
             return exact
-        return exact + self._of("gradient_noise") * batch_mean(sample.outer).unsqueeze(-1)
+        return exact + self._of("gradient_noise") * _mean(sample.outer)
 
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> SignPair:
         return paired_signs(draws, batch, purpose, self._noisy)
@@ -96,32 +103,26 @@ class SharedCompositeFamily(Family, AbstractSharedComposite):
 
     def constants(self) -> dict[str, Tensor]:
         per_client = self.parameters["inner_slope"]
-        slope, flat = per_client.abs().amax(-1), torch.zeros(self.runs, dtype=torch.float64)
-        value_noise = self.parameters["value_noise"].abs().amax(-1)
         own, mean = self.parameters["extra_knots"], self.parameters["extra_slopes"]
         shared_knots = bool((own == own[:, :1]).all())
         apart = (mean - mean.mean(1, keepdim=True)).abs().amax((-1, -2))
         spread = apart if shared_knots else 2 * self.extra_slope.bound.amax(-1)
         start = self.start.expand(self.runs, 1)
         return {
+            **self.inner_map.constants(),
             "noncompositional_smoothness": self.extra_slope.lipschitz.amax(-1),
             "noncompositional_sample_smoothness": self.extra_slope.lipschitz.amax(-1),
             "noncompositional_gradient_noise": self.parameters["gradient_noise"].abs().amax(-1),
             "noncompositional_heterogeneity": spread,
             "outer_lipschitz": self.outer_slope.bound.amax(-1),
             "outer_smoothness": self.outer_slope.lipschitz.amax(-1),
-            "inner_lipschitz": slope,
-            "inner_smoothness": flat,
-            "inner_mean_square_lipschitz": slope,
-            "inner_jacobian_mean_square": slope,
-            "inner_jacobian_noise": flat,
-            "inner_value_noise": value_noise,
-            "inner_noise": value_noise,
             "inner_jacobian_heterogeneity": (per_client - per_client.mean(-1, keepdim=True)).abs().amax(-1),
-            "inner_sample_lipschitz": slope,
-            "inner_sample_smoothness": flat,
             "objective_smoothness": self.landscape.smoothness,
             "gradient_cap": self.landscape.steepest,
             "objective_gap": self.objective(start) - self.landscape.infimum,
             "initial_inner_error": (self.parameters["estimate"] - self.inner_mean(start)).abs().squeeze(-1),
         }
+
+
+def _mean(signs: Tensor) -> Tensor:
+    return batch_mean(signs).unsqueeze(-1)
