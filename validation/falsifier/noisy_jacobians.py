@@ -21,7 +21,6 @@ _SILENT = 0.7
 
 def level(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """Outer functions that are straight lines around the start, flat far away on the side to which they fall."""
-    tall, wide = cube.unit(3), cube.unit(3)
     steep = apart(cube.clipped(-1, 1), sometimes(cube) * cube.clipped(-1, 1), clients)
     made = _inner_maps(cube, clients)
     knots, slopes = _straight(cube, steep)
@@ -31,15 +30,16 @@ def level(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Paramete
         "gradient_noise": sometimes(cube)[:, None] * cube.log(-4, 1)[:, None] * np.ones_like(steep),
         "start": sometimes(cube) * cube.clipped(-1, 1) * made["noise_reach"],
     }
+    wide, tall = cube.unit(3), cube.unit(3)
     return _in_units(made, wide, tall)
 
 
 def level_shared(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
-    """One such outer function behind the mean of inner maps, bowls of the clients around the start or nothing else."""
-    tall, wide = cube.unit(3), cube.unit(3)
+    """One such outer function behind the mean of inner maps, bowls of the clients or nothing else, an estimate that is right or not."""
     made = _inner_maps(cube, clients)
     knots, slopes = _straight(cube, cube.clipped(-1, 1)[:, None])
-    width, centre = cube.log(-1, 3), apart(np.zeros(len(tall)), sometimes(cube) * cube.log(-3, 0), clients)
+    width = cube.log(-1, 3)
+    centre = apart(np.zeros(len(width)), sometimes(cube) * cube.log(-3, 0), clients)
     ends = np.broadcast_to(width[:, None], centre.shape)
     steep = sometimes(cube) * cube.log(-3, 1)
     made |= {
@@ -49,9 +49,10 @@ def level_shared(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> P
         "extra_slopes": np.stack([-ends, ends], axis=-1) * (steep / width)[:, None, None],
         "gradient_noise": sometimes(cube)[:, None] * cube.log(-4, 1)[:, None] * np.ones_like(centre),
         "start": sometimes(cube) * cube.clipped(-1, 1) * made["noise_reach"],
-        "estimate": np.zeros(len(tall)),
     }
-    made["estimate"] = made["inner_slope"].mean(1) * made["start"] + made["inner_offset"].mean(1)
+    wide, tall = cube.unit(3), cube.unit(3)
+    off = np.maximum(cube.clipped(-1, 1), 0.0) * cube.log(-2, 1)
+    made["estimate"] = made["inner_slope"].mean(1) * made["start"] + made["inner_offset"].mean(1) + off
     return _in_units(made, wide, tall)
 
 
