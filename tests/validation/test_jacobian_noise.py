@@ -204,6 +204,7 @@ def test_a_bundle_says_which_assumptions_its_jacobians_satisfy(kind) -> None:
 PARTS = st.dictionaries(st.integers(0, 2), NUMBERS, min_size=1, max_size=3)
 
 
+@settings(deadline=None)
 @given(a=st.tuples(NUMBERS, PARTS), b=st.tuples(NUMBERS, PARTS))
 def test_a_blurred_product_holds_every_value(a, b) -> None:
     """What is affine in it, and a rest of at most its size, for all signs, the same ones in both included."""

@@ -82,7 +82,8 @@ class Noisy:
     def blurred(a: Noisy, b: Noisy) -> Noisy:
         """The product of two random numbers: its affine part, and a rest of which only the size is known."""
         rest = {next(_FRESH): a.reach * b.reach}
-        return Noisy(Q(0), rest) + a._scaled(b.centre) + b._scaled(a.centre) - a.centre * b.centre
+        made: Noisy = Noisy(-a.centre * b.centre, rest) + a._scaled(b.centre) + b._scaled(a.centre)
+        return made
 
     @property
     def is_blurred(self) -> bool:

@@ -22,13 +22,16 @@ class Sampled:
 
     Args:
         values, noise: at such points, a number for each client and what a fair sign multiplies.
-        rates, noise_rates: the derivatives of both at points, or between neighbours, where one of them is steepest; last those far away.
+        rates, noise_rates: the derivatives of both at points, or between neighbours, where one of them is steepest; of the noise last those
+            far away.
+        beyond: the rate of each far away.
     """
 
     values: Sequence[Row]
     rates: Sequence[Row]
     noise: Sequence[Row]
     noise_rates: Sequence[Row]
+    beyond: Row
 
     @staticmethod
     def of(curves: Sequence[Curve], noise: Sequence[Curve | Fraction] | None = None) -> Sampled:
@@ -43,13 +46,14 @@ class Sampled:
             return [*between, [curve.beyond for curve in of]]
 
         values, jolted = ([[curve(t) for curve in of] for t in positions] for of in (curves, jolts))
-        return Sampled(values, rates(curves, values), jolted, rates(jolts, jolted))
+        beyond = [curve.beyond for curve in curves]
+        return Sampled(values, rates(curves, values), jolted, rates(jolts, jolted), beyond)
 
     @staticmethod
     def with_even_noise(values: Sequence[Row], rates: Sequence[Row], noise: Row, beyond: Row) -> Sampled:
         """Of functions whose noise is the same everywhere; `beyond` is the rate of each far away."""
         silent = [Q(0)] * len(noise)
-        return Sampled(values, [*rates, beyond], [noise] * len(values), [silent] * (len(rates) + 1))
+        return Sampled(values, rates, [noise] * len(values), [silent] * len(rates), beyond)
 
     @staticmethod
     def of_lines(slopes: Row, offsets: Row, noise: Row, noise_slopes: Sequence[Curve]) -> Sampled:
@@ -69,11 +73,12 @@ class Sampled:
                 for t in positions
             ],
             [*([curve(t) for curve in noise_slopes] for t in positions), [Q(0)] * len(slopes)],
+            slopes,
         )
 
     def is_bounded(self, form: Form) -> bool:
         """Whether some number bounds what a form says."""
-        far, is_noise_bounded = set(self.rates[-1]), not any(self.noise_rates[-1])
+        far, is_noise_bounded = set(self.beyond), not any(self.noise_rates[-1])
         if form.kind == UNLIKE:
             return len(far) == 1
         if form.kind in (SIZE, NOISE):
