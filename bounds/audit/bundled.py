@@ -243,16 +243,30 @@ def _inner(parameters: Parameters) -> tuple[Law, ...]:
         Curve.whole(exact(slope) * X + exact(offset))
         for slope, offset in zip(parameters["inner_slope"], parameters["inner_offset"], strict=True)
     ]
-    return _with_signs(lines, parameters["value_noise"], 1)
+    return _with_signs(lines, _inner_noises(parameters), 1)
+
+
+def _inner_noises(parameters: Parameters) -> Sequence[Any]:
+    """What the sign adds to each inner value: a number or data, and where Jacobians have noise the integral of it from 0 on."""
+    values, sizes = parameters["value_noise"], parameters.get("jacobian_noise") or [0] * len(parameters["value_noise"])
+    w, found = parameters.get("noise_reach", 0), []
+    for value, size in zip(values, sizes, strict=True):
+        slope = ((-2 * w, 0), (-w, size), (w, size), (2 * w, 0)) if size else ()
+        found.append(_added(value, 1) + Curve.with_slope(slope) if size else value)
+    return found
 
 
 def _with_signs(curves: Sequence[Curve], noises: Sequence[Any] | None, by: Any) -> tuple[Law, ...]:
     """Curves to which a fair sign adds or takes away a function, or a number times `by`."""
     found = []
     for curve, noise in zip(curves, noises or [0] * len(curves), strict=True):
-        added = function_of(noise) if isinstance(noise, Mapping) else Curve.whole(exact(noise) * by)
+        added = noise if isinstance(noise, Curve) else _added(noise, by)
         found.append(Law.fair(curve + added, curve - added) if noise else Law.surely(curve))
     return tuple(found)
+
+
+def _added(noise: Any, by: Any) -> Curve:
+    return function_of(noise) if isinstance(noise, Mapping) else Curve.whole(exact(noise) * by)
 
 
 def function_of(data: Mapping[str, Any]) -> Curve:

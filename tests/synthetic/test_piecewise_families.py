@@ -48,6 +48,8 @@ def drawn(kind: str, runs: int = RUNS, noisy: bool = False) -> Family:
             values = values.sign() * (0.3 + 0.7 * values.abs())  # every kink within the grid of the tests
         if name.endswith("noise"):
             values = values.abs() if noisy else 0 * values
+        if name == "noise_reach":
+            values = 0.1 + values.abs()
         if name == "dual_curvature":
             values = 0.2 + values.abs()
         if name == "curvature":

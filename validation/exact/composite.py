@@ -12,9 +12,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ...synthetic.families.piecewise import LocalCompositeFamily, SharedCompositeFamily
 from ...synthetic.kinds import InnerSample
 from .base import Instance, OfOneCurve, Signs, at, curves, per_client, per_lane, times
 from .curve import Curve, composed, mean
+from .function import Function, Joined, WithSlope
+from .noise import Noisy
 from .sampled import Sampled
 from .tensor import ExactTensor, raw
 
@@ -22,7 +25,7 @@ Q = Fraction
 
 
 class _AffineInner(OfOneCurve):
-    """What the composite kinds have in common: g_k(x) = slope_k x + offset_k."""
+    """What the composite kinds have in common: g_k(x) = slope_k x + offset_k, with noise as `NoisyInner` has it."""
 
     def _per_client(self) -> list[Any]:
         listed: list[Any] = self.parameters["inner_slope"]
@@ -41,13 +44,37 @@ class _AffineInner(OfOneCurve):
     def inner_number(self, k: int, x: Any) -> Any:
         return self.slopes[k] * x + self.offsets[k]
 
+    @cached_property
+    def jacobian_noises(self) -> list[Curve]:
+        """What a sign multiplies in the Jacobian of each client.
+
+        Raises:
+            ValueError: noise without a reach.
+        """
+        sizes = self.parameters.get("jacobian_noise") or [Q(0)] * len(self.slopes)
+        reach = self.parameters.get("noise_reach", Q(0))
+        if any(sizes) and not reach > 0:
+            raise ValueError(f"noise_reach: wanted a positive number, got {reach}")
+        silent = Curve(((Q(0), Q(0)),))
+        return [Curve(((-2 * reach, Q(0)), (-reach, j), (reach, j), (2 * reach, Q(0)))) if j else silent for j in sizes]
+
+    @cached_property
+    def inner_noises(self) -> list[Function]:
+        """What a sign multiplies in the value of each client's inner map."""
+        given = zip(self.noises["value_noise"], self.jacobian_noises, strict=True)
+        return [Joined(value, WithSlope(slope)) if slope.bound() else value for value, slope in given]
+
     def inner(self, x: Any, sample: Signs | None = None) -> ExactTensor:
-        signs = sample.inner if sample else None
-        noises = self.noises["value_noise"]
-        return per_lane(lambda r, k, t: self.inner_number(k, t) + self._jolt(noises[k].at(t), k, signs, r), x)
+        signs, noises = sample.inner if sample else None, self.inner_noises
+
+        def jolted(r: int, k: int, t: Any) -> Any:
+            size = Q(0) if signs is None else noises[k].at(t)
+            return self.inner_number(k, t) + (Q(0) if size == 0 else product(size, raw(signs)[r, k]))
+
+        return per_lane(jolted, x)
 
     def inner_vjp(self, x: Any, v: Any, sample: Signs | None = None) -> ExactTensor:
-        signs, noises, points = sample.inner if sample else None, self.noises["value_noise"], raw(x)
+        signs, noises, points = sample.inner if sample else None, self.inner_noises, raw(x)
 
         def pulled(r: int, k: int, number: Any) -> Any:
             return times(self.slopes[k] + self._jolt(noises[k].slope(points[r, k, 0]), k, signs, r), number)
@@ -55,11 +82,10 @@ class _AffineInner(OfOneCurve):
         return per_lane(pulled, v)
 
     def _inner_functions(self) -> dict[str, Sampled]:
-        lines = [Curve(((Q(0), o),), slope) for slope, o in zip(self.slopes, self.offsets, strict=True)]
-        jacobians = [Curve(((Q(0), slope),)) for slope in self.slopes]
+        jacobians, steep = [Curve(((Q(0), slope),)) for slope in self.slopes], self.jacobian_noises
         return {
-            "inner_value": Sampled.of(lines, self.noise_sizes("value_noise")),
-            "inner_jacobian": Sampled.of(jacobians),
+            "inner_value": Sampled.of_lines(self.slopes, self.offsets, self.noise_sizes("value_noise"), steep),
+            "inner_jacobian": Sampled.of(jacobians, steep),
             "objective_gradient": self.gradient_of_objective,
         }
 
@@ -89,9 +115,9 @@ class ExactLocalComposite(_OwnOuter):
     """F(x) = (1/K) sum_k f_k(slope_k x + offset_k)."""
 
     kind: ClassVar[str] = "local_composite"
-    NAMES: ClassVar[frozenset[str]] = frozenset(
-        ("inner_slope", "inner_offset", "value_noise", "gradient_noise", "knots", "slopes", "start")
-    )
+    NAMES: ClassVar[frozenset[str]] = frozenset(LocalCompositeFamily.SHAPES)
+    SIGNS: ClassVar[tuple[tuple[str, ...], tuple[str, ...]]] = LocalCompositeFamily.SIGNS
+    ABSENT: ClassVar[frozenset[str]] = LocalCompositeFamily.ABSENT
 
     def outer_gradient(self, y: Any, sample: Signs | None = None) -> ExactTensor:
         signs, noises = sample.outer if sample else None, self.noises["gradient_noise"]
@@ -102,20 +128,9 @@ class ExactSharedComposite(_AffineInner):
     """Phi(x) = (1/K) sum_k h_k(x) + f((1/K) sum_k (slope_k x + offset_k)); `estimate` is y^0."""
 
     kind: ClassVar[str] = "shared_composite"
-    NAMES: ClassVar[frozenset[str]] = frozenset(
-        (
-            "inner_slope",
-            "inner_offset",
-            "value_noise",
-            "gradient_noise",
-            "knots",
-            "slopes",
-            "extra_knots",
-            "extra_slopes",
-            "start",
-            "estimate",
-        )
-    )
+    NAMES: ClassVar[frozenset[str]] = frozenset(SharedCompositeFamily.SHAPES)
+    SIGNS: ClassVar[tuple[tuple[str, ...], tuple[str, ...]]] = SharedCompositeFamily.SIGNS
+    ABSENT: ClassVar[frozenset[str]] = SharedCompositeFamily.ABSENT
 
     @cached_property
     def outer_slope(self) -> Curve:
@@ -232,3 +247,8 @@ class ExactConditional(_OwnOuter):
 def _part(size: Any, signs: Any, run: int, k: int, i: int) -> Any:
     """What a noise of this size adds to one sample of one client in one run."""
     return Q(0) if signs is None or size == 0 else times(size, signs[run % len(signs), k, i])
+
+
+def product(a: Any, b: Any) -> Any:
+    """A product of numbers; of two that are random no more is known than its affine part and the size of the rest."""
+    return Noisy.blurred(a, b) if isinstance(a, Noisy) and isinstance(b, Noisy) and a.parts and b.parts else a * b

@@ -67,6 +67,20 @@ class WithSlope(Function):
 
 
 @dataclass(frozen=True)
+class Joined(Function):
+    """The sum of two functions."""
+
+    first: Function
+    second: Function
+
+    def at(self, t: Any) -> Any:
+        return self.first.at(t) + self.second.at(t)
+
+    def slope(self, t: Any) -> Any:
+        return self.first.slope(t) + self.second.slope(t)
+
+
+@dataclass(frozen=True)
 class Rational(Function):
     """top / bottom, of numbers that are not random."""
 

@@ -16,7 +16,7 @@ from typing import Any
 from ...algorithms import Method
 from ...bounds.evaluation.enclosure import ends
 from ...bounds.language.metrics import LAST, MEAN
-from .interval import Ends
+from .interval import Bends, Ends
 from .noise import AffineSigns, GroupSigns, Noisy, expectation
 from .problem import ExactProblem
 from .run import SQUARES, CannotReplay, Walk, require_equal_rounds
@@ -121,7 +121,10 @@ def _round(run: Walk, period: int, times: Sequence[int], statistic: Statistic) -
 
 
 def _noisy(value: Any) -> Noisy:
-    return value if isinstance(value, Noisy) else Noisy(Q(value), {})
+    made = value if isinstance(value, Noisy) else Noisy(Q(value), {})
+    if made.is_blurred:
+        raise Bends("noise multiplies what a round leaves")
+    return made
 
 
 def _flat(state: Any) -> list[Noisy]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
+from itertools import count, product
 from math import prod
 from typing import Any
 
@@ -18,6 +18,9 @@ from .interval import Bends, Interval
 from .tensor import ExactTensor, InexactError
 
 Q = Fraction
+_BLURRED = -(10**9)
+_FRESH = count(_BLURRED - 1, -1)
+"""Indices that no number had before: no two products are one number."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,10 @@ class Mean:
 
 @dataclass(frozen=True)
 class Noisy:
-    """centre + sum of parts[j] s_j with independent fair signs s_j; those below 0 stand for any number from -1 to 1."""
+    """centre + sum of parts[j] s_j with independent fair signs s_j; those below 0 stand for any number from -1 to 1.
+
+    Of these, the ones below `_BLURRED` stand for what is known of a product of random numbers: no more than its size.
+    """
 
     centre: Fraction
     parts: Mapping[int, Fraction]
@@ -71,6 +77,18 @@ class Noisy:
     def rate(self, index: int = -1) -> Fraction:
         """What it changes by with one sign."""
         return self.parts.get(index, Q(0))
+
+    @staticmethod
+    def blurred(a: Noisy, b: Noisy) -> Noisy:
+        """The product of two random numbers: its affine part, and a rest of which only the size is known."""
+        rest = {next(_FRESH): a.reach * b.reach}
+        made: Noisy = Noisy(-a.centre * b.centre, rest) + a._scaled(b.centre) + b._scaled(a.centre)
+        return made
+
+    @property
+    def is_blurred(self) -> bool:
+        """Whether of a part nothing but its size is known."""
+        return any(index < _BLURRED for index in self.parts)
 
     @property
     def is_free(self) -> bool:
@@ -175,6 +193,8 @@ def expectation(value: Any) -> Fraction:
     """Of a number, of one that is affine in signs, or of an expectation."""
     if isinstance(value, Mean):
         return value.value
+    if isinstance(value, Noisy) and value.is_free:
+        raise Bends("the expectation of a number of which only the size is known")
     return value.centre if isinstance(value, Noisy) else _number(value)
 
 

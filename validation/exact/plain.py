@@ -191,7 +191,7 @@ class ExactMeta(ExactProblem):
         bends = [[self.hessian(t)] * self.clients for t in points]
         noise, flat = self.noise_sizes("gradient_noise"), [Q(0)] * self.clients
         return {
-            "local_gradient": Sampled(slopes, bends, noise, flat),
+            "local_gradient": Sampled.with_even_noise(slopes, bends, noise, flat),
             "local_hessian": Sampled.of([self.hessian] * self.clients),
         }
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 from math import isqrt
 
-from ...bounds.language.bounding import AT_POINTS, LIPSCHITZ, SIZE, UNLIKE, Form, squares
+from ...bounds.language.bounding import AT_POINTS, LIPSCHITZ, MEAN, NOISE, SIZE, UNLIKE, Form, squares
 from ...bounds.language.quantities import QUANTITIES
 from .curve import Curve
 
@@ -21,36 +21,77 @@ class Sampled:
     """A function of each client, where it and its distances from the others' mean are largest, and where it is steepest.
 
     Args:
-        values, rates: at such points, a number for each client.
-        noise: what a fair sign multiplies, for each client.
+        values, noise: at such points, a number for each client and what a fair sign multiplies.
+        rates, noise_rates: the derivatives of both at points, or between neighbours, where one of them is steepest; of the noise last those
+            far away.
         beyond: the rate of each far away.
     """
 
     values: Sequence[Row]
     rates: Sequence[Row]
-    noise: Row
+    noise: Sequence[Row]
+    noise_rates: Sequence[Row]
     beyond: Row
 
     @staticmethod
-    def of(curves: Sequence[Curve], noise: Row | None = None) -> Sampled:
-        """Of piecewise linear functions; without noise where none is given."""
-        positions = sorted({position for curve in curves for position in curve.positions})
-        values, beyond = [[curve(t) for curve in curves] for t in positions], [curve.beyond for curve in curves]
-        steps = [(b - a, u, v) for (a, u), (b, v) in pairwise(zip(positions, values, strict=True))]
-        rates = [[(w - v) / step for v, w in zip(low, high, strict=True)] for step, low, high in steps]
-        return Sampled(values, [*rates, beyond], noise or [Q(0)] * len(curves), beyond)
+    def of(curves: Sequence[Curve], noise: Sequence[Curve | Fraction] | None = None) -> Sampled:
+        """Of piecewise linear functions with piecewise linear noise; without noise where none is given."""
+        jolts = [n if isinstance(n, Curve) else Curve(((Q(0), n),)) for n in noise or [Q(0)] * len(curves)]
+        bent = [jolt for jolt in jolts if len(jolt.knots) > 1]
+        positions = sorted({position for curve in (*curves, *bent) for position in curve.positions})
+
+        def rates(of: Sequence[Curve], values: Sequence[Row]) -> list[Row]:
+            steps = zip(pairwise(positions), pairwise(values), strict=True)
+            between = [[(v - u) / (b - a) for u, v in zip(*rows, strict=True)] for (a, b), rows in steps]
+            return [*between, [curve.beyond for curve in of]]
+
+        values, jolted = ([[curve(t) for curve in of] for t in positions] for of in (curves, jolts))
+        beyond = [curve.beyond for curve in curves]
+        return Sampled(values, rates(curves, values), jolted, rates(jolts, jolted), beyond)
+
+    @staticmethod
+    def with_even_noise(values: Sequence[Row], rates: Sequence[Row], noise: Row, beyond: Row) -> Sampled:
+        """Of functions whose noise is the same everywhere; `beyond` is the rate of each far away."""
+        silent = [Q(0)] * len(noise)
+        return Sampled(values, rates, [noise] * len(values), [silent] * len(rates), beyond)
+
+    @staticmethod
+    def of_lines(slopes: Row, offsets: Row, noise: Row, noise_slopes: Sequence[Curve]) -> Sampled:
+        """Of straight lines with these slopes and these values at 0; likewise their noise, whose slope vanishes far away and has one sign.
+
+        Noise is then monotone, and largest far away; it is steepest at a knot of its slope.
+        """
+        positions = sorted({Q(0), *(position for curve in noise_slopes for position in curve.positions)})
+        return Sampled(
+            [[slope * t + offset for slope, offset in zip(slopes, offsets, strict=True)] for t in positions],
+            [slopes] * (len(positions) + 1),
+            [
+                [
+                    at_zero + curve.integral(t) - curve.integral(Q(0))
+                    for at_zero, curve in zip(noise, noise_slopes, strict=True)
+                ]
+                for t in positions
+            ],
+            [*([curve(t) for curve in noise_slopes] for t in positions), [Q(0)] * len(slopes)],
+            slopes,
+        )
 
     def is_bounded(self, form: Form) -> bool:
         """Whether some number bounds what a form says."""
-        far = set(self.beyond)
-        return form.kind in AT_POINTS and (form.kind != SIZE or far == {0}) and (form.kind != UNLIKE or len(far) == 1)
+        far, is_noise_bounded = set(self.beyond), not any(self.noise_rates[-1])
+        if form.kind == UNLIKE:
+            return len(far) == 1
+        if form.kind in (SIZE, NOISE):
+            return (form.kind == NOISE or far == {0}) and (form.per == MEAN or is_noise_bounded)
+        return form.kind in AT_POINTS
 
     def largest_square(self, form: Form) -> Fraction:
         """The square of the smallest number of which a form is true."""
-        noise = [Q(0)] * len(self.noise) if form.kind == LIPSCHITZ else self.noise
+        is_rate = form.kind == LIPSCHITZ
+        rows = zip(*((self.rates, self.noise_rates) if is_rate else (self.values, self.noise)), strict=True)
         found: list[Fraction] = []
-        for row in self.rates if form.kind == LIPSCHITZ else self.values:
-            laws = [[(Q(1, 2), v + n), (Q(1, 2), v - n)] for v, n in zip(row, noise, strict=True)]
+        for row, jolts in rows:
+            laws = [[(Q(1, 2), v + n), (Q(1, 2), v - n)] for v, n in zip(row, jolts, strict=True)]
             found += squares(form, laws, lambda value: value * value)
         return max(found)
 

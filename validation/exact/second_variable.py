@@ -84,12 +84,12 @@ class _SecondVariable(OfOneCurve):
     def _pulled(self, noise: str) -> Sampled:
         """`_down`, or its negative, along y."""
         tilts, rate = self.parameters["dual_tilt"], [self.dual_curvature] * self.clients
-        return Sampled([tilts], [rate], self.noise_sizes(noise), rate)
+        return Sampled.with_even_noise([tilts], [rate], self.noise_sizes(noise), rate)
 
     def _coupled(self) -> Sampled:
         """How a gradient moves along the other variable."""
         rate = [self.coupling] * self.clients
-        return Sampled([[Q(0)] * self.clients], [rate], [Q(0)] * self.clients, rate)
+        return Sampled.with_even_noise([[Q(0)] * self.clients], [rate], [Q(0)] * self.clients, rate)
 
 
 def _average(numbers: list[Fraction]) -> Fraction:

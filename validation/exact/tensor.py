@@ -15,6 +15,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from .interval import Bends
+
 _LONGEST_FLOAT = 2**20
 """A float with a larger denominator is a rounded number, and has no place in an exact run."""
 
@@ -140,13 +142,14 @@ def _roots(a: Any) -> np.ndarray:
     """Square roots of squares of fractions.
 
     Raises:
+        Bends: of a random number, which has one on every path.
         InexactError: another root.
     """
     numbers = raw(a)
     found = np.empty(numbers.shape, dtype=object)
     for place in np.ndindex(numbers.shape):
         if not isinstance(numbers[place], (int, Fraction)):
-            raise InexactError("sqrt of a random number")
+            raise Bends("sqrt of a random number")
         number = Fraction(numbers[place])
         top, bottom = isqrt(number.numerator), isqrt(number.denominator)
         if (top**2, bottom**2) != (number.numerator, number.denominator):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import sympy as sp
 
 from ...algorithms import Start
@@ -352,6 +353,11 @@ def _mean(row: Any) -> Fraction:
     return sum((expectation(number) for number in row), Q(0)) / len(row)
 
 
+def _expectations(taken: np.ndarray) -> np.ndarray:
+    """Of a statistic at every step, `(steps, lanes)`: one column."""
+    return np.array([[_mean(row)] for row in taken], dtype=object)
+
+
 def _exact_trace(
     target: Target, claimed: Claimed, problem: ExactProblem, point: Mapping[str, Ends], place: Place, draws: Any
 ) -> Trace:
@@ -369,7 +375,8 @@ def _exact_trace(
     assert target.chain is not None
     estimate = problem.parameters.get("estimate")
     start = Start(x=problem.initial_point, y=None if estimate is None else ExactTensor.of([estimate]))
-    return trace_of(target.chain, run.method, problem, steps, start, numbers, draws)
+    expectation_of = _expectations if problem.is_noisy else None
+    return trace_of(target.chain, run.method, problem, steps, start, numbers, draws, expectation_of)
 
 
 def exact_run(target: Target, claimed: Claimed) -> ExactRun:

@@ -152,6 +152,12 @@ class InstanceSpace:
         return signs_of(self.example, self.clients)
 
     @cached_property
+    def path_signs(self) -> int:
+        """The same with the steps that a lemma looks ahead: of a path every sign is known."""
+        ahead = self.target.chain.extra_steps if self.target.link is not None and self.target.chain is not None else 0
+        return signs_of(replace(self.example, steps=self.walked + ahead), self.clients) if ahead else self.signs
+
+    @cached_property
     def copies(self) -> int:
         """Clients that each client of an instance is laid out as."""
         return self.law.copies(self)

@@ -25,7 +25,7 @@ def with_noise(cube: UnitCube, parameters: Parameters) -> Parameters:
     made = dict(parameters)
     for name, size in _disturbed(parameters).items():
         if name in parameters:
-            level = _sometimes(cube) * size * cube.log(-4, 1)
+            level = sometimes(cube) * size * cube.log(-4, 1)
             second = cube.clipped(0, 1)
             clients = parameters[name].shape[1]
             made[name] = np.stack([level * (second if k % 2 else 1.0) for k in range(clients)], axis=1)
@@ -63,11 +63,11 @@ def silent(decode: Callable[[UnitCube, int, Mapping[str, int]], Parameters]) -> 
     return made
 
 
-def _sometimes(cube: UnitCube) -> Array:
+def sometimes(cube: UnitCube) -> Array:
     return (cube.take() > _OFF).astype(float)
 
 
-def _apart(mean: Array, difference: Array, clients: int) -> Array:
+def apart(mean: Array, difference: Array, clients: int) -> Array:
     signs = [0.0] if clients == 1 else [1.0 - 2.0 * (k % 2) for k in range(clients)]
     return np.stack([mean + sign * difference for sign in signs], axis=1)
 
@@ -78,13 +78,18 @@ def _pair(low: Array, high: Array) -> Array:
 
 def local_composite(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """One bowl behind inner maps that differ, the start at the minimiser or off it."""
-    slope = _apart(cube.clipped(-1, 1), cube.clipped(-1, 1) * cube.log(-3, 0), clients)
-    level = _apart(np.zeros(len(slope)), _sometimes(cube) * cube.log(-2, 1), clients)
+    return with_noise(cube, silent_composite(cube, clients))
+
+
+def silent_composite(cube: UnitCube, clients: int) -> Parameters:
+    """The same without noise."""
+    slope = apart(cube.clipped(-1, 1), cube.clipped(-1, 1) * cube.log(-3, 0), clients)
+    level = apart(np.zeros(len(slope)), sometimes(cube) * cube.log(-2, 1), clients)
     width, tall, wide = cube.log(0, 3), cube.unit(3), cube.unit(3)
     steep = np.maximum((slope**2).sum(1), 1e-300)
-    start = -(slope * level).sum(1) / steep + _sometimes(cube) * cube.clipped(-1, 1) * width
+    start = -(slope * level).sum(1) / steep + sometimes(cube) * cube.clipped(-1, 1) * width
     ends = np.broadcast_to(width[:, None], slope.shape)
-    made = {
+    return {
         "inner_slope": slope * wide[:, None],
         "inner_offset": level * wide[:, None],
         "value_noise": np.zeros_like(slope),
@@ -93,7 +98,6 @@ def local_composite(cube: UnitCube, clients: int, settings: Mapping[str, int]) -
         "slopes": _pair(-np.ones_like(ends), np.ones_like(ends)) * (tall / wide)[:, None, None],
         "start": start,
     }
-    return with_noise(cube, made)
 
 
 def federated(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
@@ -102,22 +106,22 @@ def federated(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Para
 
 
 def _bowls(cube: UnitCube, clients: int) -> Parameters:
-    apart = _sometimes(cube) * cube.log(-3, 0)
-    centre = _apart(np.zeros(len(apart)), apart, clients)
+    apart = sometimes(cube) * cube.log(-3, 0)
+    centre = apart(np.zeros(len(apart)), apart, clients)
     width, tall = cube.log(0, 2), cube.unit(3)
     ends = np.broadcast_to(width[:, None], centre.shape)
     return {
         "gradient_noise": np.zeros_like(centre),
         "knots": _pair(centre - ends, centre + ends),
         "slopes": _pair(-ends, ends) * tall[:, None, None],
-        "start": _sometimes(cube) * cube.clipped(-1, 1) * width,
+        "start": sometimes(cube) * cube.clipped(-1, 1) * width,
     }
 
 
 def curved(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """The same with a curvature that they share, and steeper up to the knots or not at all."""
     made = federated(cube, clients, settings)
-    steep = _sometimes(cube)[:, None, None]
+    steep = sometimes(cube)[:, None, None]
     rate = (np.ptp(made["slopes"][:, 0], axis=-1) / np.ptp(made["knots"][:, 0], axis=-1)) * cube.log(-3, 1)
     apart = made["knots"].mean(-1, keepdims=True) * rate[:, None, None]
     return {**made, "slopes": made["slopes"] * steep - apart * (1 - steep), "curvature": rate}
@@ -125,15 +129,20 @@ def curved(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Paramet
 
 def shared_composite(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """A bowl behind the mean of inner maps that differ, further bowls of the clients, a free initial estimate."""
-    slope = _apart(cube.clipped(-1, 1), cube.clipped(-1, 1) * cube.log(-3, 0), clients)
-    level = _apart(np.zeros(len(slope)), _sometimes(cube) * cube.log(-2, 1), clients)
+    return with_noise(cube, silent_shared(cube, clients))
+
+
+def silent_shared(cube: UnitCube, clients: int) -> Parameters:
+    """The same without noise."""
+    slope = apart(cube.clipped(-1, 1), cube.clipped(-1, 1) * cube.log(-3, 0), clients)
+    level = apart(np.zeros(len(slope)), sometimes(cube) * cube.log(-2, 1), clients)
     width, tall, wide = cube.log(0, 3), cube.unit(3), cube.unit(3)
-    centre = _apart(np.zeros(len(slope)), _sometimes(cube) * cube.log(-3, 0), clients)
-    weight = _sometimes(cube) * cube.log(-2, 1) * tall
+    centre = apart(np.zeros(len(slope)), sometimes(cube) * cube.log(-3, 0), clients)
+    weight = sometimes(cube) * cube.log(-2, 1) * tall
     ends = np.broadcast_to(width[:, None], slope.shape)
-    start = _sometimes(cube) * cube.clipped(-1, 1) * width
-    estimate = slope.mean(1) * start + _sometimes(cube) * cube.clipped(-1, 1) * cube.log(-2, 1)
-    made = {
+    start = sometimes(cube) * cube.clipped(-1, 1) * width
+    estimate = slope.mean(1) * start + sometimes(cube) * cube.clipped(-1, 1) * cube.log(-2, 1)
+    return {
         "inner_slope": slope * wide[:, None],
         "inner_offset": level * wide[:, None],
         "value_noise": np.zeros_like(slope),
@@ -145,7 +154,6 @@ def shared_composite(cube: UnitCube, clients: int, settings: Mapping[str, int]) 
         "start": start,
         "estimate": estimate * wide,
     }
-    return with_noise(cube, made)
 
 
 def coupled(cube: UnitCube, made: Parameters, least: float = -np.inf) -> Parameters:
@@ -160,8 +168,8 @@ def coupled(cube: UnitCube, made: Parameters, least: float = -np.inf) -> Paramet
     turned = np.maximum(cube.clipped(-1, 1), least * added / bend)
     curvature = added / wide**2
     coupling = added / wide
-    apart = _sometimes(cube) * cube.log(-3, 1) * coupling * width
-    tilt = _apart(np.zeros_like(apart), apart, made["knots"].shape[1])
+    apart = sometimes(cube) * cube.log(-3, 1) * coupling * width
+    tilt = apart(np.zeros_like(apart), apart, made["knots"].shape[1])
     best = (coupling * made["start"] + tilt.mean(1)) / curvature
     return {
         **made,
@@ -170,7 +178,7 @@ def coupled(cube: UnitCube, made: Parameters, least: float = -np.inf) -> Paramet
         "dual_curvature": curvature,
         "dual_tilt": tilt,
         "dual_noise": np.zeros_like(tilt),
-        "estimate": best + _sometimes(cube) * cube.clipped(-1, 1) * cube.log(-3, 2) * wide * width,
+        "estimate": best + sometimes(cube) * cube.clipped(-1, 1) * cube.log(-3, 2) * wide * width,
     }
 
 
@@ -199,8 +207,8 @@ def with_upper(cube: UnitCube, made: Parameters, knots: Array, slopes: Array) ->
 def bilevel(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """A bowl in x for each client, a bowl in y, and a lower level that they share."""
     made = coupled(cube, _bowls(cube, clients), 0.0)
-    apart = _sometimes(cube) * cube.log(-3, 0)
-    centre = _apart(_sometimes(cube) * cube.clipped(-1, 1), apart, clients)
+    apart = sometimes(cube) * cube.log(-3, 0)
+    centre = apart(sometimes(cube) * cube.clipped(-1, 1), apart, clients)
     ends = np.ones_like(centre)
     return with_noise(cube, with_upper(cube, made, _pair(centre - ends, centre + ends), _pair(-ends, ends)))
 
@@ -222,7 +230,7 @@ def _tilted(cube: UnitCube, clients: int, settings: Mapping[str, int], alpha: Ar
     return {
         "knots": np.stack([-far - fall, -far, far, far + fall], axis=-1)[:, None, :],
         "curvatures": np.stack([zero, one, one, zero], axis=-1)[:, None, :],
-        "tilt": _apart(-far - fall / 2, one, clients),
+        "tilt": apart(-far - fall / 2, one, clients),
         "gradient_noise": np.zeros((len(alpha), clients)),
         "alpha": alpha,
         "start": zero,
@@ -238,8 +246,8 @@ def fine_tuned(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Par
     return {
         "knots": np.stack([-far - fall, -far, far, far + fall], axis=-1)[:, None, :],
         "curvatures": np.stack([zero, one, one, zero], axis=-1)[:, None, :],
-        "tilt": _apart(-far - fall / 2, _sometimes(cube) * cube.log(-3, 1), clients),
+        "tilt": apart(-far - fall / 2, sometimes(cube) * cube.log(-3, 1), clients),
         "gradient_noise": np.stack([second if k % 2 else one for k in range(clients)], axis=1),
         "alpha": alpha,
-        "start": _sometimes(cube) * cube.clipped(-1, 1) * far / 2,
+        "start": sometimes(cube) * cube.clipped(-1, 1) * far / 2,
     }

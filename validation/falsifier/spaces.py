@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import noisy_quadratics
+from . import noisy_jacobians, noisy_quadratics
 from .properties import sorted_mean
 from .unit_cube import UnitCube
 
@@ -299,6 +299,8 @@ class KindSpaces:
         bent: noise lies where functions bend: runs over all paths, or long ones that stay where they are.
         partial: rounds in which a part of the clients takes part are affine.
         crowded: infinitely many clients are run with noise.
+        level: noise lies in Jacobians, and runs are affine in it as long as they stay where outer functions are straight.
+        multiplied: noise lies in Jacobians, and what it multiplies is random too: runs over all paths.
     """
 
     silent: tuple[Space, ...] = ()
@@ -306,6 +308,8 @@ class KindSpaces:
     bent: tuple[Space, ...] = ()
     partial: tuple[Space, ...] = ()
     crowded: tuple[Space, ...] = ()
+    level: tuple[Space, ...] = ()
+    multiplied: tuple[Space, ...] = ()
 
 
 def _bowls(decode: Callable[..., Parameters]) -> tuple[Space, Space]:
@@ -326,6 +330,14 @@ _FEDERATED, _COMPOSITE, _SHARED, _MINIMAX, _BILEVEL = map(
 _DIFFER = "clients with piecewise linear slopes that differ"
 _ONE_INNER = Space("one inner map, outer functions that differ", _together, shifted=levelled)
 _TWO_INNER = Space("inner maps and outer functions that differ", _apart)
+
+
+_STRAIGHT = "straight outer functions, noise in the Jacobians"
+
+
+def _multiplied(decode: Callable[[UnitCube, int], Parameters]) -> tuple[Space]:
+    """Bowls with noise in the inner maps alone: gradients with a sign of their own would make paths twice as long."""
+    return (Space("bowls with noise in inner maps", noisy_jacobians.with_inner_noise(decode), own_noise=True),)
 
 
 def _kinked(decode: Callable[..., Parameters], kink: str) -> Space:
@@ -349,9 +361,14 @@ SPACES: Mapping[str, KindSpaces] = {
         ),
         affine=(_COMPOSITE[1],),
         bent=(_FEET,),
+        level=(Space(_STRAIGHT, noisy_jacobians.level, own_noise=True),),
+        multiplied=_multiplied(noisy_quadratics.silent_composite),
     ),
     "shared_composite": KindSpaces(
-        silent=(Space("one outer function, a free initial estimate", _shared), _SHARED[0]), affine=(_SHARED[1],)
+        silent=(Space("one outer function, a free initial estimate", _shared), _SHARED[0]),
+        affine=(_SHARED[1],),
+        level=(Space(_STRAIGHT, noisy_jacobians.level_shared, own_noise=True),),
+        multiplied=_multiplied(noisy_quadratics.silent_shared),
     ),
     "conditional": KindSpaces(silent=(_ONE_INNER, _TWO_INNER, _COMPOSITE[0]), affine=(_COMPOSITE[1],), bent=(_FEET,)),
     "minimax": KindSpaces(

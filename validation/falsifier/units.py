@@ -21,6 +21,8 @@ _BEHIND = {
     "inner_slope": INNER / VARIABLE,
     "inner_offset": INNER,
     "value_noise": INNER,
+    "jacobian_noise": INNER / VARIABLE,
+    "noise_reach": VARIABLE,
     "gradient_noise": _OUTER,
     "knots": INNER,
     "slopes": _OUTER,

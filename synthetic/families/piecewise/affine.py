@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from ...kinds import Sample
+from ...kinds import Sample, batch_mean
 from .curve import Landscape, landscape, preimages
-from .family import Family, SampledFamily
+from .family import Family, SampledFamily, SignPair
+from .inner import NoisyInner
 
 OF_THE_CLIENTS = dict.fromkeys(("inner_slope", "inner_offset", "value_noise", "gradient_noise"), "client")
 """Parameters of the inner maps and of the noise."""
+OF_JACOBIANS = {"jacobian_noise": "client", "noise_reach": "run"}
+"""Those of the noise of Jacobians, where a kind has it."""
 
 
 class AffineFamily(Family):
@@ -26,23 +30,22 @@ class AffineFamily(Family):
         "start": "run",
     }
 
-    def _inner(self, x: Tensor) -> Tensor:
-        """Exact inner values, `(runs, clients, count) -> same`."""
-        return self._of("inner_slope") * x + self._of("inner_offset")
+    @cached_property
+    def inner_map(self) -> NoisyInner:
+        """g_k with its noise."""
+        return NoisyInner.of(self.parameters)
 
     def _of_compositions(self) -> Landscape:
         """Of the mean of the f_k(g_k(x)): its derivative breaks where an inner map meets a knot; a constant one meets none."""
         slope, knots = self._of("inner_slope"), self.parameters["knots"]
         points = preimages(knots, slope, self._of("inner_offset")).flatten(1)
-        y = self._inner(self._everywhere(points))
+        y = self.inner_map.value(self._everywhere(points))
         return landscape(points, self.slope.integral(y).mean(1), (slope * self.slope.at(y)).mean(1))
 
     def _of_the_parts(self) -> dict[str, Tensor]:
         """The constants of the inner maps, and of outer functions with `gradient_noise` in their slope."""
-        slope, jitter = self._largest("inner_slope"), self.parameters["gradient_noise"].abs()
+        jitter = self.parameters["gradient_noise"].abs()
         steepest, smoothness = self.slope.bound, self.slope.lipschitz.amax(-1)
-        of_slope = ("lipschitz", "mean_square_lipschitz", "jacobian_mean_square", "sample_lipschitz")
-        flat = ("smoothness", "sample_smoothness", "jacobian_noise")
         return {
             "outer_lipschitz": steepest.amax(-1),
             "outer_smoothness": smoothness,
@@ -50,17 +53,24 @@ class AffineFamily(Family):
             "outer_gradient_noise": jitter.amax(-1),
             "outer_sample_lipschitz": (steepest + jitter).amax(-1),
             "outer_sample_smoothness": smoothness,
-            **{f"inner_{name}": slope for name in of_slope},
-            **{f"inner_{name}": torch.zeros_like(slope) for name in flat},
-            "inner_value_noise": self._largest("value_noise"),
+            **self.inner_map.constants(),
         }
 
 
 class SampledAffineFamily(AffineFamily, SampledFamily):
-    """One whose inner maps and outer functions are sampled together."""
+    """One whose inner maps and outer functions are sampled together; Jacobians may have noise, as `NoisyInner` says."""
+
+    SHAPES: ClassVar[Mapping[str, str]] = {**AffineFamily.SHAPES, **OF_JACOBIANS}
+    SIGNS: ClassVar[tuple[tuple[str, ...], tuple[str, ...]]] = (NoisyInner.SIGNED, ("gradient_noise",))
+    ABSENT: ClassVar[frozenset[str]] = NoisyInner.ABSENT
 
     def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._shaken(self._inner(x), "value_noise", sample, "inner")
+        return self.inner_map.value(x, _sign(sample))
 
     def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._of("inner_slope") * v
+        return self.inner_map.vjp(x, v, _sign(sample))
+
+
+def _sign(sample: Sample | None) -> Tensor | None:
+    """The mean sign of the inner maps over a batch, `(runs, clients, 1)`."""
+    return batch_mean(sample.inner).unsqueeze(-1) if isinstance(sample, SignPair) else None

@@ -45,7 +45,7 @@ class ConditionalFamily(AffineFamily, AbstractConditional):
         return InnerSample(draws.signs(purpose, batch, m))
 
     def inner(self, x: Tensor, outer: OuterSample, inner: InnerSample | None = None) -> Tensor:
-        exact = self._inner(x).unsqueeze(2)
+        exact = self.inner_map.value(x).unsqueeze(2)
         if inner is None:
             return exact.expand(-1, -1, outer.outcome.shape[-1], -1)
         return exact + self._drawn("value_noise") * inner.eta.mean(-1, keepdim=True)

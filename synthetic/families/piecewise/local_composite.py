@@ -13,9 +13,9 @@ from .curve import Landscape
 
 
 class LocalCompositeFamily(SampledAffineFamily, AbstractLocalComposite):
-    """g_k(x; z) = slope_k x + offset_k + value_noise_k z and f_k'(y; s) = p_k(y) + gradient_noise_k s, z and s fair signs.
+    """Affine g_k(x; z), their noise as `NoisyInner` has it, and f_k'(y; s) = p_k(y) + gradient_noise_k s, z and s fair signs.
 
-    p_k is piecewise linear through the knots (`knots`, `slopes`). Both noises are independent over clients and samples.
+    p_k is piecewise linear through the knots (`knots`, `slopes`). Both signs are independent over clients and samples.
     """
 
     def outer(self, y: Tensor) -> Tensor:
@@ -31,5 +31,5 @@ class LocalCompositeFamily(SampledAffineFamily, AbstractLocalComposite):
 
     def constants(self) -> dict[str, Tensor]:
         parts = self._of_the_parts()
-        noise = torch.maximum(parts["inner_value_noise"], parts["outer_gradient_noise"])
+        noise = torch.maximum(parts["inner_noise"], parts["outer_gradient_noise"])
         return {**parts, "composite_noise": noise, **self.landscape.constants(self._at_start)}

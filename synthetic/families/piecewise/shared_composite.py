@@ -10,12 +10,12 @@ import torch
 from torch import Tensor
 
 from ...kinds import AbstractSharedComposite, Sample
-from .affine import OF_THE_CLIENTS, SampledAffineFamily
+from .affine import OF_JACOBIANS, OF_THE_CLIENTS, SampledAffineFamily
 from .curve import Landscape, PiecewiseLinear, landscape, preimages
 
 
 class SharedCompositeFamily(SampledAffineFamily, AbstractSharedComposite):
-    """g_k(x; z) = slope_k x + offset_k + value_noise_k z, h_k'(x; s) = p_k(x) + gradient_noise_k s, f' piecewise linear.
+    """Affine g_k(x; z), their noise as `NoisyInner` has it, h_k'(x; s) = p_k(x) + gradient_noise_k s, f' piecewise linear.
 
     f' is the same for all clients. `estimate` is the free initial estimate y^0 of the inner value.
     """
@@ -28,6 +28,7 @@ class SharedCompositeFamily(SampledAffineFamily, AbstractSharedComposite):
         "extra_slopes": "knots",
         "start": "run",
         "estimate": "run",
+        **OF_JACOBIANS,
     }
 
     @cached_property
@@ -73,7 +74,6 @@ class SharedCompositeFamily(SampledAffineFamily, AbstractSharedComposite):
             "noncompositional_gradient_noise": self._largest("gradient_noise"),
             "noncompositional_heterogeneity": apart if shared_knots else 2 * self.extra_slope.bound.amax(-1),
             **{name: value for name, value in parts.items() if name not in _OF_NOISE_IN_F},
-            "inner_noise": parts["inner_value_noise"],
             "inner_jacobian_heterogeneity": (per_client - per_client.mean(-1, keepdim=True)).abs().amax(-1),
             **self.landscape.constants(self._at_start),
             "initial_inner_error": (self.parameters["estimate"] - self.inner_mean(start)).abs().squeeze(-1),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 from ...exact.statistic import SQUARES_OF_AFFINE
@@ -23,11 +24,12 @@ class Moments(ByLanes):
     words = ", noise in closed moments"
 
     def search_spaces(self, asked: Asked, silent: list[SearchSpace]) -> Iterator[SearchSpace]:
-        """The bowls, of as many steps as have few enough signs."""
+        """The bowls and straight outer functions, of as many steps as have few enough signs."""
         if asked.has_batches:
             return
-        for search_space in [i for i in silent if i.space.name == SILENT_BOWL and not i.stays]:
-            for space in asked.spaces.affine:
+        bowls = [i for i in silent if i.space.name == SILENT_BOWL and not i.stays]
+        for runs, spaces in ((bowls, asked.spaces.affine), (asked.shortest(bowls), asked.spaces.level)):
+            for search_space, space in product(runs, spaces):
                 made = replace(search_space, space=space, law=self)
                 if 0 < made.signs <= MOST_SIGNS:
                     yield made

@@ -27,17 +27,21 @@ class Paths(ByLanes):
     follows_paths = True
 
     def search_spaces(self, asked: Asked, silent: list[SearchSpace]) -> Iterator[SearchSpace]:
-        """Every space but the bowls, in the longest run that has few enough signs."""
+        """Every space but the bowls, in the longest run that has few enough signs; of a lemma those with noise in Jacobians.
+
+        Along the run of a lemma all else is searched in closed moments.
+        """
         bowls = any(space.name == SILENT_BOWL for space in asked.spaces.silent)
-        if asked.has_batches or not bowls or asked.target.link is not None or any(i.schedules for i in silent):
+        if asked.has_batches or not bowls or any(i.schedules for i in silent):
             return
         others = [space for space in asked.spaces.silent if space.name != SILENT_BOWL]
+        bent = [] if asked.target.link is not None else [*others, *asked.spaces.bent]
         for search_space in asked.shortest(silent):
-            for space in [*others, *asked.spaces.bent]:
+            for space in [*bent, *asked.spaces.multiplied]:
                 short = (replace(search_space, space=space, law=self, horizon=h * search_space.period) for h in SHORT)
-                found = next((i for i in short if i.signs <= MOST_PATH_SIGNS), None)
+                found = next((i for i in short if i.path_signs <= MOST_PATH_SIGNS), None)
                 if found is not None and (not found.horizon_decides or found.admits(found.probe).any()):
                     yield found
 
     def lanes(self, space: InstanceSpace) -> Lanes:
-        return paths(space.signs)
+        return paths(space.path_signs)

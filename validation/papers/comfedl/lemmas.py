@@ -51,8 +51,9 @@ def mean_drift(step: Step) -> Tensor:
 
 
 def _step_in_round(trace: Trace) -> Array:
-    steps = np.arange(len(trace["gradient_sq"])) % trace.period
-    return np.repeat(steps[:, None].astype(float), trace["gradient_sq"].shape[1], axis=1)
+    seen = trace["gradient_sq"]
+    steps = np.arange(len(seen)) % trace.period
+    return np.repeat(steps[:, None].astype(seen.dtype), seen.shape[1], axis=1)  # exact where the run is
 
 
 def _inside(trace: Trace, rows: int) -> Array:

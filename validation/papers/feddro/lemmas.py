@@ -46,13 +46,15 @@ def _consensus_sum(trace: Trace) -> Array:
     """(steps, seeds): the sum over l = t_s..t-1 of the consensus error."""
     drift, total = trace["consensus"], np.zeros_like(trace["consensus"])
     for t in range(1, len(drift)):
-        total[t] = 0.0 if t % trace.period == 0 else total[t - 1] + drift[t - 1]
+        if t % trace.period:
+            total[t] = total[t - 1] + drift[t - 1]
     return total
 
 
 def _elapsed(trace: Trace) -> Array:
-    steps = np.arange(len(trace["consensus"])) % trace.period
-    return np.repeat(steps[:, None].astype(float), trace["consensus"].shape[1], axis=1)
+    drift = trace["consensus"]
+    steps = np.arange(len(drift)) % trace.period
+    return np.repeat(steps[:, None].astype(drift.dtype), drift.shape[1], axis=1)  # exact where the run is
 
 
 CHAIN = LemmaChain(

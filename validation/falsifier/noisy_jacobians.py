@@ -1,0 +1,113 @@
+"""Instances with noise in the Jacobians of their inner maps, which is multiplied by the slope of an outer function.
+
+Where that slope is the same wherever a run comes, the run is affine in its signs (`level`). Elsewhere a product of two random
+numbers is not, and every path is followed (`bowls`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from .noisy_quadratics import apart, sometimes
+from .unit_cube import UnitCube
+
+Array = np.ndarray
+Parameters = dict[str, Array]
+_SILENT = 0.7
+"""Part of a coordinate on which the second client's Jacobian has the noise of the first one's, or none."""
+
+
+def level(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """Outer functions that are straight lines around the start, flat far away on the side to which they fall."""
+    steep = apart(cube.clipped(-1, 1), sometimes(cube) * cube.clipped(-1, 1), clients)
+    made = _inner_maps(cube, clients)
+    knots, slopes = _straight(cube, steep)
+    made |= {
+        "knots": knots,
+        "slopes": slopes,
+        "gradient_noise": sometimes(cube)[:, None] * cube.log(-4, 1)[:, None] * np.ones_like(steep),
+        "start": sometimes(cube) * cube.clipped(-1, 1) * made["noise_reach"],
+    }
+    wide, tall = cube.unit(3), cube.unit(3)
+    return _in_units(made, wide, tall)
+
+
+def level_shared(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """One such outer function behind the mean of inner maps, bowls of the clients or nothing else, an estimate that is right or not."""
+    made = _inner_maps(cube, clients)
+    knots, slopes = _straight(cube, cube.clipped(-1, 1)[:, None])
+    width = cube.log(-1, 3)
+    centre = apart(np.zeros(len(width)), sometimes(cube) * cube.log(-3, 0), clients)
+    ends = np.broadcast_to(width[:, None], centre.shape)
+    steep = sometimes(cube) * cube.log(-3, 1)
+    made |= {
+        "knots": knots,
+        "slopes": slopes,
+        "extra_knots": np.stack([centre - ends, centre + ends], axis=-1),
+        "extra_slopes": np.stack([-ends, ends], axis=-1) * (steep / width)[:, None, None],
+        "gradient_noise": sometimes(cube)[:, None] * cube.log(-4, 1)[:, None] * np.ones_like(centre),
+        "start": sometimes(cube) * cube.clipped(-1, 1) * made["noise_reach"],
+    }
+    wide, tall = cube.unit(3), cube.unit(3)
+    off = np.maximum(cube.clipped(-1, 1), 0.0) * cube.log(-2, 1)
+    made["estimate"] = made["inner_slope"].mean(1) * made["start"] + made["inner_offset"].mean(1) + off
+    return _in_units(made, wide, tall)
+
+
+def with_inner_noise(decode: Callable[[UnitCube, int], Parameters]) -> Callable[..., Parameters]:
+    """The instances of a decoder with noise in their Jacobians and, on the same sign, in their inner values or not."""
+
+    def made(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
+        parameters = decode(cube, clients)
+        reach = np.ptp(parameters["knots"], axis=-1).max(axis=1)
+        of_value, of_jacobian = sometimes(cube) * reach * cube.log(-4, 0), reach * cube.log(-4, 1)
+        return {
+            **parameters,
+            "value_noise": of_value[:, None] * np.ones_like(parameters["inner_slope"]),
+            "jacobian_noise": of_jacobian[:, None] * _per_client(cube, clients),
+            "noise_reach": cube.log(-2, 2),
+        }
+
+    return made
+
+
+def _inner_maps(cube: UnitCube, clients: int) -> Parameters:
+    slope = apart(cube.clipped(-1, 1), sometimes(cube) * cube.clipped(-1, 1), clients)
+    noise = cube.log(-3, 1)[:, None] * _per_client(cube, clients)
+    return {
+        "inner_slope": slope,
+        "inner_offset": apart(np.zeros(len(slope)), sometimes(cube) * cube.log(-2, 0), clients),
+        "value_noise": sometimes(cube)[:, None] * cube.log(-4, 0)[:, None] * np.ones_like(slope),
+        "jacobian_noise": noise,
+        "noise_reach": cube.log(-3, 3),
+    }
+
+
+def _per_client(cube: UnitCube, clients: int) -> Array:
+    """1 for the first client, a part of it for the second, and so on, `(count, clients)`."""
+    second = np.clip(cube.take() / _SILENT, 0.0, 1.0)
+    return np.stack([second if k % 2 else np.ones_like(second) for k in range(clients)], axis=1)
+
+
+def _straight(cube: UnitCube, steep: Array) -> tuple[Array, Array]:
+    """Knots and values of slopes that are `steep`, `(count, clients)`, around 0, and 0 far away where the function falls."""
+    far = cube.log(0.3, 4)
+    fall = far * cube.log(-1, 3)
+    knots = np.stack([-far - fall, -far, far, far + fall], axis=-1)[:, None]
+    values = np.stack([np.minimum(steep, 0.0), steep, steep, np.maximum(steep, 0.0)], axis=-1)
+    return np.broadcast_to(knots, values.shape).copy(), values
+
+
+def _in_units(made: Parameters, wide: Array, tall: Array) -> Parameters:
+    """The same instances with the inner value and the objective measured in other units."""
+    of_inner = ("inner_slope", "inner_offset", "value_noise", "jacobian_noise", "knots", "estimate")
+    factors = (
+        dict.fromkeys(of_inner, wide) | dict.fromkeys(("slopes",), tall / wide) | dict.fromkeys(("extra_slopes",), tall)
+    )
+    factors["gradient_noise"] = tall if "extra_slopes" in made else tall / wide
+    return {
+        name: array * factors[name].reshape(-1, *[1] * (array.ndim - 1)) if name in factors else array
+        for name, array in made.items()
+    }
