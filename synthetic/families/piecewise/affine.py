@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
 from ...kinds import Sample, batch_mean
