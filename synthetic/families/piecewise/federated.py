@@ -91,6 +91,7 @@ class FederatedFamily(Family, AbstractFederated):
             "local_sample_smoothness": self.slope.lipschitz.amax(-1),
             "local_sample_gradient_bound": (self.slope.bound + self.parameters["gradient_noise"].abs()).amax(-1),
             "local_gradient_noise": noise,
+            "local_gradient_noise_bound": noise,
             "local_gradient_fourth_moment": noise.square().square(),
             "local_gradient_heterogeneity": apart(slopes),
             "objective_smoothness": self.landscape.smoothness,
