@@ -382,8 +382,8 @@ def _region(statement: Any, reader: Reader, offset: Signomial | None) -> Region:
         for other in second:
             slacks[f"{condition.name} reversed"] = other
     formulas, powers = dict(reader.formulas), dict(reader.powers)
-    others = reader.quotients, reader.exponentials, reader.sums, reader.logarithms
-    return Region(slacks, formulas, powers, *map(dict, others))
+    others = dict(reader.quotients), dict(reader.exponentials), dict(reader.sums), dict(reader.logarithms)
+    return Region(slacks, formulas, powers, *others)
 
 
 def allowed_point(reader: Reader, values: Mapping[str, Fraction]) -> dict[Param, Fraction]:

@@ -117,8 +117,7 @@ class Reader:
     def _logarithm(self, function: Any) -> Signomial:
         """log(1/delta) of a probability delta of failure, which is less than 1."""
         probability = self._probability(function)
-        if probability is None:
-            raise ProofError(f"{function}: the kernel knows log(1/delta) of a probability of failure only")
+        assert probability is not None
         param = log_of_inverse(probability)
         self.logarithms[param] = probability
         return Signomial([(((param, 1),), 1)])
@@ -174,9 +173,9 @@ class Reader:
             return Signomial([(((self._quotient(expr), 1),), 1)])
         if isinstance(expr, Power):
             return self._exponential(expr)
-        if isinstance(expr, sp.log):
+        if isinstance(expr, sp.log) and self._probability(expr) is not None:
             return self._logarithm(expr)
-        raise ProofError(f"{expr}: wanted sums, products and rational powers")
+        raise ProofError(f"{expr}: wanted sums, products and rational powers, or log(1/delta) of a probability of failure")
 
     def slack(self, condition: Any) -> tuple[Signomial, ...]:
         """What is nonnegative where the condition holds: (right - left,), and both signs for an equality."""

@@ -73,8 +73,8 @@ class Martingale(Rule):
         past, names = state.setting.past(), frozenset[str]()
         found: Term = self.sample - App(self.sample.function, self.sample.argument, (*self.sample.samples[:-1], None))
         indices = state.algebra.support(state.algebra.normal(found)).index
-        for index in sorted(indices - set(self.over)):
-            found = Mean(index, found)
+        for name in sorted(indices - set(self.over)):
+            found = Mean(name, found)
         entry, number = state.algebra.normal(found), ONE
         if not state.algebra.support(entry).known <= state.setting.past(1):
             raise ProofError(f"{entry!r} is not known after step t")
