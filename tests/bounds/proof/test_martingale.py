@@ -221,11 +221,14 @@ def test_both_locks_hold():
 
 
 def test_its_bound_grows_with_the_logarithm_and_that_of_markov_with_its_argument():
-    values = {"L_bar": 1, "F_gap": 1, "eta": "1/10", "N": 8, "b": 1, "T": 1000}
-    probable = [float(BOUNDED.bound(sigma_inf=1, delta=delta, **values).total) for delta in ("1/10", "1/1000")]
-    by_markov = [float(MARKOV.bound(sigma=1, delta=delta, **values).total) for delta in ("1/10", "1/1000")]
-    assert probable[1] - probable[0] == pytest.approx(2 * log(100) / 8000)
-    assert by_markov[1] == pytest.approx(100 * by_markov[0]) and probable[1] < by_markov[0] < by_markov[1]
+    """The numbers of section 25 of the page."""
+    values = {"L_bar": 1, "F_gap": 1, "eta": "1/10", "N": 8, "b": 4, "T": 1000}
+    deltas = ("1/2", "1/10", "1/1000")
+    probable = [float(BOUNDED.bound(sigma_inf="1/2", delta=delta, **values).total) for delta in deltas]
+    by_markov = [float(MARKOV.bound(sigma="1/2", delta=delta, **values).total) for delta in deltas]
+    assert probable[2] - probable[1] == pytest.approx(log(100) / 64000)
+    assert [f"{x:.3g}" for x in by_markov] == ["0.0416", "0.208", "20.8"]
+    assert [f"{x:.4f}" for x in probable[1:]] == ["0.0450", "0.0451"] and probable[0] > by_markov[0]
 
 
 # --- the statement: what does not follow ------------------------------------------------------------------------------
