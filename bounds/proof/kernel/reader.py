@@ -175,7 +175,9 @@ class Reader:
             return self._exponential(expr)
         if isinstance(expr, sp.log) and self._probability(expr) is not None:
             return self._logarithm(expr)
-        raise ProofError(f"{expr}: wanted sums, products and rational powers, or log(1/delta) of a probability of failure")
+        raise ProofError(
+            f"{expr}: wanted sums, products and rational powers, or log(1/delta) of a probability of failure"
+        )
 
     def slack(self, condition: Any) -> tuple[Signomial, ...]:
         """What is nonnegative where the condition holds: (right - left,), and both signs for an equality."""
