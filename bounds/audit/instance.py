@@ -320,7 +320,7 @@ class Clients:
             least = self.objective.at(self.start) - exact(number)
             return ((-1) * self.objective).is_at_most(-least)
         laws = self.role(form.function)
-        if form.kind in (bounding.LIPSCHITZ, bounding.SIZE, bounding.NOISE, bounding.UNLIKE) and not self.is_smooth:
+        if form.kind in bounding.AT_POINTS and not self.is_smooth:
             return False  # at a kink or a jump a derivative bounds nothing
         if form.kind == bounding.START:
             if self.estimate is None:
@@ -333,6 +333,8 @@ class Clients:
             return all(curve.is_at_most(square) for law in laws for curve in _sizes(law, form.per))
         if form.kind == bounding.NOISE:
             return all(law.variance.is_at_most(square) for law in laws)
+        if form.kind == bounding.NOISE_SIZE:
+            return all(curve.is_at_most(square) for law in laws for curve in _noises(law))
         if form.kind == bounding.UNLIKE:
             middle = _mean([law.mean for law in laws])
             apart = [(law.mean - middle).squared for law in laws]
@@ -351,6 +353,8 @@ class Clients:
             return all(curve.is_bounded for law in laws for curve in _sizes(law, form.per))
         if form.kind == bounding.NOISE:
             return all(law.variance.is_bounded for law in laws)
+        if form.kind == bounding.NOISE_SIZE:
+            return all(curve.is_bounded for law in laws for curve in _noises(law))
         middle = _mean([law.mean for law in laws])
         return all((law.mean - middle).is_bounded for law in laws)
 
@@ -370,6 +374,11 @@ def _sizes(law: Law, per: str) -> list[Curve]:
     if per == SAMPLE:
         return [curve.squared for _, curve in law.samples]
     return [law.mean_square] if per == MEAN_SQUARE else [law.mean.squared]
+
+
+def _noises(law: Law) -> list[Curve]:
+    """The squared distance of every sample from their mean."""
+    return [(curve - law.mean).squared for _, curve in law.samples]
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from .dimension import INNER, OBJECTIVE, ONE, VARIABLE, Dimension
 LIPSCHITZ = "Lipschitz constant"
 SIZE = "bound of the norm"
 NOISE = "standard deviation"
+NOISE_SIZE = "bound of the noise"
 UNLIKE = "distance from the mean over the clients"
 GAP = "value at the start minus infimum"
 START = "distance of the first estimate from the value"
@@ -44,11 +45,13 @@ DIFFERENCE_NOISE = "standard deviation of a difference, per distance"
 PATH = "root mean square distance of two paths"
 PATH_SQ = "mean square distance of two paths"
 
-AT_POINTS = (LIPSCHITZ, SIZE, NOISE, UNLIKE)
+AT_POINTS = (LIPSCHITZ, SIZE, NOISE, NOISE_SIZE, UNLIKE)
 """Kinds that bound something at every point."""
 SAMPLE, MEAN_SQUARE, MEAN = "every sample", "mean square", "mean function"
 LEVELS = (SAMPLE, MEAN_SQUARE, MEAN)
 """For which samples a bound of a stochastic function holds; each implies the next one."""
+_ONLY = {NOISE: MEAN_SQUARE, NOISE_SIZE: SAMPLE}
+"""Kinds of bound that hold for one of these only."""
 FROBENIUS, OPERATOR = "Frobenius", "operator"
 EACH, AVERAGE = "every client", "mean over the clients"
 
@@ -146,6 +149,8 @@ class Form:
             raise ValueError(f"{self.over!r} goes with the {UNLIKE} only, not with the {self.kind}")
         if self.kind == NOISE and self.per != MEAN_SQUARE:
             raise ValueError(f"{self.per!r}: a {NOISE} is in {MEAN_SQUARE}")
+        if self.kind == NOISE_SIZE and self.per != SAMPLE:
+            raise ValueError(f"{self.per!r}: a {NOISE_SIZE} is one of {SAMPLE}")
 
     @property
     def is_of_one_client(self) -> bool:
@@ -165,7 +170,7 @@ class Form:
     @property
     def written(self) -> str:
         """As `read_form` reads it."""
-        usual = Form(self.kind, self.function, MEAN_SQUARE if self.kind == NOISE else MEAN)
+        usual = Form(self.kind, self.function, _ONLY.get(self.kind, MEAN))
         said = [getattr(self, part) for part in ("per", "norm", "over") if getattr(self, part) != getattr(usual, part)]
         return ", ".join([f"{self.kind} of {self.function}", *said])
 
@@ -182,6 +187,8 @@ class Form:
                 return f"||{what}{level}|| <= {number}{norm}{mean_square}"
             case "standard deviation":
                 return f"E||{what} of a sample - {what}||^2 <= {number}^2{norm}"
+            case "bound of the noise":
+                return f"||{what} of a sample - {what}|| <= {number}{norm} for every sample"
             case "distance from the mean over the clients":
                 return f"||{what} - its mean over the clients|| <= {number}{norm}{across}"
             case "strong convexity constant":
@@ -240,7 +247,7 @@ def read_form(text: str) -> Form:
     """The form that a text such as `Lipschitz constant of local_gradient, every sample` writes down.
 
     What follows the function, each after a comma: for which samples (`LEVELS`), `Frobenius` or `operator` norm, `every client` or
-    `mean over the clients`. A standard deviation is in mean square.
+    `mean over the clients`. A standard deviation is in mean square, a bound of the noise one of every sample.
 
     Raises:
         ValueError: the text writes down none; the message says what is wanted.
@@ -264,7 +271,7 @@ def read_form(text: str) -> Form:
     if unknown := [part for part in more if part not in said.values()]:
         listed = ", ".join((*LEVELS, FROBENIUS, OPERATOR, EACH, AVERAGE))
         raise ValueError(f"{unknown[0][:40]!r}: wanted after the function one of {listed}")
-    per = {"per": MEAN_SQUARE} if match["kind"] == NOISE else {}
+    per = {"per": _ONLY[match["kind"]]} if match["kind"] in _ONLY else {}
     return Form(match["kind"], match["function"], **{**per, **said})
 
 
@@ -278,6 +285,10 @@ def size(function: str, per: str = MEAN) -> Form:
 
 def noise(function: str, norm: str = OPERATOR) -> Form:
     return Form(NOISE, function, MEAN_SQUARE, norm)
+
+
+def noise_size(function: str) -> Form:
+    return Form(NOISE_SIZE, function, SAMPLE)
 
 
 def unlike(function: str, norm: str = OPERATOR, over: str = EACH) -> Form:
@@ -307,6 +318,8 @@ def _weaker(form: Form) -> Iterator[Form]:
         yield replace(form, per=LEVELS[LEVELS.index(form.per) + 1])
     if form.norm == FROBENIUS:
         yield replace(form, norm=OPERATOR)
+    if form.kind == NOISE_SIZE:
+        yield Form(NOISE, form.function, MEAN_SQUARE, form.norm)
     if form.kind == UNLIKE and form.over == EACH:
         yield replace(form, over=AVERAGE)
     if form.kind == SIZE and form.per == MEAN_SQUARE and form.function not in DERIVATIVES.values():
@@ -352,7 +365,7 @@ def squares(form: Form, clients: Sequence[Outcomes], square: Callable[[Any], Any
         middle = reduce(add, means) / len(means)
         apart = [square(mean - middle) for mean in means]
         return [reduce(add, apart) / len(apart)] if form.over == AVERAGE else apart
-    if form.kind == NOISE:
+    if form.kind in (NOISE, NOISE_SIZE):
         clients = [[(p, value - mean) for p, value in law] for law, mean in zip(clients, means, strict=True)]
     if form.per == MEAN:
         return [square(mean) for mean in means]

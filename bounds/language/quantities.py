@@ -38,6 +38,7 @@ from .bounding import (
     Form,
     lipschitz,
     noise,
+    noise_size,
     size,
     unlike,
 )
@@ -306,6 +307,12 @@ _noise(
     "standard-deviation bound of the Hessian of one sample",
     _CURVATURE,
     bounds=noise("local_hessian"),
+)
+_noise(
+    "local_gradient_noise_bound",
+    "bound of the noise of the gradient of every sample, ||gradient of one sample - grad f_i||",
+    _GRADIENT,
+    bounds=noise_size("local_gradient"),
 )
 _noise("local_gradient_fourth_moment", "bound of E||grad l_i - grad f_i||^4", _GRADIENT**4)
 _noise("local_hessian_fourth_moment", "bound of E||hess l_i - hess f_i||^4", _CURVATURE**4)

@@ -49,6 +49,7 @@ from .kernel import (
     Known,
     Later,
     Lemma,
+    Martingale,
     Mean,
     MeanMoment,
     Minimum,
@@ -113,6 +114,7 @@ class Proof:
 
     Args:
         s: the symbols of the statement. time: the assumption that samples of different steps are independent.
+        pathwise: every step holds along a run, or with the probability of the statement (`martingale`); none is about an expectation.
     """
 
     s: Reader
@@ -126,6 +128,7 @@ class Proof:
     axioms: dict[str, Declared] = field(default_factory=dict)
     offset: Signomial | None = None
     steps: list[Step] = field(default_factory=list)
+    pathwise: bool = False
 
     def clock(self, offset: Signomial) -> Signomial:
         """t + offset at step t: by it step sizes a/(t + t0) decline, and weights of claims grow."""
@@ -375,6 +378,17 @@ class Proof:
         rule = Weighted(tuple(weights.items()), step, tuple((summed or {}).items()), start)
         return self.step(name or f"{step}, all steps", rule, why)
 
+    def martingale(
+        self, name: str, product: str, square: str, vector: Term, symbol: str, sample: App, over: str, share: Signomial
+    ) -> str:
+        """But for the probability of the statement, the sum of `product` is at most share/2 that of `square`, + c^2/(share m) log(1/delta).
+
+        They are the quantities <vector, noise> and ||vector||^2 for the mean noise of a sample, which the symbol bounds by c, and which
+        is independent `over` indices of m values.
+        """
+        axiom = self.bounded(symbol, sample.function)
+        return self.step(name, Martingale(product, square, vector, axiom, sample, tuple(over.split()), share))
+
     def at_start(self, step: str) -> str:
         return self.step(f"{step}, at 0", AtStart(step))
 
@@ -403,6 +417,7 @@ class Proof:
             lemmas,
             either,
             self.offset,
+            self.pathwise,
         )
 
     @property

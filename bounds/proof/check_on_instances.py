@@ -15,13 +15,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, reduce
 from itertools import product
 from typing import Any
 
+import numpy as np
+import sympy as sp
 from flint import fmpq
 
-from ..evaluation.enclosure import enclose_bound
+from ..evaluation.enclosure import enclose, enclose_bound
 from ..language.metrics import GRADIENT
 from ..language.reading import InputError
 from ..language.theorem import Theorem
@@ -62,8 +64,9 @@ from .kernel.algebra import Algebra
 from .kernel.assumptions import OF_FUNCTIONS
 from .kernel.deliveries import what_is_bounded
 from .kernel.derivation import Progress, begin, finish
-from .kernel.facts import Equation, Fact, Moment
+from .kernel.facts import Equation, Fact, Likely, Moment
 from .kernel.loop import loops, settled
+from .kernel.region import log_of_inverse
 from .kernel.rules import Rule
 from .kernel.scalars import At, Atom, One
 from .kernel.setting import Function
@@ -76,6 +79,7 @@ LEAVES = (Assume, IndependentMean, IndependentMoment, SmoothDescent)
 STATEMENT = "statement"
 """Prefix of the name of a constant that a loop delivers: what it bounds after the last step."""
 
+OFTEN = ", how often it fails"
 NORMAL = ", as it is written against its normal form"
 
 
@@ -103,8 +107,10 @@ class Comparison:
 def both_sides(name: str, fact: Fact, run: Run) -> Iterator[Comparison]:
     """Both sides of a statement at every step at which it is said to hold."""
     if isinstance(fact, Inequality):
+        compare = _inequality if run.drawn is None else _along_runs
         for t in [None] if fact.phases is None else run.times_of(fact.phases):
-            yield _inequality(name, fact, run, t)
+            yield compare(name, fact, run, t)
+        yield from _how_often(name, fact, run) if run.drawn is not None else ()
     elif isinstance(fact, Equation):
         for t in run.times_of(fact.phases):
             size = sum((abs(x) for component in run(fact.term, t) for x in component.reshape(-1)), ZERO)
@@ -127,6 +133,52 @@ def _inequality(name: str, fact: Inequality, run: Run, t: int | None) -> Compari
     if left - right != over:
         return Comparison(f"{name}{NORMAL}", t, False, left - right, over)
     return Comparison(name, t, holds, left, right)
+
+
+def _along_runs(name: str, fact: Inequality, run: Run, t: int | None) -> Comparison:
+    """Both sides at the outcome where a statement is nearest to failing; of those at which it is said to hold."""
+    over: Any = sum((run.number(c, t or 0) * run.atom(atom, t or 0) for atom, c in fact.form), ZERO)
+    left, right = (run.scalar(side, t or 0) for side in fact.sides) if fact.sides else (over, ZERO)
+    shape = (int(np.prod([len(run.law(source)) for source, _ in run.bits])),)
+    over, left, right = (np.broadcast_to(np.asarray(side, dtype=object), shape) for side in (over, left, right))
+    if fact.sides and (left - right != over).any():
+        worst = int(np.argmax(left - right != over))
+        return Comparison(f"{name}{NORMAL}", t, False, left[worst] - right[worst], over[worst])
+    fails = over != 0 if fact.equal else over > 0
+    counted = np.broadcast_to(~_excepted(fact, run), shape)
+    if wrong := np.flatnonzero(fails & counted).tolist():
+        return Comparison(name, t, False, left[wrong[0]], right[wrong[0]])
+    ratios = [(left[i] / right[i], i) for i in np.flatnonzero(counted).tolist() if right[i] > 0]
+    _, nearest = max(ratios, default=(ZERO, 0))
+    return Comparison(name, t, True, left[nearest], right[nearest])
+
+
+def _excepted(fact: Fact, run: Run) -> np.ndarray:
+    """The outcomes at which a statement is not said to hold: those at which something fails on which it rests."""
+    likely = [mark for mark in fact.uses if isinstance(mark, Likely)]
+    return reduce(np.logical_or, (run.scalar(mark.left - mark.right, 0) > 0 for mark in likely), np.array(False))
+
+
+def _how_often(name: str, fact: Inequality, run: Run) -> Iterator[Comparison]:
+    """How often something fails on which a statement rests: with a probability of at most delta, whatever delta is.
+
+    It says that X <= log(1/delta); so x is exceeded with a probability of at most exp(-x), which is compared where X has a value x > 0.
+    """
+    for mark in (mark for mark in fact.uses if isinstance(mark, Likely)):
+        logarithm = log_of_inverse(mark.failure)
+        rest = Scalar(tuple((c, atom) for c, atom in mark.right.parts if logarithm not in c.params))
+        (times,) = (run.number(c) for c, _ in mark.right.parts if logarithm in c.params)
+        times = times / rational(run.point[logarithm])
+        over = run.scalar(mark.left - rest, 0)
+        for value in sorted({x for x in np.asarray(over, dtype=object).ravel() if x > 0}):
+            found = run.probability(over >= value)
+            allowed = _exponential(-value / times) if times else ZERO
+            yield Comparison(f"{name}{OFTEN}", None, found <= allowed, found, allowed)
+
+
+def _exponential(x: fmpq) -> fmpq:
+    """exp(x), rounded down."""
+    return rational(enclose(sp.exp(sp.Rational(int(x.p), int(x.q)))).lower)
 
 
 def as_written(name: str, rule: Rule, fact: Fact, algebra: Algebra, run: Run) -> Iterator[Comparison]:
@@ -168,14 +220,18 @@ def of_the_statement(progress: Progress, run: Run) -> Iterator[Comparison]:
         return  # constants that lemmas give are measured, not computed by their formulas; or there is no objective
     values = {param.name: value for param, value in run.point.items() if param.name in statement.symbols}
     bound = rational(enclose_bound(statement, values)["total"].upper)
-    found = metric_at(progress, run)
-    if (
-        failure := progress.theorem.metric.failure
-    ):  # of the expectation, from which the bound follows by Markov's inequality
-        bound = bound * rational(values[failure])
+    failure = progress.theorem.metric.failure
+    if failure and progress.state.failure is None:
+        bound = bound * rational(values[failure])  # of the expectation, from which it follows by Markov's inequality
     if progress.theorem.metric.of == GRADIENT:
         bound = bound * bound  # the mean of the squares, from which that of the norm follows by Jensen's inequality
-    yield Comparison(STATEMENT, None, found <= bound, found, bound)
+    if progress.state.failure is None:
+        found = metric_at(progress, run)
+        yield Comparison(STATEMENT, None, found <= bound, found, bound)
+    else:
+        along = run.outcome_by_outcome()
+        found, share = along.probability(metric_at(progress, along) > bound), rational(values[failure])
+        yield Comparison(STATEMENT, None, found <= share, found, share)
 
 
 def _conditional_square(fact: Moment, run: Run, t: int) -> Component:
@@ -322,6 +378,7 @@ def examine(progress: Progress, runs: Mapping[Style, Run], facts: Mapping[str, F
     chosen = concluded(progress) if facts is None else facts
     rules = {step.name: step.rule for step in progress.derivation.steps}
     for style, run in runs.items():
+        view = run if progress.state.failure is None else run.outcome_by_outcome()
         for name, fact in chosen.items():
             if (
                 (style.ends and not _about_the_ends(fact))
@@ -329,7 +386,7 @@ def examine(progress: Progress, runs: Mapping[Style, Run], facts: Mapping[str, F
                 or name in _rounded(progress, run)
             ):
                 continue
-            for one in both_sides(name, fact, run):
+            for one in both_sides(name, fact, view):
                 _record(found, replace(one, style=style.name), facts is not None or name in leaves)
             if facts is None and name in rules and not style.ends:
                 for one in as_written(name, rules[name], fact, progress.state.algebra, run):

@@ -8,12 +8,13 @@ depend on this. So a mean over an index, or over samples that are not known, is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from fractions import Fraction
 from functools import reduce
 from itertools import product
 from math import isqrt, prod
 from operator import add
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from flint import fmpq, fmpq_mat
@@ -28,6 +29,8 @@ Component = np.ndarray
 Vector = tuple[Component, ...]
 LAW = ((fmpq(1, 5), fmpq(2)), (fmpq(4, 5), fmpq(-1, 2)))
 """(probability, value) of a sample: mean 0, second moment 1, and not symmetric."""
+FAIR = ((fmpq(1, 2), fmpq(2)), (fmpq(1, 2), fmpq(-2)))
+"""That of a sample with mean 0 and the same largest size, which it always has: along runs nothing is farther from its mean."""
 Law = Sequence[tuple[fmpq, fmpq]]
 _FAR = 1_000_000
 """Steps from this one on are later than any run; they belong to samples of which only the law matters."""
@@ -141,7 +144,8 @@ class Run:
         quiet: values of the first index without noise: their samples are 0.
         quantities: meanings of the named quantities.
         moving: the values of numbers that depend on the step, for the steps 0, 1, ....
-        laws: source -> its law, where it is another one than `LAW`; it has an outcome whatever is quiet.
+        laws: source -> its law, where it is another one than the usual; it has an outcome whatever is quiet.
+        usual: the law of a sample.
     """
 
     def __init__(
@@ -157,10 +161,11 @@ class Run:
         quantities: Mapping[str, Scalar] | None = None,
         moving: Sequence[dict[Param, Fraction]] = (),
         laws: Mapping[str, Law] | None = None,
+        usual: Law = LAW,
     ):
         self.setting, self.problem, self.point = setting, problem, point
         self.horizon, self.period, self.start, self.free, self.quiet = horizon, period, start, free, quiet
-        self.quantities, self.moving, self.laws = quantities or {}, moving, laws or {}
+        self.quantities, self.moving, self.laws, self.usual = quantities or {}, moving, laws or {}, usual
         self.axes = {index.name: i for i, index in enumerate(setting.indices)}
         self.bits: list[tuple[str, int]] = []
         self._samples: dict[tuple[str, int, bool], Component] = {}
@@ -169,6 +174,22 @@ class Run:
         self._atoms: dict[tuple[Atom, int], fmpq] = {}
         self._numbers: dict[tuple[Signomial, int], fmpq] = {}
         self._weights: dict[tuple[tuple[int, ...], tuple[int, ...]], fmpq_mat] = {}
+        self.drawn: int | None = None
+
+    def outcome_by_outcome(self) -> Run:
+        """The same run with a value of every scalar for each outcome, in the place of its expectation: an array over all outcomes."""
+        for step, source in product(range(self.horizon), self.setting.source_names):
+            self.sample(source, step)
+        found = copy(self)
+        found.drawn, found._atoms = len(self.bits), {}
+        return found
+
+    def probability(self, holds: np.ndarray | bool) -> fmpq:
+        """Of the outcomes at which something holds, for a run outcome by outcome."""
+        laws = [[p for p, _ in self.law(source)] for source, _ in self.bits]
+        weights = reduce(lambda found, law: [p * q for p in found for q in law], laws, [fmpq(1)])
+        chosen = np.broadcast_to(holds, len(weights))
+        return sum((p for p, here in zip(weights, chosen, strict=True) if here), fmpq(0))
 
     def number(self, value: Signomial, t: int = 0) -> fmpq:
         """The value of a number; one that depends on the step has its value at step t."""
@@ -224,7 +245,7 @@ class Run:
         return array
 
     def law(self, source: str) -> Law:
-        return self.laws.get(source, LAW)
+        return self.laws.get(source, self.usual)
 
     def variable(self, name: str, time: int) -> Vector:
         """A variable before step `time`."""
@@ -321,12 +342,24 @@ class Run:
         sources = {axis: self.bits[axis - len(self.axes)] for axis in drawn}
         return [axis for axis, (source, step) in sources.items() if not known.has(source, _when(step - t))]
 
-    def everywhere(self, array: Component) -> fmpq:
-        """The mean over indices and outcomes."""
-        return self._averaged(array, range(array.ndim)).item()
+    def everywhere(self, array: Component) -> Any:
+        """The mean over indices and outcomes; outcome by outcome that over indices, as an array.
 
-    def mean_product(self, left: Component, right: Component) -> fmpq:
+        Raises:
+            ProofError: it depends on a sample after the last step, for which there is no outcome.
+        """
+        if self.drawn is None:
+            return self._averaged(array, range(array.ndim)).item()
+        if len(self.bits) > self.drawn:
+            raise ProofError("a sample after the last step has no outcome along a run")
+        found = padded(self._averaged(array, range(len(self.axes))), len(self.axes) + self.drawn)
+        shape = [1] * len(self.axes) + [len(self.law(source)) for source, _ in self.bits]
+        return np.broadcast_to(found, shape).ravel()
+
+    def mean_product(self, left: Component, right: Component) -> Any:
         """The mean of a product over indices and outcomes; what only one factor depends on is averaged before they are multiplied."""
+        if self.drawn is not None:
+            return self.everywhere(times(left, right))
         a, b = together(left, right)
         return self.everywhere(times(self._averaged_where_constant(a, b), self._averaged_where_constant(b, a)))
 
@@ -362,14 +395,14 @@ class Run:
 
     # --- numbers --------------------------------------------------------------------------------------------------
 
-    def atom(self, atom: Atom, t: int) -> fmpq:
-        """The value of a scalar at step t; of a sum over the run, whatever t."""
+    def atom(self, atom: Atom, t: int) -> Any:
+        """The value of a scalar at step t; of a sum over the run, whatever t. An array over the outcomes, outcome by outcome."""
         found = self._atoms.get((atom, t))
         if found is None:
             found = self._atoms[atom, t] = self._atom(atom, t)
         return found
 
-    def _atom(self, atom: Atom, t: int) -> fmpq:
+    def _atom(self, atom: Atom, t: int) -> Any:
         match atom:
             case One():
                 return fmpq(1)
@@ -390,7 +423,7 @@ class Run:
                 return sum((self.number(weight, s) * self.scalar(self.quantities[name], s) for s in steps), fmpq(0))
         raise TypeError(f"{atom!r} is no scalar")
 
-    def scalar(self, value: Scalar, t: int) -> fmpq:
+    def scalar(self, value: Scalar, t: int) -> Any:
         return sum((self.number(c, t) * self.atom(atom, t) for c, atom in value.parts), fmpq(0))
 
     def _potential(self, gradient: Term, t: int) -> Component:

@@ -25,6 +25,7 @@ from ..language.bounding import (
     AT_POINTS,
     LIPSCHITZ,
     NOISE,
+    NOISE_SIZE,
     OPERATOR,
     POLYAK_LOJASIEWICZ,
     SAMPLE,
@@ -36,7 +37,7 @@ from ..language.bounding import (
     size,
     squares,
 )
-from .finite import LAW, Component, Vector, plus, root, scaled, shortened, times, total
+from .finite import LAW, Component, Law, Vector, plus, root, scaled, shortened, times, total
 from .kernel import COMPRESSOR, MIXING, Function, Setting
 
 ZERO, ONE = fmpq(0), fmpq(1)
@@ -346,7 +347,7 @@ def _extremes(shape: Shape, role: str, order: int) -> tuple[np.ndarray, np.ndarr
     return still, bent, flat, (-1 / shape.width, 1 / shape.width)
 
 
-def largest_square(form: Form, shapes: Mapping[str, Shape]) -> fmpq:
+def largest_square(form: Form, shapes: Mapping[str, Shape], law: Law = LAW) -> fmpq:
     """The square of the smallest number of which a form is true, exactly; 0 where there is none, as a linear part grows for ever.
 
     Everything is convex in the values, or slopes, of the bump, so that it is largest where each is at an end.
@@ -358,7 +359,7 @@ def largest_square(form: Form, shapes: Mapping[str, Shape]) -> fmpq:
     role, order = ROLES[form.function]
     shape = shapes[role]
     n = shape.labels
-    if form.kind == NOISE:
+    if form.kind in (NOISE, NOISE_SIZE):
         shape = replace(shape, tau=_last_sample(shape.tau, n), nu=_last_sample(shape.nu, n))
     growing = shape.linear if form.kind == SIZE else shape.linear - shape.linear[:, :1]
     if form.kind in (SIZE, UNLIKE) and order == 0 and role != "outer" and growing.any():
@@ -367,7 +368,7 @@ def largest_square(form: Form, shapes: Mapping[str, Shape]) -> fmpq:
     still, bent, noise, ends = _extremes(shape, role, order + (form.kind == LIPSCHITZ))
     outcomes = [
         (prod((p for p, _ in drawn), start=ONE), np.array([w for _, w in drawn], dtype=object))
-        for drawn in product(LAW, repeat=len(shape.tau) - n)
+        for drawn in product(law, repeat=len(shape.tau) - n)
     ]
     norm = _longest if order and form.norm == OPERATOR else _euclidean
     found = []
@@ -427,7 +428,7 @@ def gradient_growth(shape: Shape, *, flat: bool) -> fmpq:
     return max(min(slopes), ZERO)
 
 
-def constant(bounds: tuple[Form, ...], shapes: Mapping[str, Shape]) -> fmpq | None:
+def constant(bounds: tuple[Form, ...], shapes: Mapping[str, Shape], law: Law = LAW) -> fmpq | None:
     """The smallest number that bounds what a row of the vocabulary says of these functions; None where it says nothing of them.
 
     The smoothness of an objective that is a composition is bounded by the product rule, not exact.
@@ -438,16 +439,16 @@ def constant(bounds: tuple[Form, ...], shapes: Mapping[str, Shape]) -> fmpq | No
         if form in GROWTHS and "plain" in shapes:
             found.append(gradient_growth(shapes["plain"], flat=form.kind == POLYAK_LOJASIEWICZ))
         elif form == SMOOTH_OBJECTIVE and {"inner", "outer"} <= shapes.keys():
-            steep, bent = (root(largest_square(of("outer_gradient", SAMPLE), shapes)) for of in (size, lipschitz))
-            bends = root(largest_square(lipschitz("inner_jacobian", SAMPLE), shapes))
-            found.append(steep * bends + bent * largest_square(size("inner_jacobian", SAMPLE), shapes))
+            steep, bent = (root(largest_square(of("outer_gradient", SAMPLE), shapes, law)) for of in (size, lipschitz))
+            bends = root(largest_square(lipschitz("inner_jacobian", SAMPLE), shapes, law))
+            found.append(steep * bends + bent * largest_square(size("inner_jacobian", SAMPLE), shapes, law))
         elif form == SMOOTH_OBJECTIVE and "plain" in shapes:
             average = {"plain": _mean_of_clients(shapes["plain"])}
-            found.append(root(largest_square(lipschitz("local_gradient"), average)))
+            found.append(root(largest_square(lipschitz("local_gradient"), average, law)))
         elif role in shapes and form.kind in (
-            (LIPSCHITZ, SIZE, NOISE) if role == "outer" or shapes[role].labels else AT_POINTS
+            (LIPSCHITZ, SIZE, NOISE, NOISE_SIZE) if role == "outer" or shapes[role].labels else AT_POINTS
         ):
-            found.append(root(largest_square(form, shapes)))
+            found.append(root(largest_square(form, shapes, law)))
     return max(found, default=None)
 
 

@@ -154,7 +154,18 @@ class Resumed:
         return finish(after)
 
     def _declared_alike(self, changed: Derivation, theorem: Theorem) -> bool:
-        names = ("setting", "quantities", "axioms", "inside", "time", "model", "lemmas", "either")
+        names = (
+            "setting",
+            "quantities",
+            "axioms",
+            "inside",
+            "time",
+            "model",
+            "lemmas",
+            "either",
+            "offset",
+            "pathwise",
+        )
         if any(getattr(changed, name) is not getattr(self.plan, name) for name in names):
             return False
         mine, other = self.theorem.statement(self.label), theorem.statement(self.label)

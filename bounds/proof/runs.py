@@ -6,18 +6,21 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache, reduce
 from itertools import combinations, product
 from math import prod
 from random import Random
+from typing import Any
 
 import numpy as np
+import sympy as sp
 from flint import fmpq
 
+from ..evaluation.enclosure import enclose
 from ..language.bounding import Form, implied
 from ..language.metrics import AVERAGED, LAST, MINIMUM
 from ..language.reading import InputError
-from .finite import LAW as LABELS
-from .finite import Component, Run, Vector, evaluated, in_reverse, plus, rational, root, times
+from .finite import FAIR, LAW, Component, Run, Vector, evaluated, in_reverse, plus, rational, root, times
 from .instances import (
     IDENTITY,
     ONE,
@@ -133,7 +136,7 @@ class Style:
             "fine_tuning_step_size": self.tuning,
             "difference_step": Fraction(1) if self.mixed else Fraction(2, TENT) if self.tent else Fraction(1, 64),
             "rounds": Fraction(self.horizon, self.period),
-            "failure_probability": Fraction(1, 4),
+            "failure_probability": Fraction(1, 4) if self.mixed else Fraction(3, 4),
             "participation": Fraction(self.clients - self.left_out, self.clients),
             "delay": self.delay,
             "compression_variance": self.compression**2,
@@ -212,6 +215,7 @@ class _Maker:
         self.style, self.rng, self.progress = style, Random(f"{style.name} {seed}"), progress
         self.plan, self.setting = progress.derivation, progress.derivation.setting
         self.axioms = tuple(progress.state.axioms.values())
+        self.law = LAW if progress.state.failure is None or style.mixed else FAIR
         self.client = client_index(self.setting)
         self.counts: dict[str, int] = {}
         self.weights = {a.function for a in self.axioms if isinstance(a, RandomSet)}
@@ -380,7 +384,7 @@ class _Maker:
     def point(self, index: frozenset[str], space: str, size: fmpq = ONE) -> Vector:
         """A vector for each value of an index, in the coordinates in which the style means its places."""
         if space in self.labels:
-            label = np.full([1] * len(self._axes()), self.rng.choice([v for _, v in LABELS]), object)
+            label = np.full([1] * len(self._axes()), self.rng.choice([v for _, v in LAW]), object)
             return label, 0 * label
         shape = [self.counts[name] if name in index else 1 for name in self._axes()]
         flat = [np.array([self.place() * size for _ in range(int(np.prod(shape)))], dtype=object) for _ in range(2)]
@@ -461,6 +465,7 @@ class _Maker:
             {name: q.meaning for name, q in state.quantities.items()},
             sequence_values(self.progress, values, style.horizon, before),
             laws,
+            self.law,
         )
         for source in paths:
             run.sample(source, LONG_AGO)
@@ -616,7 +621,7 @@ def _constants(maker: _Maker, reader: Reader, progress: Progress) -> dict[Param,
     """Sizes, and constants measured on the functions; 1 for what is not known yet."""
     point = {param: Fraction(1) for param in reader.params.values()}
     for name, forms in _given(progress).items():
-        value = constant(forms, maker.shapes) if len(forms) == 1 else None
+        value = constant(forms, maker.shapes, maker.law) if len(forms) == 1 else None
         if value is None:
             raise InputError(f"{progress.theorem.id}: no instance has a {name}")
         point[reader.params[name]] = as_fraction(value)
@@ -629,7 +634,7 @@ def _constants(maker: _Maker, reader: Reader, progress: Progress) -> dict[Param,
         name, param = binding.quantity.name, reader.params[binding.name]
         if name in maker.style.sizes:
             point[param] = Fraction(maker.style.sizes[name])
-        value = constant(_assumed(progress, param, binding.quantity.bounds), maker.shapes)
+        value = constant(_assumed(progress, param, binding.quantity.bounds), maker.shapes, maker.law)
         if value is not None:
             point[param] = as_fraction(value if value or not param.positive else TINY)
     return point
@@ -675,7 +680,7 @@ def _with_start(progress: Progress, reader: Reader, point, run: Run) -> dict[Par
     return found
 
 
-def metric_at(progress: Progress, run: Run) -> fmpq:
+def metric_at(progress: Progress, run: Run) -> Any:
     """The left side of the statement along a run: what its metric measures, averaged over the steps or after the last one, or at the
     average of the iterates; of a norm the mean of its squares.
 
@@ -689,7 +694,7 @@ def metric_at(progress: Progress, run: Run) -> fmpq:
         return run.scalar(scalar, run.horizon)
     steps = range(run.horizon)
     if over == MINIMUM:
-        return min(run.scalar(scalar, t) for t in steps)
+        return reduce(np.minimum, (run.scalar(scalar, t) for t in steps))
     each = [run.number(weight(found, progress.state.offset), t) for t in steps]
     shares = [one / sum(each, ZERO) for one in each]
     if over == AVERAGED:
@@ -868,6 +873,12 @@ def unmeasured(progress: Progress, run: Run) -> dict[str, str]:
     return {n: q.name for n, q in found.items() if q.name not in known and constant(q.bounds, maker.shapes) is None}
 
 
+@cache
+def _above(expr: sp.Expr) -> Fraction:
+    """A number just above one that need not be rational."""
+    return enclose(expr).upper
+
+
 WEIGHTS = ("momentum", "momentum_numerator", "gradient_momentum", "inner_momentum", "step_scale", "proximal_weight")
 
 
@@ -884,6 +895,8 @@ def _derived(point: Mapping[Param, Fraction], progress: Progress) -> dict[Param,
         found[param] = above.at(found) / below.at(found) if above.at(found) else Fraction(0)
     for param, (base, exponent) in region.exponentials.items():
         found[param] = whole_power(param.name, base.at(found), exponent.at(found))
+    for param, probability in region.logarithms.items():
+        found[param] = _above(sp.log(1 / sp.Rational(found[probability])))
     if progress.state.offset is not None:
         found[CLOCK] = progress.state.offset.at(found)
     return found

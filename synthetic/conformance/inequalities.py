@@ -192,21 +192,20 @@ class Role:
             apart = size(own - own.mean(1, keepdim=True))
             return apart if form.over == bounding.EACH else (apart**2).mean(-1, keepdim=True).sqrt()
 
+        of_noise = form.kind in (bounding.NOISE, bounding.NOISE_SIZE)
+
         def of_atom(*given: Any) -> Tensor:
             *at, atom = given
             if form.kind == bounding.LIPSCHITZ:
                 return difference_quotient(lambda x: self.of(problem, x, atom), size, *at)
             value = self.of(problem, at[0], atom)
-            return size(value - at[1] if form.kind == bounding.NOISE else value)
+            return size(value - at[1] if of_noise else value)
 
         if form.per == bounding.MEAN:
             return of_atom(*points, None)
-        exact = (self.of(problem, *points, None),) if form.kind == bounding.NOISE else ()
+        exact = (self.of(problem, *points, None),) if of_noise else ()
         found, weights = self.each(problem, of_atom, *points, *exact)
         return found.amax(0) if form.per == bounding.SAMPLE else mean_square(found, weights)
-
-
-_TRIED = (bounding.LIPSCHITZ, bounding.SIZE, bounding.NOISE, bounding.UNLIKE)
 
 
 @dataclass(frozen=True)
@@ -223,7 +222,7 @@ class Inequalities(Mapping[str, Inequality]):
         if name in self.besides:
             return self.besides[name]
         forms = QUANTITIES[name].bounds
-        if not forms or not all(form.function in self.roles and form.kind in _TRIED for form in forms):
+        if not forms or not all(form.function in self.roles and form.kind in bounding.AT_POINTS for form in forms):
             raise KeyError(name)
         spaces = {self.roles[form.function].space for form in forms}
         space = "x" if "x" in spaces else spaces.pop()

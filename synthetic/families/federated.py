@@ -139,6 +139,8 @@ class AbstractSeparable(AbstractTriples, AbstractFederated):
     def _noise_certificates(self) -> Iterator[Certificate]:
         error = "The error is sigma z v_i with |v_i| = 1, E z^2 = 1 and E z^4 = k, at every point."
         yield attained("local_gradient_noise", self.sigma, error, self._at(0.0))
+        largest = f"{error} The largest |z| is the root of k."
+        yield attained("local_gradient_noise_bound", self.sigma * self.law.largest, largest, self._at(0.0))
         yield attained("local_gradient_fourth_moment", self.kurtosis * self.sigma**4, error, self._at(0.0))
 
     def _mean_certificates(self) -> Iterator[Certificate]:

@@ -338,6 +338,7 @@ def test_ratios_of_local_losses_by_hand():
         "local_sample_smoothness": most(lambda m: (m @ moved).norm(dim=-1)) / moved.norm(),
         "local_sample_hessian_lipschitz": torch.zeros(2),
         "local_gradient_noise": math.sqrt(second) * noise[0],
+        "local_gradient_noise_bound": max(map(abs, turns)) * noise[0],
         "local_hessian_noise": math.sqrt(second) * noise[1],
         "local_gradient_fourth_moment": fourth * noise[0] ** 4,
         "local_hessian_fourth_moment": fourth * noise[1] ** 4,

@@ -24,6 +24,7 @@ SHARE = math.sqrt((1 + 1 / 4 + 1 / 4) / 3)  # root of the mean square of 1, -1/2
 COMMON = dict(L=0.6, sigma=0.3, kurtosis=3, Delta=0.4, clients=6, dim=5, start=3.0)
 SAME = {"local_smoothness": 0.6, "local_sample_smoothness": 0.6, "objective_smoothness": 0.6,
         "local_gradient_noise": 0.3, "local_gradient_fourth_moment": 3 * 0.3**4,
+        "local_gradient_noise_bound": 0.3 * math.sqrt(3),
         "local_gradient_heterogeneity": SHARE * 0.4}  # fmt: skip
 BOUNDED = {"local_gradient_bound": 1.7, "local_sample_gradient_bound": 1.7 + 0.3 * math.sqrt(3), "gradient_cap": 1.3}
 PARAMETERS = [

@@ -86,6 +86,7 @@ def test_an_instance_is_a_certified_problem(kind: str, noisy: bool) -> None:
     ("conditional", "inner_value_noise"),
     ("conditional", "outer_mean_square_lipschitz"),
     ("federated", "local_gradient_heterogeneity"),
+    ("federated", "local_gradient_noise_bound"),
     ("meta", "local_gradient_bound"),
     ("meta", "local_hessian_lipschitz"),
     ("meta", "local_gradient_noise"),

@@ -150,6 +150,7 @@ def test_constants_of_separable_losses():
     assert c["local_gradient_bound"] == 2.3 and c["gradient_cap"] == pytest.approx(1.6)
     assert c["local_sample_gradient_bound"] == pytest.approx(2.3 + 0.6 * math.sqrt(2))
     assert c["local_gradient_fourth_moment"] == pytest.approx(2 * 0.6**4)
+    assert c["local_gradient_noise_bound"] == pytest.approx(0.6 * math.sqrt(2))
     x = torch.tensor([[0.1, -3.0, 0.5]], dtype=torch.float64)
     g = 1.6 / math.sqrt(3)
     heights = [0.85 * t * t if abs(t) <= g / 1.7 else g * abs(t) - g * g / 3.4 for t in x[0].tolist()]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from functools import partial
 
-from ...proof.author import Derivation, Reader, Signomial, Var, quantity, sq, value
+from ...proof.author import Derivation, Reader, Signomial, Var, dot, quantity, sq, value
 from ...proof.tactics import Sgd, unlike_descent, unlike_rounds
 from . import derivations_local
 from .derivations_methods import compressed_sgd, heavy_ball, scgd_declining, storm
@@ -274,6 +274,31 @@ def sgd_probable(s: Reader) -> Derivation:
     return descended(s, exact=False)
 
 
+def sgd_bounded_noise_probable(s: Reader) -> Derivation:
+    """Section 25: the descent along a run, and a martingale for what its noise adds up to."""
+    sgd = Sgd(s, pooled=True, pathwise=True)
+    proof, slope = sgd.proof, sgd.full(X)
+    error, size = sgd.clients(sgd.batch(sgd.noise)), s.sigma_inf**2
+    proof.bound("L_bar", *proof.points, of="F", name="smooth")
+    proof.update("x", name="step")
+    proof.quantity("gradient", sq(slope))
+    proof.quantity("drift", dot(-1 * slope, error))
+    proof.quantity("F", value("F", X))
+    proof.claim("noise", sq(error) <= size, proof.bound("sigma_inf", sgd.sampled), why="Jensen over the samples")
+    lemma, left = proof.smooth("F", "smooth", s.L_bar, X, AFTER), 1 - s.L_bar * s.eta
+    proof.claim(
+        "descent",
+        quantity("F", 1) + (s.eta - s.L_bar * s.eta**2 / 2) * quantity("gradient")
+        <= quantity("F") + s.eta * left * quantity("drift") + s.L_bar * s.eta**2 / 2 * size,
+        *("step", "noise", lemma),
+        why="<grad F, noise> stands in the step, and in its square",
+    )
+    reasons = proof.sum("descent"), proof.bound("F_gap", of="F", name="infimum")
+    chance = ("sigma_inf", sgd.sampled, "n i", s.eta**0)
+    likely = proof.martingale("martingale", "drift", "gradient", -1 * slope, *chance)
+    return proof.qed(*reasons, likely, metric="gradient", model="x", inside={"eta": Fraction(1, 2)})
+
+
 def gd_convex(s: Reader) -> Derivation:
     """Section 7: 2 eta t times the gap, plus the squared distance, does not grow."""
     descent = Least(s, exact=True)
@@ -374,6 +399,7 @@ DERIVATIONS = (
     ("gd_pl", gd_pl),
     ("local_sgd_pl", local_sgd_pl),
     ("sgd_probable", sgd_probable),
+    ("sgd_bounded_noise_probable", sgd_bounded_noise_probable),
     ("local_sgd_strongly_convex", local_sgd_strongly_convex),
     ("compressed_sgd", compressed_sgd),
     ("storm", storm),

@@ -35,10 +35,10 @@ class Support:
 
 
 class Algebra:
-    """Normal forms in one setting."""
+    """Normal forms in one setting; `pathwise`: of inner products that have a value along every run, of which no expectation is taken."""
 
-    def __init__(self, setting: Setting):
-        self.setting = setting
+    def __init__(self, setting: Setting, *, pathwise: bool = False):
+        self.setting, self.pathwise = setting, pathwise
         self._supports: dict[Term, Support] = {}
         self._normal: dict[Term, Sum] = {}
         self._projected: dict[tuple[Term, Support], Term] = {}
@@ -315,11 +315,16 @@ class Algebra:
 
     def _pair(self, a: Term, b: Term) -> tuple[Term, Term]:
         while True:
-            first = self._project(a, self.support(b))
-            second = self._project(b, self.support(first))
+            first = self._project(a, self._seen_from(b, a))
+            second = self._project(b, self._seen_from(first, b))
             if (first, second) == (a, b):
                 return (a, b) if repr(a) <= repr(b) else (b, a)
             a, b = first, second
+
+    def _seen_from(self, other: Term, node: Term) -> Support:
+        """What of a node its inner product with another one depends on: along a run its samples stay, and only indices are averaged."""
+        found = self.support(other)
+        return Support(found.index, self.support(node).known) if self.pathwise else found
 
 
 def _join(supports) -> Support:

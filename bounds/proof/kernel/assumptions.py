@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from .facts import Equation, Fact, Inequality, Moment, State, Uses, inequality
 from .known import Known
-from .scalars import At, dot, scalar, sq, value
+from .scalars import At, Value, dot, scalar, sq, value
 from .setting import CLIENTS, EVERY, FIRST, MIXING, Variable
 from .signomial import ONE, ZERO, ProofError, Signomial
 from .terms import Act, App, Given, Mean, Pair, Proj, Sum, Term, Var, inside, replaced, samples, variables
@@ -33,6 +33,8 @@ class Axiom(ABC):
     assumption: str
     conditional = False
     """Whether an instance may rest on a bound of E[|v|^2 | given] of a vector, not only on a sure one."""
+    sure: ClassVar[bool] = False
+    """Whether its instances hold along every run, not only in expectation: a pathwise derivation may use no others."""
 
     @property
     def names(self) -> frozenset[str]:
@@ -192,6 +194,7 @@ class Bounded(Axiom):
     function: str
     constant: Signomial
     of_mean: bool = False
+    sure: ClassVar[bool] = True
 
     def instance(self, state: State, terms: tuple[Term, ...]) -> Fact:
         (app,) = _apps(state, self.function, terms, 1)
@@ -253,6 +256,25 @@ class Variance(Axiom):
             raise ProofError(f"{self.function}: the bound is not given its own sample")
         noise = app - centre
         return Moment(state.algebra.normal(noise), self.given, self.constant**2, not self.spectral, uses, repr(noise))
+
+
+@dataclass(frozen=True)
+class BoundedNoise(Axiom):
+    """|f(p; w) - E_w f(p; w)| <= c for every sample, where w is the last sample of f and p does not depend on it. Terms: f(p; w)."""
+
+    function: str
+    constant: Signomial
+    sure: ClassVar[bool] = True
+
+    def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
+        _vector_function(state, self.function)
+        (app,) = _apps(state, self.function, terms, 1)
+        if not app.samples or app.samples[-1] is None:
+            raise ProofError(f"{app!r} has no sample to be averaged")
+        own = Known.sample(state.setting.function(self.function).sources[-1], app.samples[-1])
+        _new_to(state, own, [app.argument], f"the noise of {self.function}")
+        centre = App(app.function, app.argument, (*app.samples[:-1], None))
+        return inequality(state, sq(app - centre), scalar(self.constant**2), frozenset({self.assumption}))
 
 
 @dataclass(frozen=True)
@@ -425,6 +447,7 @@ class Smooth(Axiom):
 
     objective: str
     constant: Signomial
+    sure: ClassVar[bool] = True
 
     def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
         objective = state.setting.objective(self.objective)
@@ -645,14 +668,25 @@ class StartValue(Axiom):
 
 @dataclass(frozen=True)
 class LowerBound(Axiom):
-    """value at the start minus value at any point <= gap, for a quantity that is the value of an objective."""
+    """value at the start minus value at any point <= gap, for a quantity that is the value of an objective.
+
+    Along a run the value at the start is that of a start which is not random.
+    """
 
     quantity: str
     gap: Signomial
+    sure: ClassVar[bool] = True
 
     def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
-        if self.quantity not in state.quantities or state.quantities[self.quantity].nonnegative or terms:
+        if self.quantity not in state.quantities or terms:
             raise ProofError(f"{self.quantity} is not the value of an objective")
+        (_, atom), *others = state.quantities[self.quantity].meaning.parts
+        if others or not isinstance(atom, Value):
+            raise ProofError(f"{self.quantity} is not the value of an objective")
+        if state.failure is not None:
+            for name, _ in variables(atom.point):
+                if not state.setting.variable(name).starts_as_a_constant:
+                    raise ProofError(f"{self.quantity}: {name} may be random at the start")
         fall = scalar(At(self.quantity)) - scalar(At(self.quantity, True))
         return inequality(state, fall, scalar(self.gap), frozenset({self.assumption}), phases=None)
 
@@ -848,6 +882,7 @@ OF_FUNCTIONS = (
     Bounded,
     SecondMoment,
     Variance,
+    BoundedNoise,
     Heterogeneity,
     LipschitzOperator,
     CentralDifference,

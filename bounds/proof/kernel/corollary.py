@@ -267,6 +267,9 @@ def _parent(corollary: Corollary, check: _Check) -> Reader:
 def _terms(corollary: Corollary, statement: Any, own: Reader, check: _Check) -> None:
     """(b) Terms of one name are compared; those whose name only one side has are compared together."""
     reader = _parent(corollary, check)
+    fixed = check.chosen.keys() & {*own.logarithms.values(), *reader.logarithms.values()}
+    if fixed:
+        raise ProofError(f"{min(p.name for p in fixed)}: nothing is put in for a symbol in a logarithm")
     parent = {term.name: term.expr for term in corollary.theorem.statement(corollary.label).terms}
     mine = {term.name: term.expr for term in statement.terms}
     if not mine:

@@ -24,7 +24,8 @@ from .problem import (
 from .reader import Reader
 from .readings import Reading
 from .region import Region, slacks_of
-from .rules import POSITIONAL, RULES, WITH_CLOCK, Combine, Rule, Weights
+from .rules import PATHWISE, POSITIONAL, RULES, WITH_CLOCK, Combine, Rule, Weights
+from .scalars import along_a_run
 from .setting import Setting
 from .signomial import (
     CLOCK,
@@ -77,6 +78,7 @@ class Derivation:
         lemmas: statements that are taken as true; the verdict says so.
         either: an entry of the list by which one of several things holds, of which this derivation covers one (`Alternatives`).
         offset: a positive number; the update equations may then speak of the clock, t + offset at step t.
+        pathwise: every step holds along almost every run, or with the probability of the statement; none is about an expectation.
     """
 
     setting: Setting
@@ -91,6 +93,7 @@ class Derivation:
     lemmas: tuple[Lemma, ...] = ()
     either: str = ""
     offset: Signomial | None = None
+    pathwise: bool = False
 
 
 @dataclass(frozen=True)
@@ -273,12 +276,13 @@ def reading(derivation: Derivation, theorem: Any, statement: Any, reader: Reader
     """What the assumptions of a derivation are read off."""
     lemmas = derivation.lemmas
     declared = derivation.setting, derivation.quantities, derivation.model, lemmas
-    return Reading(theorem, statement, reader, *declared, either=derivation.either)
+    return Reading(theorem, statement, reader, *declared, either=derivation.either, pathwise=derivation.pathwise)
 
 
 def _state(
     derivation: Derivation, theorem: Any, statement: Any, reader: Reader, values: Mapping[str, Fraction] | None
 ) -> State:
+    failure = _failure(derivation, theorem, reader, values)
     region = _region(statement, reader, derivation.offset)
     if values is None:
         inside = _inhabited(region, reader, derivation.inside, derivation.offset)
@@ -310,12 +314,37 @@ def _state(
     points = points_near(inside, region) if values is None else (inside,)
     sizes = horizon(found), period(found)
     state = State(
-        derivation.setting, quantities, axioms, region, *sizes, points, structural=structural, offset=derivation.offset
+        derivation.setting,
+        quantities,
+        axioms,
+        region,
+        *sizes,
+        points,
+        structural=structural,
+        offset=derivation.offset,
+        failure=failure,
     )
     for param, (base, _) in region.exponentials.items():
         if state.certify(base) is None:
             raise ProofError(f"{param.name}: its base may be negative{state.where_negative(base)}")
     return state
+
+
+def _failure(derivation: Derivation, theorem: Any, reader: Reader, values: Any) -> Param | None:
+    """The probability with which a statement may fail, for a pathwise derivation of it; None for one of expectations.
+
+    Raises:
+        ProofError: the derivation is pathwise and the statement is about an expectation; or it is about neither.
+    """
+    if not derivation.pathwise:
+        if products := [q.name for q in derivation.quantities if q.is_inner_product]:
+            raise ProofError(f"{products[0]}: an inner product has a name in a pathwise derivation only")
+        return None
+    if not theorem.metric.failure:
+        raise ProofError("a pathwise derivation is of a bound that holds with a probability")
+    if derivation.lemmas or derivation.offset is not None or values is not None:
+        raise ProofError("a pathwise derivation takes no lemmas, has no clock, and is not checked at numbers")
+    return reader.params[theorem.metric.failure]
 
 
 def _fixed(derivation: Derivation) -> tuple[Any, ...]:
@@ -353,7 +382,8 @@ def _region(statement: Any, reader: Reader, offset: Signomial | None) -> Region:
         for other in second:
             slacks[f"{condition.name} reversed"] = other
     formulas, powers = dict(reader.formulas), dict(reader.powers)
-    return Region(slacks, formulas, powers, dict(reader.quotients), dict(reader.exponentials), dict(reader.sums))
+    others = dict(reader.quotients), dict(reader.exponentials), dict(reader.sums), dict(reader.logarithms)
+    return Region(slacks, formulas, powers, *others)
 
 
 def allowed_point(reader: Reader, values: Mapping[str, Fraction]) -> dict[Param, Fraction]:
@@ -411,6 +441,8 @@ def _unfolded(name: str, derived: Mapping[str, Any]) -> Any:
 def checked_line(state: State, step: Step) -> Line:
     if type(step.rule) not in RULES:
         raise ProofError(f"{step.rule!r} is no rule")
+    if state.failure is not None and type(step.rule) not in PATHWISE:
+        raise ProofError(f"{step.rule.title}: not in a pathwise derivation, as it may be about an expectation")
     moving = {param for param in params_in(step.rule) if param.moving}
     by_clock = moving == {CLOCK} and state.numbers is None and type(step.rule) in WITH_CLOCK
     if moving and type(step.rule) not in POSITIONAL and not by_clock:
@@ -486,7 +518,13 @@ def _reading(derivation: Derivation) -> tuple[str, ...]:
             rows.append(f"{variable.name} = {variable.of} of {variable.behind!r} steps before, at first of step 0")
     rows += [f"{f.name} is where the objective is least" for f in derivation.setting.functions if f.role == "minimiser"]
     rows += [f"{o.name} has the gradient {o.gradient!r} at {o.at}" for o in derivation.setting.objectives]
-    return (*rows, *(f"{q.name} = {q.meaning!r}" for q in derivation.quantities))
+    of = along_a_run if derivation.pathwise else repr
+    rows += [f"{q.name} = {q.meaning.text(of)}" for q in derivation.quantities]
+    return (
+        (*rows, "every line holds along almost every run, with the values of that run")
+        if derivation.pathwise
+        else tuple(rows)
+    )
 
 
 def _given(derivation: Derivation, theorem: Any, label: str) -> tuple[str, ...]:

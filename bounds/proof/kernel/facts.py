@@ -10,7 +10,7 @@ from ..search import certificate_for, negative_at
 from .algebra import Algebra
 from .known import Known
 from .region import Certificate, Region, used_conditions
-from .scalars import At, Atom, Inner, Named, One, Scalar, Total, Value, form
+from .scalars import At, Atom, Inner, Named, One, Scalar, Total, Value, along_a_run, form
 from .sequences import Numbers
 from .setting import EVERY, Setting
 from .signomial import CLOCK, ONE, Param, ProofError, Signomial, identifier, mentions, moves
@@ -37,6 +37,19 @@ class Supposed(Mark):
     @classmethod
     def of(cls, left: Scalar, bound: Signomial) -> Supposed:
         return cls(f"supposed: {left!r} <= {bound!r}", left, bound)
+
+
+@dataclass(frozen=True)
+class Likely(Mark):
+    """That left <= right, which fails with a probability of at most `failure`; what rests on it holds where it holds."""
+
+    left: Scalar
+    right: Scalar
+    failure: Param
+
+    @classmethod
+    def of(cls, left: Scalar, right: Scalar, failure: Param) -> Likely:
+        return cls(f"with probability 1 - {failure.name}: {left!r} <= {right!r}", left, right, failure)
 
 
 BEFORE_THE_END = Mark("before the end")
@@ -108,7 +121,7 @@ Fact = Inequality | Equation | Moment
 @dataclass(frozen=True)
 class Quantity:
     """A named number at step t: a sum of squared norms with nonnegative coefficients, or the value of an objective, or of that the
-    distance from the value at another point."""
+    distance from the value at another point; in a pathwise derivation also one inner product."""
 
     name: str
     meaning: Scalar
@@ -117,10 +130,17 @@ class Quantity:
         identifier(self.name)
         parts = self.meaning.parts
         values = all(isinstance(atom, Value) for _, atom in parts)
-        if not self.nonnegative and not (values and [c for c, _ in parts] in ([ONE], [ONE, -ONE])):
+        said = values and [c for c, _ in parts] in ([ONE], [ONE, -ONE])
+        if not (self.nonnegative or said or self.is_inner_product):
             raise ProofError(
                 f"{self.name}: wanted squared norms with nonnegative coefficients, or one value less another"
             )
+
+    @property
+    def is_inner_product(self) -> bool:
+        """Whether it is one of two vectors, which may be negative."""
+        parts = self.meaning.parts
+        return not self.nonnegative and [c for c, _ in parts] == [ONE] and isinstance(parts[0][1], Inner)
 
     @property
     def nonnegative(self) -> bool:
@@ -146,6 +166,8 @@ class State:
     `dropped`: nonnegative numbers that some step left out; `exact`: conditions that some certificate uses without room.
     `numbers`: the sequences of a loop, `earlier` what was proved of the loop before it, `sizes` sure bounds of vectors; see loop.py.
     `structural`: the assumptions on which the declarations rest. `offset`: what the clock shows at step 0, where there is one.
+    `failure`: the probability with which the statement may fail, where the derivation is pathwise: all facts then hold for almost
+    every outcome, each number in them having its value along that run.
     """
 
     setting: Setting
@@ -164,9 +186,10 @@ class State:
     sizes: Mapping[Sum, Moment] = field(default_factory=dict)
     structural: Uses = frozenset()
     offset: Signomial | None = None
+    failure: Param | None = None
 
     def __post_init__(self) -> None:
-        self.algebra = Algebra(self.setting)
+        self.algebra = Algebra(self.setting, pathwise=self.failure is not None)
 
     def copy(self) -> State:
         """The same facts, to go on from; normal forms are remembered together."""
@@ -300,5 +323,6 @@ def inequality(
     equal: bool = False,
 ) -> Inequality:
     """left <= right (or =) in normal form; the text keeps it as it was written."""
-    text = f"{left!r} {'=' if equal else '<='} {right!r}"
+    first, second = (side.text(repr if state.failure is None else along_a_run) for side in (left, right))
+    text = f"{first} {'=' if equal else '<='} {second}"
     return Inequality(fact_form(state.form(left - right)), equal, phases, uses, text, (left, right))

@@ -234,7 +234,8 @@ def _sampled(reading: Reading, function: Function) -> None:
     if function.sources or reading.steps_inside:
         return
     for name, binding in reading.statement.symbols.items():
-        if any((row.kind, row.function) == (bounding.NOISE, function.role) for row in binding.quantity.bounds):
+        kinds = [row.kind for row in binding.quantity.bounds if row.function == function.role]
+        if {bounding.NOISE, bounding.NOISE_SIZE} & set(kinds):
             raise ProofError(f"{function.name}: it has no samples, and {name} bounds their noise")
 
 
@@ -395,7 +396,7 @@ def accept_metric(reading: Reading, meaning: Scalar, axioms: Mapping[str, Any]) 
     """
     if len(reading.setting.objectives) != 1:
         raise ProofError("wanted one objective")
-    algebra, points = Algebra(reading.setting), metric_points(reading, axioms)
+    algebra, points = Algebra(reading.setting, pathwise=reading.pathwise), metric_points(reading, axioms)
     wanted = [form(algebra, measured(reading, point)) for point in points]
     if form(algebra, meaning) not in wanted:
         where = " or ".join(map(repr, points)) or "a model of the server"
@@ -478,9 +479,11 @@ def right_side(reading: Reading, steps: Signomial, bound: Fraction | None = None
     sum of the weights of the iterates, as `left_side`.
 
     Where it holds with probability 1 - delta, delta times that: by Markov's inequality a number that is not negative, as every metric
-    that the kernel knows is along a run, exceeds B with a probability of at most delta where its expectation is at most delta B.
+    that the kernel knows is along a run, exceeds B with a probability of at most delta where its expectation is at most delta B. Not
+    where the derivation is pathwise: what it says of the metric holds along a run, with that probability.
     """
-    factor = getattr(reading.reader, reading.theorem.metric.failure) if reading.theorem.metric.failure else ONE
+    by_markov = reading.theorem.metric.failure and not reading.pathwise
+    factor = getattr(reading.reader, reading.theorem.metric.failure) if by_markov else ONE
     terms = (reading.reader.read(term.expr) for term in reading.statement.terms)
     parts = tuple(factor * part for part in (terms if bound is None else (ONE * bound,)))
     if reading.theorem.metric.of == GRADIENT:
@@ -593,7 +596,7 @@ def rests_on(reading: Reading) -> dict[str, str]:
     if theorem.metric.over == AVERAGED:
         place += ", by Jensen's inequality from their mean with the same weights"
     if theorem.metric.failure:
-        place += ", by Markov's inequality from its expectation"
+        place += ", along a run" if reading.pathwise else ", by Markov's inequality from its expectation"
     return {
         "metric": f"{theorem.metric.name}: {place}",
         "horizon": f"{horizon(reading)!r} steps",

@@ -3,7 +3,8 @@
 A derived constant whose formula may be negative is read as that formula. One whose formula is no signomial, and never negative, stands
 for any nonnegative number: `opaque`. A function with a `quotient` (numerator, denominator) is a parameter of its own: the quotient,
 and 0 where the numerator is 0. So is a power with symbols in the exponent, of a base that is not negative (`Region.exponentials`),
-and a derived constant that is a sum of negative powers over the steps (`Region.sums`).
+a derived constant that is a sum of negative powers over the steps (`Region.sums`), and log(1/delta) of a probability delta with
+which a bound may fail (`Region.logarithms`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,11 @@ import sympy as sp
 
 from ...language.power import Power
 from ...language.power_sum import PowerSum
+from .region import log_of_inverse
 from .signomial import ONE, Param, ProofError, Signomial, identifier, is_positive, signomial
+
+FAILURE = "failure_probability"
+"""The quantity of a probability with which a bound may fail; it lies between 0 and 1."""
 
 
 class Reader:
@@ -28,6 +33,8 @@ class Reader:
         self.quotients: dict[Param, tuple[Signomial, Signomial]] = {}
         self.exponentials: dict[Param, tuple[Signomial, Signomial]] = {}
         self.sums: dict[Param, tuple[Signomial, Signomial, int]] = {}
+        self.logarithms: dict[Param, Param] = {}
+        self.notation = theorem.notation
         self.opaque: tuple[str, ...] = ()
         self.signed: dict[str, Signomial] = {}
         for constant in statement.derived:
@@ -59,6 +66,8 @@ class Reader:
                     self._quotient(function)
                 if isinstance(function, Power):
                     self._exponential(function)
+                if isinstance(function, sp.log) and self._probability(function) is not None:
+                    self._logarithm(function)
 
     def accept_name(self, name: str) -> None:
         """Raises where a constant has the name of a symbol or of another constant."""
@@ -105,6 +114,20 @@ class Reader:
             raise ProofError(f"{power}: two powers of one name")
         return Signomial([(((param, 1),), 1)])
 
+    def _logarithm(self, function: Any) -> Signomial:
+        """log(1/delta) of a probability delta of failure, which is less than 1."""
+        probability = self._probability(function)
+        assert probability is not None
+        param = log_of_inverse(probability)
+        self.logarithms[param] = probability
+        return Signomial([(((param, 1),), 1)])
+
+    def _probability(self, function: Any) -> Param | None:
+        """delta of log(1/delta), where it is a probability of failure."""
+        (inside,) = function.args
+        found = (b.name for b in self.notation if b.symbol == 1 / inside and b.quantity.name == FAILURE)
+        return next((self.params[name] for name in found), None)
+
     def _never_negative(self, expr: Any) -> bool:
         """Whether a formula is nonnegative for all values of its symbols; (1 + a)^n is at least 1 for nonnegative a and n."""
         if any(symbol.name in self.signed for symbol in expr.free_symbols):
@@ -150,7 +173,11 @@ class Reader:
             return Signomial([(((self._quotient(expr), 1),), 1)])
         if isinstance(expr, Power):
             return self._exponential(expr)
-        raise ProofError(f"{expr}: wanted sums, products and rational powers")
+        if isinstance(expr, sp.log) and self._probability(expr) is not None:
+            return self._logarithm(expr)
+        raise ProofError(
+            f"{expr}: wanted sums, products and rational powers, or log(1/delta) of a probability of failure"
+        )
 
     def slack(self, condition: Any) -> tuple[Signomial, ...]:
         """What is nonnegative where the condition holds: (right - left,), and both signs for an equality."""

@@ -21,6 +21,7 @@ from .assumptions import (
     Accuracy,
     Axiom,
     Bounded,
+    BoundedNoise,
     CentralDifference,
     Compressor,
     ConvexClients,
@@ -93,7 +94,8 @@ class Reading:
     """What assumptions are read off: a theorem's statement, and the declarations of a derivation.
 
     `model`: the variable that is the clients' models; `lemmas`: what is taken as true;
-    `steps_inside`: about the steps of a loop inside one step of the method; `either`: the entry of which the derivation is one case.
+    `steps_inside`: about the steps of a loop inside one step of the method; `either`: the entry of which the derivation is one case;
+    `pathwise`: whether all that the derivation says holds along a run.
     """
 
     theorem: Any
@@ -105,6 +107,7 @@ class Reading:
     lemmas: tuple[Any, ...] = ()
     steps_inside: bool = False
     either: str = ""
+    pathwise: bool = False
 
     def axioms(self, declared: Mapping[str, Declared]) -> dict[str, Axiom]:
         """The assumptions of a derivation, by its names for them.
@@ -275,6 +278,8 @@ class Reading:
             case bounding.NOISE:
                 spectral = operator and read.norm != bounding.FROBENIUS
                 return Variance(entry, of, c, item.given, item.given != NOTHING, spectral)
+            case bounding.NOISE_SIZE if not operator:
+                return BoundedNoise(entry, of, c)
             case bounding.UNLIKE:
                 return Heterogeneity(entry, of, c, self.client, operator and read.over == bounding.AVERAGE)
             case bounding.SHARE:

@@ -21,7 +21,8 @@ class Region:
 
     `powers` says which constants are roots: the power of such a constant, not itself, is its formula. `quotients`: parameters
     that are (above, below), above over below, and 0 where above is 0. `exponentials`: parameters that are (base, exponent). `sums`:
-    parameters that are (first, count, power), the sum of the powers of first, first + 1, ..., of which there are `count`.
+    parameters that are (first, count, power), the sum of the powers of first, first + 1, ..., of which there are `count`. `logarithms`:
+    parameters that are log(1/p) of a probability p, of which nothing is known here but that they are positive.
     A count n adds the slacks `n>=1` (n - 1) and `n whole` ((n - 1)(n - 2), nonnegative for whole n), a quotient s the slacks
     `s defined` (above - s below) and `s defined reversed`, both of which are 0 wherever the quotient has a value.
     """
@@ -32,6 +33,7 @@ class Region:
     quotients: Mapping[Param, tuple[Signomial, Signomial]] = field(default_factory=dict)
     exponentials: Mapping[Param, tuple[Signomial, Signomial]] = field(default_factory=dict)
     sums: Mapping[Param, tuple[Signomial, Signomial, int]] = field(default_factory=dict)
+    logarithms: Mapping[Param, Param] = field(default_factory=dict)
 
     def slack(self, name: str) -> Signomial:
         """The nonnegative expression with this name.
@@ -123,6 +125,11 @@ class Region:
         formulas = {param: signomial(value) for param, value in found.items()}
         powers = {param: power for param, power in self.powers.items() if param in left}
         return Region({}, {**formulas, **left}, powers, self.quotients, self.exponentials, self.sums)
+
+
+def log_of_inverse(probability: Param) -> Param:
+    """log(1/p) of a probability p < 1."""
+    return Param(f"log(1/{probability.name})")
 
 
 LONGEST_SUM = 4096

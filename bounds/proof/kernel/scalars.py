@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from .algebra import Algebra
@@ -114,6 +114,10 @@ class Scalar:
         return Claimed(self, scalar(other))
 
     def __repr__(self) -> str:
+        return self.text()
+
+    def text(self, of: Callable[[Atom], str] = repr) -> str:
+        """The combination in words, with those of its atoms."""
         texts = []
         for coefficient, atom in self.parts:
             number = repr(coefficient)
@@ -121,9 +125,9 @@ class Scalar:
                 texts.append(number)
             else:
                 texts.append(
-                    number[:-1] + repr(atom)
+                    number[:-1] + of(atom)
                     if number in ("1", "-1")
-                    else (f"({number})" if " " in number else number) + f" {atom!r}"
+                    else (f"({number})" if " " in number else number) + f" {of(atom)}"
                 )
         return (" + ".join(texts) or "0").replace("+ -", "- ")
 
@@ -137,6 +141,11 @@ class Claimed:
 
     def __bool__(self) -> bool:
         raise ProofError("whether one scalar is at most another one is to be proved")
+
+
+def along_a_run(atom: Atom) -> str:
+    """An atom in words, where its value is not averaged over outcomes."""
+    return f"{atom.objective}({atom.point!r})" if isinstance(atom, Value) else repr(atom)
 
 
 def scalar(value: Scalar | Atom | Coefficient) -> Scalar:

@@ -94,6 +94,11 @@ class Variable:
     behind: Signomial | None = None
 
     @property
+    def starts_as_a_constant(self) -> bool:
+        """Whether equations say what it becomes at every step: then it depends on no sample before the first one."""
+        return frozenset().union(*(phases for phases, _ in self.equations)) == EVERY
+
+    @property
     def is_free(self) -> bool:
         """Whether nothing says what it is."""
         return not self.equations and not self.of
@@ -191,7 +196,7 @@ class Setting:
         A variable that follows equations at all steps starts as a constant; another one may be made from all that is past.
         """
         names = self.source_names
-        levels = {v.name: dict.fromkeys(self._possible(v), -1 if _at_all_steps(v) else 0) for v in self.variables}
+        levels = {v.name: dict.fromkeys(self._possible(v), -1 if v.starts_as_a_constant else 0) for v in self.variables}
         for _ in range(8 * (len(levels) + 1) * (len(names) + 1)):
             raised = {v.name: _highest([levels[v.name], *self._levels_of(v, levels)]) for v in self.variables}
             if raised == levels:
@@ -243,10 +248,6 @@ def _find(items: tuple, name: str, what: str):
         if item.name == name:
             return item
     raise ProofError(f"{name}: no such {what}; there are {[item.name for item in items]}")
-
-
-def _at_all_steps(variable: Variable) -> bool:
-    return frozenset().union(*(phases for phases, _ in variable.equations)) == EVERY
 
 
 def _highest(tables: list[Mapping[str, int]] | list[dict[str, int]]) -> dict[str, int]:

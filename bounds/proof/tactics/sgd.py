@@ -19,10 +19,11 @@ class PlainLosses:
 
     Args:
         first: the batch size of the first step, where it is another one. exact: the gradients have no noise.
+        pathwise: what is proved holds along a run, with a probability.
     """
 
-    def __init__(self, s: Reader, *, first: Signomial | None = None, exact: bool = False):
-        proof = self.proof = Proof(s, time="" if exact else "independence")
+    def __init__(self, s: Reader, *, first: Signomial | None = None, exact: bool = False, pathwise: bool = False):
+        proof = self.proof = Proof(s, time="" if exact else "independence", pathwise=pathwise)
         self.clients, self.exact = proof.clients(s.N), exact
         if not exact:
             self.batch = proof.batch("i", s.b, "independence", first=first)
@@ -59,8 +60,9 @@ class Sgd(PlainLosses):
         declining: Signomial | None = None,
         exact: bool = False,
         mixed: bool = False,
+        pathwise: bool = False,
     ):
-        super().__init__(s, exact=exact)
+        super().__init__(s, exact=exact, pathwise=pathwise)
         self.eta = s.eta if declining is None else s.a / self.proof.clock(declining)
         moved = self.stepped = X - self.eta * (self.sampled if exact else self.batch(self.sampled))
         if mixed:

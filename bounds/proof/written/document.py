@@ -17,7 +17,7 @@ from ...language.typesetting import letters_of
 from ..derivations import derivation
 from ..kernel import Alternatives, Corollary, Derivation, Loop, Plan, Reader, Verdict
 from ..kernel.derivation import Progress, begin
-from ..kernel.facts import Equation, Fact, Moment, State, assumed
+from ..kernel.facts import Equation, Fact, Likely, Moment, State, assumed
 from ..kernel.loop import loops, settled
 from ..kernel.rules import Combine, Rule
 from ..kernel.scalars import Inner, Scalar
@@ -298,7 +298,12 @@ class _Writer:
         if free:
             yield Paragraph(("Free points, which stand for any vectors: ", *_joined(Math(n, n) for n in names), "."))
         mark, left_out = r"\mathbb{E}_{t}", "a sample left out of a function is averaged."
-        yield Paragraph((Math(mark, mark), f" is the expectation given all samples of the steps before t; {left_out}"))
+        if notation.algebra.pathwise:
+            yield Paragraph((f"Every line holds along almost every run, with the values of that run; {left_out}",))
+        else:
+            yield Paragraph(
+                (Math(mark, mark), f" is the expectation given all samples of the steps before t; {left_out}")
+            )
         for index in notation.conventions:
             found = setting.index(index)
             first, later = notation.number(found.first or found.size), notation.number(found.size)
@@ -403,7 +408,8 @@ class _Steps:
     def _formula(self, name: str) -> str:
         fact = self.facts[name]
         phases = None if isinstance(fact, Moment) else fact.phases
-        return self.notation.fact(fact, _place(phases) if phases is not None else "")
+        chance = [f"with probability 1 - {mark.failure.name}" for mark in fact.uses if isinstance(mark, Likely)]
+        return self.notation.fact(fact, " ".join(chance) or (_place(phases) if phases is not None else ""))
 
     # --- reasons --------------------------------------------------------------------------------------------------------
 
@@ -411,9 +417,11 @@ class _Steps:
         rule = self.rules[name]
         why = f" ({self.why[name]})" if self.why.get(name) else ""
         kind = type(rule).__name__
+        names = "; ".join(sorted(assumed(self.facts[name].uses)))
         if kind == "Assume":
-            names = sorted(assumed(self.facts[name].uses))
-            return (f"Assumption: {'; '.join(names)}{why}." if names else f"Assumed{why}.",)
+            return (f"Assumption: {names}{why}." if names else f"Assumed{why}.",)
+        if kind == "Martingale":
+            return (f"{rule.title.capitalize()}: {names}{why}.",)
         if isinstance(rule, Combine):
             return (*self._combination(rule), f"{why}.")
         parts = list(_joined_text(self._reference(each) for each in dict.fromkeys(rule.uses)))

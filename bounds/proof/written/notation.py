@@ -20,9 +20,10 @@ import sympy as sp
 from ...language.notation import STEP
 from ...language.notation import latex_of as letters_of_name
 from ...language.typesetting import Letters, latex
-from ..kernel.algebra import Algebra
+from ..kernel.algebra import Algebra, Support
 from ..kernel.facts import Equation, Fact, Inequality, Moment, Quantity
 from ..kernel.known import Averaged, Known, When
+from ..kernel.region import log_of_inverse
 from ..kernel.scalars import At, Atom, Inner, Named, One, Scalar, Total, Value
 from ..kernel.setting import BATCH, CLIENTS, Objective, Setting, Variable
 from ..kernel.signomial import CLOCK, Param, Signomial, clock
@@ -77,7 +78,12 @@ class Notation:
             return sp.Min(*(self.expression(each) for each in param.least))
         if param == CLOCK and self.offset is not None:
             return STEP + self.expression(self.offset)
-        return self.symbols.get(param.name) or sp.Symbol(param.name, positive=True)
+        return self.symbols.get(param.name) or self._logarithm(param) or sp.Symbol(param.name, positive=True)
+
+    def _logarithm(self, param: Param) -> sp.Expr | None:
+        """log(1/delta), where the number is that of a symbol."""
+        of = (symbol for name, symbol in self.symbols.items() if log_of_inverse(Param(name)) == param)
+        return next((sp.log(1 / symbol) for symbol in of), None)
 
     def number(self, value: Signomial) -> str:
         """A number, factored where that makes it short."""
@@ -88,7 +94,7 @@ class Notation:
 
     def _all_letters(self, value: Signomial) -> Letters:
         """The statement's letters, and those of the numbers that only the derivation has."""
-        others = [p for p in value.params if p.name not in self.symbols and p != CLOCK]
+        others = [p for p in value.params if p.name not in self.symbols and p != CLOCK and not self._logarithm(p)]
         own = {self._symbol(p): self._own_letter(p) for p in others}
         return Letters({**self.letters.latex, **own}, self.letters.rank)
 
@@ -312,7 +318,7 @@ class Notation:
             case Inner(left, right):
                 return self._measured(left, right)
             case Value(objective, point):
-                mark = r"\mathbb{E}\, " if self.algebra.support(point).known.entries else ""
+                mark = r"\mathbb{E}\, " if self._is_averaged(self.algebra.support(point)) else ""
                 return f"{mark}{letters_of_name(objective)}({self.term(point)})"
             case Named(name, shift):
                 return self.quantity(name, _step(shift))
@@ -329,6 +335,10 @@ class Notation:
                 return self.quantity(name, step)
         raise TypeError(f"{atom!r} is no scalar")
 
+    def _is_averaged(self, found: Support) -> bool:
+        """Whether a number stands for its expectation; in a pathwise derivation for its value along a run."""
+        return bool(found.known.entries) and not self.algebra.pathwise
+
     def _measured(self, left: Term, right: Term) -> str:
         found = self.algebra.support(left) | self.algebra.support(right)
         same = left == right
@@ -337,9 +347,9 @@ class Notation:
             if same
             else rf"\left\langle {self.term(left)},\, {self.term(right)}\right\rangle"
         )
-        text = rf"\mathbb{{E}} {text}" if found.known.entries else text
+        text = rf"\mathbb{{E}} {text}" if self._is_averaged(found) else text
         for index in sorted(found.index):
-            if not self.setting.index(index).identical:
+            if self.algebra.pathwise or not self.setting.index(index).identical:
                 text = f"{self._average(index)} {text}"
         return text
 

@@ -80,6 +80,7 @@ class FederatedFamily(SampledFamily, AbstractFederated):
             "local_sample_smoothness": smoothness,
             "local_sample_gradient_bound": (steepest + jitter).amax(-1),
             "local_gradient_noise": noise,
+            "local_gradient_noise_bound": noise,
             "local_gradient_fourth_moment": noise.square().square(),
             "local_gradient_heterogeneity": apart(slopes),
             "strong_convexity": self.landscape.flattest.clamp_min(0.0),

@@ -20,6 +20,7 @@ NAMES = (
     "library.sgd_declining",
     "library.sgd_strongly_convex_averaged",
     "library.sgd_probable",
+    "library.sgd_bounded_noise_probable",
     "meta_fl.lemma_4",
     "meta_fl.lemma_4 before:",
     "meta_fl.lemma_5",

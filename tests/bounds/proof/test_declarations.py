@@ -257,7 +257,8 @@ def test_quantities():
         2 * value("F", p),
         value("F", p) + 1,
         scalar(1),
-        scalar(Inner(p, Var("r"))),
+        2 * scalar(Inner(p, Var("r"))),
+        scalar(Inner(p, Var("r"))) + sq(p),
         (parameter("a") - 2) * sq(p),
     ):
         with pytest.raises(ProofError, match="wanted squared norms"):

@@ -49,9 +49,10 @@ SHORTER = {
     "library.sgd_strongly_convex_averaged",
     "library.fedprox",
     "library.scgd_declining",
+    "library.sgd_bounded_noise_probable",
 }
-"""Stated with t0 for t0 - 1 and T + t0 for T + 2 t0 - 1, with 2 gamma for (2 - 1/p) gamma, or with a sum over all steps in the place of
-one from step 1 on, which is shorter, and more than the derivation delivers."""
+"""Stated with t0 for t0 - 1 and T + t0 for T + 2 t0 - 1, with 2 gamma for (2 - 1/p) gamma, with 2 for 2 (1 - L_bar eta), or with a sum over
+all steps in the place of one from step 1 on, which is shorter, and more than the derivation delivers."""
 
 
 def unchecked(name):

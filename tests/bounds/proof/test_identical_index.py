@@ -386,7 +386,7 @@ def test_bounds_of_means_of_independent_operators():
 
 def test_a_bound_that_gains_the_size_without_independence_is_wrong(monkeypatch):
     """The space shows what the side condition of `IndependentMoment` is for."""
-    monkeypatch.setattr(probability, "_independent", lambda *given: frozenset())
+    monkeypatch.setattr(probability, "independent", lambda *given: frozenset())
     assert conclusions(CENTRED, INDEPENDENT, least_bound)[2] > 10
 
 

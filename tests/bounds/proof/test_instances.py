@@ -253,8 +253,8 @@ def without_last(role: str, shape: Shape, kind: Callable, z: tuple, first: fmpq,
     return tuple(sum((p * row[i] for p, row in found), fmpq(0)) for i in range(2))
 
 
-def noise(role: str, kind: Callable, norm: Callable) -> Callable[[Shape], fmpq]:
-    """The variance by the last sample given the other one."""
+def noise(role: str, kind: Callable, norm: Callable, *, every: bool = False) -> Callable[[Shape], fmpq]:
+    """The variance by the last sample given the other one; `every`: the largest square of its noise."""
 
     def of(shape: Shape) -> fmpq:
         found = []
@@ -264,7 +264,8 @@ def noise(role: str, kind: Callable, norm: Callable) -> Callable[[Shape], fmpq]:
                 (p, tuple(x - y for x, y in zip(kind(role, shape, z, (first, v), k), centre, strict=True)))
                 for p, v in LAW
             ]
-            found.append(sum((p * norm(error) for p, error in errors), fmpq(0)))
+            squares = [(p, norm(error)) for p, error in errors]
+            found.append(max(x for _, x in squares) if every else sum((p * x for p, x in squares), fmpq(0)))
         return max(found)
 
     return of
@@ -380,6 +381,7 @@ DEFINED: dict[str | Form, Callable[[Shape], fmpq]] = {
     "strong_convexity": least_slope_of_clients,
     "polyak_lojasiewicz": least_slope_of_clients,
     "local_gradient_noise": noise("plain", value, size),
+    "local_gradient_noise_bound": noise("plain", value, size, every=True),
     "local_gradient_bound": of_mean("plain", value, size),
     "local_sample_gradient_bound": over("plain", value, size, mean_of=False),
     "local_gradient_heterogeneity": heterogeneity("plain", value, size, worst=False),

@@ -8,6 +8,7 @@ from .base import Rule, Weights
 from .combination import CauchySchwarz, Combine, Instance, Open, Smaller, Triangle
 from .growth import Geometric, Gronwall, Weighted
 from .loops import Along, Conditional, Identity, Induction, Length, ReversedPower, Suppose, Sure
+from .martingale import Martingale
 from .probability import Action, Assume, IndependentMean, IndependentMoment, MeanMoment, Product
 from .rounds import Delay, Drift, Held, NoisyDrift, WithinRound
 from .smoothness import SmoothDescent
@@ -55,12 +56,16 @@ RULES = (
     Length,
     Sure,
     Conditional,
+    Martingale,
 )
 LOOP = (Suppose, Induction, Identity, Along, ReversedPower, Length, Sure, Conditional)
 POSITIONAL = (Linear, Combine, Triangle, CauchySchwarz, Smaller, SumOver, Weighted, *LOOP)
 """Rules for statements about a step that may speak of numbers that depend on it, such as its position in the round."""
 WITH_CLOCK = (Assume, IndependentMean, Action)
 """Further rules for statements about one step in whose vectors the clock may stand, outside of loops: at every step it shows a number."""
+PATHWISE = (Definition, Linear, Combine, Open, Assume, SmoothDescent, SumOver, Martingale)
+"""Rules of a pathwise derivation: from what holds along almost every run they make what does, and `Martingale` what does with a
+probability. `Assume` gives an instance of a `sure` assumption."""
 IN_A_LOOP = (
     *LOOP,
     Definition,
@@ -77,4 +82,13 @@ IN_A_LOOP = (
     Smaller,
 )
 """Rules that may be used in a loop, which may have no steps."""
-__all__ = ["IN_A_LOOP", "POSITIONAL", "RULES", "WITH_CLOCK", "Rule", "Weights", *(rule.__name__ for rule in RULES)]
+__all__ = [
+    "IN_A_LOOP",
+    "PATHWISE",
+    "POSITIONAL",
+    "RULES",
+    "WITH_CLOCK",
+    "Rule",
+    "Weights",
+    *(rule.__name__ for rule in RULES),
+]

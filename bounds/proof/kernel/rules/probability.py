@@ -31,6 +31,8 @@ class Assume(Rule):
         axiom = state.axioms.get(self.axiom)
         if not isinstance(axiom, Axiom):
             raise ProofError(f"{self.axiom}: no such assumption was declared")
+        if state.failure is not None and not axiom.sure:
+            raise ProofError(f"{self.axiom}: not in a pathwise derivation, as it need not hold along every run")
         moments = [state.moment(name) for name in self.sizes]
         if not axiom.conditional and any(moment.given is not None for moment in moments):
             raise ProofError("wanted sure bounds of vectors")
@@ -55,7 +57,7 @@ class IndependentMean(Rule):
 
     def apply(self, state: State) -> Inequality:
         term = state.algebra.normal(self.term)
-        uses = _independent(state, term, self.index, self.given)
+        uses = independent(state, term, self.index, self.given)
         index = state.setting.index(self.index)
         size = index.first if self.first and index.first is not None else index.size
         phases = EVERY if index.first is None else FIRST if self.first else LATER
@@ -63,7 +65,7 @@ class IndependentMean(Rule):
         return inequality(state, mean, sq(self.term) / size, uses, phases=phases, equal=True)
 
 
-def _independent(state: State, term: Sum, index: str, given: Known) -> frozenset[str]:
+def independent(state: State, term: Sum, index: str, given: Known) -> frozenset[str]:
     """Names of the assumptions by which `term` is centred and independent over `index` given `given`.
 
     Raises:
@@ -149,7 +151,7 @@ class IndependentMoment(Rule):
         fact = state.moment(self.moment)
         if fact.given is None or not fact.trace:
             raise ProofError(f"{self.moment}: wanted a conditional bound in the Hilbert-Schmidt norm")
-        uses = _independent(state, fact.term, self.index, fact.given)
+        uses = independent(state, fact.term, self.index, fact.given)
         index = state.setting.index(self.index)
         if index.first is not None:
             raise ProofError(f"{self.index} has another size at step 0")

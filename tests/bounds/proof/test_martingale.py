@@ -1,0 +1,656 @@
+"""Bounds that hold with a probability, by a martingale: what is true by enumeration, what the kernel refuses, what the second lock sees.
+
+Every number of a pathwise derivation has its value along a run; the rule `Martingale` is the only step that may fail on some of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction as Q
+from functools import cache
+from itertools import product
+from math import exp, log
+
+import fedco
+import pytest
+from fedco.bounds import get_theorem
+from fedco.bounds.language.bounding import MEAN_SQUARE, NOISE, NOISE_SIZE, Form
+from fedco.bounds.language.formula import read_formula
+from fedco.bounds.language.metrics import METRICS, with_probability
+from fedco.bounds.language.theorem import Condition
+from fedco.bounds.proof import instances as instances_module
+from fedco.bounds.proof.author import Reader, dot, sq, total, value
+from fedco.bounds.proof.check_on_instances import OFTEN, STATEMENT, STYLES, examine, instances, reached
+from fedco.bounds.proof.derivations import derivation, unsolved
+from fedco.bounds.proof.finite import LAW
+from fedco.bounds.proof.kernel import (
+    EVERY,
+    ONE,
+    App,
+    Assume,
+    AtNumbers,
+    BoundedNoise,
+    Corollary,
+    Derivation,
+    Given,
+    Martingale,
+    Mean,
+    ProofError,
+    Scalar,
+    Source,
+    Step,
+    Var,
+    check,
+    clock,
+    follow,
+    parameter,
+)
+from fedco.bounds.proof.kernel.algebra import Algebra
+from fedco.bounds.proof.kernel.derivation import begin
+from fedco.bounds.proof.kernel.facts import Inequality, Likely, State, inequality
+from fedco.bounds.proof.kernel.rules import PATHWISE, RULES
+from fedco.bounds.proof.kernel.scalars import One, form
+from fedco.bounds.proof.kernel.signomial import POSITION, Signomial
+from fedco.bounds.proof.mutation import with_statement
+from fedco.bounds.proof.solve import Solver, solved
+from fedco.bounds.proof.tactics import Sgd
+from fedco.validation.proofs.lock import instances_of
+from rewritten import rewritten
+
+BOUNDED = get_theorem("library.sgd_bounded_noise_probable")
+MARKOV = get_theorem("library.sgd_probable")
+X, AFTER = Var("x"), Var("x", 1)
+
+
+# --- the inequality itself, by enumeration ----------------------------------------------------------------------------
+# u_t is any number known before step t, v_t one of a law with mean 0 and |v_t| <= c: sums of fractions, nothing of fedco.
+
+Law = tuple[tuple[Q, Q], ...]
+LAWS: tuple[Law, ...] = (
+    ((Q(1, 2), Q(1)), (Q(1, 2), Q(-1))),
+    ((Q(1, 5), Q(2)), (Q(4, 5), Q(-1, 2))),
+    ((Q(4, 5), Q(1, 2)), (Q(1, 5), Q(-2))),
+    ((Q(1, 9), Q(3)), (Q(2, 9), Q(0)), (Q(2, 3), Q(-1, 2))),
+)
+PLANS: tuple[Callable[[tuple[Q, ...]], Q], ...] = (
+    lambda past: Q(1),
+    lambda past: Q(2) - sum(past, Q(0)),
+    lambda past: Q(0) if sum(past, Q(0)) > 0 else Q(3),
+    lambda past: Q(1, 2) + max(past, default=Q(0)) ** 2,
+)
+"""u_t from the noises so far."""
+
+
+def stopped(past: tuple[Q, ...]) -> Q:
+    """1 until the sum of fair signs has been as large as the root of their number."""
+    sums = [(sum(past[:n], Q(0)), n) for n in range(1, len(past) + 1)]
+    return Q(any(found > 0 and found**2 >= n for found, n in sums) is False)
+
+
+def size_of(law: Law) -> Q:
+    return max(abs(v) for _, v in law)
+
+
+def worst(
+    law: Law,
+    plan: Callable[..., Q],
+    share: Callable[[Q, Q, Q], Q] = lambda squares, products, size: Q(1),
+    *,
+    steps: int = 3,
+    logarithm: Q = Q(1),
+    fresh: bool = False,
+    times: int = 1,
+) -> float:
+    """The largest P(X >= x) exp(x) over x > 0, where sum u v <= s/2 sum u^2 + `logarithm` size^2/s log(1/delta) says X <= log(1/delta).
+
+    Above 1 for some x the bound fails more often than with delta. `share`: s of what a run came to; `fresh`: u_t is the new noise;
+    `times`: how many runs are to stay below at once.
+    """
+    found: dict[Q, Q] = {}
+    for path in product(law, repeat=steps):
+        probability, past, products, squares = Q(1), (), Q(0), Q(0)
+        for p, v in path:
+            u = v if fresh else plan(past)
+            probability, past = probability * p, (*past, v)
+            products, squares = products + u * v, squares + u * u
+        s = share(squares, products, size_of(law))
+        over = (products - s / 2 * squares) * s / (size_of(law) ** 2 * logarithm)
+        found[over] = found.get(over, Q(0)) + probability
+    tail, largest = Q(0), 0.0
+    for over, probability in sorted(found.items(), reverse=True):
+        tail += probability
+        if over > 0:
+            largest = max(largest, float(1 - (1 - tail) ** times) * exp(over))
+    return largest
+
+
+def test_the_bound_fails_with_a_probability_of_at_most_delta_whatever_delta():
+    shares = [lambda *run, s=s: s for s in (Q(1, 3), Q(1), Q(2))]
+    found = [worst(*each, steps=steps) for each in product(LAWS, PLANS, shares) for steps in (1, 3)]
+    assert 0.8 < max(found) <= 1
+
+
+FALSE = {
+    "half the logarithm": {"logarithm": Q(1, 2)},
+    "a vector that is the new noise": {"fresh": True},
+    "two uses with one delta": {"times": 2},
+}
+
+
+@pytest.mark.parametrize("changes", FALSE.values(), ids=FALSE)
+def test_what_the_rule_asks_for_is_needed(changes):
+    assert max(worst(law, plan, **changes) for law, plan in product(LAWS, PLANS)) > 1.01
+
+
+def test_a_share_that_is_chosen_along_the_run_fails_more_often():
+    def best(squares: Q, products: Q, size: Q) -> Q:
+        return products / squares if products > 0 else Q(1)
+
+    assert worst(LAWS[0], stopped, steps=12) <= 1 < 1.01 < worst(LAWS[0], stopped, best, steps=12)
+
+
+def test_noise_with_a_mean_or_with_a_bounded_second_moment_only_fails_more_often():
+    biased: Law = ((Q(3, 4), Q(1)), (Q(1, 4), Q(-1)))
+    assert worst(biased, PLANS[0], steps=4) > 1.01
+    rare, sizes = Q(1, 100), (Q(99, 10), Q(-1, 10))
+    law: Law = ((rare, sizes[0]), (1 - rare, sizes[1]))  # the mean is 0, the second moment about 1
+    assert sum(p * v for p, v in law) == 0 and sum(p * v * v for p, v in law) < 1
+    delta = Q(1, 200)  # at u = 1 and s = 1, with the second moment in the place of size^2
+    assert rare > delta and float(sizes[0]) > 0.5 + log(1 / delta)
+
+
+# --- the theorem ------------------------------------------------------------------------------------------------------
+
+
+@cache
+def proof() -> Derivation:
+    found = derivation(BOUNDED)
+    assert isinstance(found, Derivation)
+    return found
+
+
+def changed(name: str = "martingale", **fields) -> Derivation:
+    """The derivation with other fields of the rule of one step."""
+    steps = tuple(replace(s, rule=replace(s.rule, **fields)) if s.name == name else s for s in proof().steps)
+    return replace(proof(), steps=steps)
+
+
+def the_rule() -> Martingale:
+    (found,) = (step.rule for step in proof().steps if step.name == "martingale")
+    assert isinstance(found, Martingale)
+    return found
+
+
+def refusal(plan: Derivation, theorem=BOUNDED) -> str:
+    found = check(plan, theorem, "printed")
+    assert not found.accepted
+    return found.failure
+
+
+def written(change: Callable[..., None] = lambda *given: None, theorem=BOUNDED, **options) -> Derivation:
+    """The derivation as its author writes it, up to the descent; `change` may declare and claim more."""
+    s = Reader(theorem, theorem.statement("printed"))
+    sgd = Sgd(s, pooled=True, **{"pathwise": True, **options})
+    proof, slope = sgd.proof, sgd.full(X)
+    proof.update("x", name="step")
+    proof.quantity("gradient", sq(slope))
+    proof.quantity("F", value("F", X))
+    change(sgd, slope, sgd.clients(sgd.batch(sgd.noise)))
+    reason = proof.bound("F_gap", of="F", name="infimum")
+    return proof.qed(reason, metric="gradient", model="x")
+
+
+def why_not(change: Callable[..., None], theorem=BOUNDED, **options) -> str:
+    """Why the last step that `change` adds is refused; the conclusion is not reached."""
+    plan = written(change, theorem, **options)
+    with pytest.raises(ProofError) as raised:
+        solved(plan, theorem, "printed")
+    assert "the statement" not in str(raised.value), "only the conclusion was refused"
+    return str(raised.value)
+
+
+def test_both_locks_hold():
+    verdict = check(proof(), BOUNDED, "printed")
+    assert verdict.accepted and verdict.rests_on["metric"].endswith(", along a run")
+    assert {"bounded noise", "independence", "smoothness", "infimum"} == set(verdict.assumptions)
+    assert not any("E F" in line.claim for line in verdict.lines)
+    found = instances_of(proof(), BOUNDED)
+    assert found.hold and len(found.families) > 20
+
+
+def test_its_bound_grows_with_the_logarithm_and_that_of_markov_with_its_argument():
+    """The numbers of section 25 of the page."""
+    values = {"L_bar": 1, "F_gap": 1, "eta": "1/10", "N": 8, "b": 4, "T": 1000}
+    deltas = ("1/2", "1/10", "1/1000")
+    probable = [float(BOUNDED.bound(sigma_inf="1/2", delta=delta, **values).total) for delta in deltas]
+    by_markov = [float(MARKOV.bound(sigma="1/2", delta=delta, **values).total) for delta in deltas]
+    assert probable[2] - probable[1] == pytest.approx(log(100) / 64000)
+    assert [f"{x:.3g}" for x in by_markov] == ["0.0416", "0.208", "20.8"]
+    assert [f"{x:.4f}" for x in probable[1:]] == ["0.0450", "0.0451"] and probable[0] > by_markov[0]
+
+
+# --- the statement: what does not follow ------------------------------------------------------------------------------
+
+TERMS = {
+    "half the logarithm": ("probability", "sigma_inf**2*log(1/delta)/(N*b*T)"),
+    "no logarithm": ("probability", "2*sigma_inf**2/(N*b*T)"),
+    "the logarithm of 1/(1 - delta)": ("probability", "2*sigma_inf**2*log(1/(1 - delta))/(N*b*T)"),
+    "the logarithm of delta": ("probability", "-2*sigma_inf**2*log(delta)/(2*N*b*T)"),
+    "independent samples twice": ("probability", "2*sigma_inf**2*log(1/delta)/(N**2*b*T)"),
+    "a mean of T**2 numbers": ("probability", "2*sigma_inf**2*log(1/delta)/(N*b*T**2)"),
+    "the variance of a mean": ("variance", "L_bar*eta*sigma_inf**2/(N*b)"),
+    "half the start": ("initialisation", "F_gap/(eta*T)"),
+    "a longer step": ("step_size", "eta <= 2/L_bar"),
+}
+
+
+@pytest.mark.parametrize(("part", "formula"), TERMS.values(), ids=TERMS)
+def test_a_sharper_statement_does_not_follow(part, formula):
+    theorem = rewritten(BOUNDED, part, formula)
+    plan = unsolved(BOUNDED)
+    with pytest.raises(ProofError):
+        check_solved(plan, theorem)
+    refusal(proof(), theorem)
+
+
+def check_solved(plan, theorem):
+    """Raises unless the derivation follows, with multipliers that are looked for anew."""
+    found = check(solved(plan, theorem, "printed"), theorem, "printed")
+    if not found.accepted:
+        raise ProofError(found.failure)
+
+
+@pytest.mark.parametrize("word", ["last_gradient_sq", "last_gap", "mean_gap"])
+def test_another_metric_does_not_follow(word):
+    theorem = replace(BOUNDED, metric=with_probability(METRICS[word], "delta", r"\delta"))
+    refusal(proof(), theorem)
+
+
+def test_the_least_gradient_is_below_the_mean():
+    metric = with_probability(METRICS["minimum_gradient_sq"], "delta", r"\delta")
+    assert check(proof(), replace(BOUNDED, metric=metric), "printed").accepted
+
+
+def test_a_bound_of_the_expectation_does_not_follow():
+    theorem = replace(BOUNDED, metric=METRICS["mean_gradient_sq"])
+    assert "holds with a probability" in refusal(proof(), theorem)
+
+
+def test_it_is_one_or_the_other():
+    assert "in a pathwise derivation only" in refusal(replace(proof(), pathwise=False))
+    plan = derivation(MARKOV)
+    assert "not in a pathwise derivation" in refusal(replace(plan, pathwise=True), MARKOV)
+
+
+# --- the rule: what it refuses ----------------------------------------------------------------------------------------
+
+SAMPLE = App("dF", X, (0,))
+MOVING = Signomial([(((POSITION, 1),), 1)])
+SLOPE = Mean("n", App("dF", X, (None,)))
+RULE = {
+    "a share that grows with t": ({"share": clock()}, "position in the round, or about the step"),
+    "a share that depends on the round": ({"share": 1 + MOVING}, "position in the round, or about the step"),
+    "no share": ({"share": 0 * ONE}, "may be 0 or negative"),
+    "a negative share": ({"share": -ONE}, "may be 0 or negative"),
+    "a share that may be 0": ({"share": parameter("F_gap", positive=False)}, "may be 0 or negative"),
+    "a vector that depends on the new noise": (
+        {"vector": -1 * Mean("n", Mean("i", SAMPLE))},
+        "is not known before step t",
+    ),
+    "the gradient after the step": (
+        {"vector": -1 * Mean("n", App("dF", AFTER, (None,)))},
+        "is not known before step t",
+    ),
+    "a vector for each client": ({"vector": -1 * App("dF", X, (None,))}, "wanted one vector"),
+    "another vector": ({"vector": SLOPE}, "drift is not"),
+    "twice the vector": ({"vector": -2 * SLOPE}, "drift is not"),
+    "the noise of the last step": ({"sample": App("dF", X, (-1,))}, "depends on the sample"),
+    "noise that is known": ({"sample": App("dF", Var("x", -1), (-1,))}, "not centred"),
+    "the noise of the next step": ({"sample": App("dF", X, (1,))}, "is not known after step t"),
+    "noise at the next model": ({"sample": App("dF", AFTER, (0,))}, "depends on the sample"),
+    "no noise": ({"sample": App("dF", X, (None,))}, "has no sample"),
+    "independent over an index twice": ({"over": ("i", "n", "n")}, "an index twice"),
+    "another quantity": ({"product": "gradient"}, "gradient is not"),
+    "another square": ({"square": "F"}, "F is not"),
+    "no such quantity": ({"square": "missing"}, "missing is not"),
+    "another assumption": ({"axiom": "L_bar of F"}, "wanted a bound of the noise"),
+}
+
+
+@pytest.mark.parametrize(("fields", "reason"), RULE.values(), ids=RULE)
+def test_what_is_no_bounded_martingale_is_refused(fields, reason):
+    plan = changed(**fields)
+    found = refusal(plan)
+    assert reason in found and "step martingale" in found
+
+
+def test_fewer_independent_values_give_less():
+    """Of the b samples of a client, whatever those of other clients: true, and less than the statement says."""
+    plan = changed(over=("i",))
+    begun = begin(plan, BOUNDED, "printed")
+    for step in plan.steps:
+        begun = begun.after(step)
+    assert "log(1/delta)*sigma_inf^2/b" in repr(begun.state.facts["martingale"])
+    assert "left over" in refusal(plan)
+
+
+def test_one_delta_is_used_once():
+    steps = (*proof().steps, Step("again", the_rule()))
+    assert "step again: a second bound" in refusal(replace(proof(), steps=steps))
+
+
+def test_what_follows_rests_on_it():
+    verdict = check(proof(), BOUNDED, "printed")
+    marks = [mark for mark in verdict.facts[-1].uses if isinstance(mark, Likely)]
+    assert [mark.failure.name for mark in marks] == ["delta"] and "with probability 1 - delta" in str(marks[0])
+
+
+def test_a_standard_deviation_is_no_bound_of_the_noise():
+    text = replace(BOUNDED.assumptions[1], bounds=("sigma",))
+    theorem = replace(BOUNDED, assumptions=(BOUNDED.assumptions[0], text, *BOUNDED.assumptions[2:]))
+    statement = theorem.statement("printed")
+    names = {b.name: b.symbol for b in theorem.notation}
+    terms = tuple(replace(t, expr=t.expr.xreplace({names["sigma_inf"]: names["sigma"]})) for t in statement.terms)
+    theorem = with_statement(theorem, replace(statement, terms=terms))
+
+    def change(sgd, slope, error):
+        sgd.proof.quantity("drift", dot(-1 * slope, error))
+        sgd.proof.martingale("martingale", "drift", "gradient", -1 * slope, "sigma", sgd.sampled, "n i", ONE)
+
+    assert "wanted a bound of the noise of every sample" in why_not(change, theorem)
+
+
+def test_samples_that_clients_share_are_not_independent_over_them():
+    setting = proof().setting
+    shared = replace(setting, sources=(Source("xi", ("i",), "independence"),))
+    assert "xi is the same for all values of n" in refusal(replace(proof(), setting=shared))
+    joint = replace(setting, sources=(Source("xi", ("n", "i"), "independence", ("n",)),))
+    assert "may depend on each other over n" in refusal(replace(proof(), setting=joint))
+
+
+def test_independence_is_what_the_theorem_assumes():
+    entry = next(item for item in BOUNDED.assumptions if item.name == "independence")
+    for left in entry.says[:3]:
+        weaker = replace(entry, says=tuple(word for word in entry.says if word != left))
+        listed = tuple(weaker if item is entry else item for item in BOUNDED.assumptions)
+        refusal(proof(), replace(BOUNDED, assumptions=listed))
+
+
+def test_an_index_of_another_size_at_step_0_is_not_counted():
+    setting = proof().setting
+    indices = tuple(replace(i, first=3 * i.size) if i.name == "i" else i for i in setting.indices)
+    plan = replace(proof(), setting=replace(setting, indices=indices))
+    assert refusal(plan)
+
+
+# --- a pathwise derivation: no fact about an expectation ---------------------------------------------------------------
+
+
+def test_rules_that_may_speak_of_expectations_are_refused():
+    begun = begin(replace(proof(), steps=()), BOUNDED, "printed")
+    others = [rule for rule in RULES if rule not in PATHWISE]
+    assert len(others) == len(RULES) - len(PATHWISE) > 30
+    for kind in others:
+        with pytest.raises(ProofError, match="not in a pathwise derivation"):
+            begun.after(Step("new", object.__new__(kind)))
+
+
+def cross_term(sgd, slope, error):
+    """The noise has the mean 0 given the past, but along a run it has a product with the gradient."""
+    sgd.proof.claim("cross", dot(slope, error) <= 0 * sgd.s.eta, equal=True)
+
+
+def independent_mean(sgd, slope, error):
+    sgd.proof.independent(sgd.noise, "i")
+
+
+def small_mean(sgd, slope, error):
+    """The variance of a mean of N b samples, without the rule that says so."""
+    proof = sgd.proof
+    proof.claim("noise", sq(error) <= sgd.s.sigma_inf**2 / sgd.s.N, proof.bound("sigma_inf", sgd.sampled))
+
+
+def variance(sgd, slope, error):
+    """The variance that the bound of the noise implies is one in expectation."""
+    sgd.proof.bound("sigma_inf", sgd.sampled, kind="standard deviation")
+
+
+def orthogonal(sgd, slope, error):
+    """||a + noise||^2 = ||a||^2 + ||noise||^2 holds in the mean."""
+    sgd.proof.claim("sum", sq(slope + error) <= sq(slope) + sq(error), equal=True)
+
+
+def contraction(sgd, slope, error):
+    """Along a run a gradient of a sample is not shorter than its mean."""
+    sgd.proof.claim("shorter", sq(slope) <= sq(slope + error), squares=(error,))
+
+
+def projected(sgd, slope, error):
+    sgd.proof.mean("step", given=sgd.proof.past)
+
+
+def conditional(sgd, slope, error):
+    sgd.proof.claim("mean", sq(sgd.proof.given(slope + error)) <= sq(slope + error))
+
+
+IN_EXPECTATION = {
+    "the cross term": (cross_term, "does not follow"),
+    "independent samples": (independent_mean, "not in a pathwise derivation"),
+    "the variance of a mean": (small_mean, "does not follow|left over"),
+    "a standard deviation": (variance, "need not hold along every run"),
+    "orthogonal noise": (orthogonal, "does not follow"),
+    "a mean that is shorter": (contraction, "does not follow|left over|no reason"),
+    "the mean of an equation": (projected, "not in a pathwise derivation"),
+    "a conditional mean that is shorter": (conditional, "does not follow|left over|no reason"),
+}
+
+
+@pytest.mark.parametrize(("change", "reason"), IN_EXPECTATION.values(), ids=IN_EXPECTATION)
+def test_what_holds_in_expectation_only_is_refused(change, reason):
+    def with_symbols(sgd, slope, error):
+        sgd.s = Reader(BOUNDED, BOUNDED.statement("printed"))
+        change(sgd, slope, error)
+
+    assert re.search(reason, why_not(with_symbols))
+
+
+@pytest.mark.parametrize("change", [cross_term, orthogonal, contraction])
+def test_and_accepted_of_expectations(change):
+    """The same claims are true in the mean, where no derivation is pathwise: so it is that which refuses them."""
+
+    def with_symbols(sgd, slope, error):
+        sgd.s = Reader(MARKOV, MARKOV.statement("printed"))
+        change(sgd, slope, error)
+
+    plan = written(with_symbols, MARKOV, pathwise=False)
+    with pytest.raises(ProofError, match="the statement"):  # of the descent, which is left out, and of no claim before
+        solved(plan, MARKOV, "printed")
+
+
+def test_assumptions_about_expectations_are_refused():
+    kinds = [kind for kind in fedco.bounds.proof.kernel.assumptions.KINDS if not kind.sure]
+    assert len(kinds) > 15 and BoundedNoise not in kinds
+    begun = begin(replace(proof(), steps=()), BOUNDED, "printed")
+    for kind in kinds:
+        begun.state.axioms["new"] = object.__new__(kind)
+        with pytest.raises(ProofError, match="need not hold along every run"):
+            begun.after(Step("said", Assume("new", (SAMPLE,))))
+
+
+def test_the_metric_is_compared_along_a_run():
+    """<grad F, gradient of a sample> has the expectation of ||grad F||^2, and another value along a run."""
+
+    def change(sgd, slope, error):
+        sgd.proof.quantity("sampled", dot(slope, slope + error))
+
+    plan = replace(written(change), metric="sampled", conclusion=(), inside=proof().inside)
+    assert "is not the squared gradient of F" in refusal(plan)
+
+
+def test_a_start_that_is_random_is_refused():
+    def random(plan: Derivation) -> Derivation:
+        variables = tuple(
+            replace(v, equations=((EVERY - {"first local", "first communication"}, v.equations[0][1]),))
+            if v.name == "x"
+            else v
+            for v in plan.setting.variables
+        )
+        return replace(plan, setting=replace(plan.setting, variables=variables))
+
+    plan = replace(proof(), steps=tuple(s for s in proof().steps if s.name == "infimum"))
+    assert "x may be random at the start" in refusal(random(plan))
+
+
+def test_an_inner_product_has_a_name_in_a_pathwise_derivation_only():
+    def change(sgd, slope, error):
+        sgd.proof.quantity("drift", dot(slope, error))
+
+    assert "in a pathwise derivation only" in why_not(change, MARKOV, pathwise=False)
+
+
+def test_neither_numbers_nor_a_clock_nor_lemmas():
+    values = {
+        "L_bar": Q(1),
+        "sigma_inf": Q(1),
+        "F_gap": Q(1),
+        "eta": Q(1),
+        "delta": Q(1, 2),
+        "N": Q(1),
+        "b": Q(1),
+        "T": Q(1),
+    }
+    found = check(proof(), BOUNDED, "printed", AtNumbers(values, Q(10)))
+    assert not found.accepted and "not checked at numbers" in found.failure
+    assert "has no clock" in refusal(replace(proof(), offset=ONE))
+
+
+def test_nothing_is_put_in_for_the_probability():
+    statement = BOUNDED.statement("printed")
+    names = {b.name: b.symbol for b in BOUNDED.notation}
+    fixed = Condition("chosen", names["delta"], "==", read_formula("1/T", names))
+    theorem = replace(
+        with_statement(BOUNDED, replace(statement, conditions=(*statement.conditions, fixed))), id="library.mine"
+    )
+    premise = check(proof(), BOUNDED, "printed")
+    inside = {"L_bar": Q(1), "eta": Q(1), "T": Q(2)}
+    found = follow(Corollary(BOUNDED, inside, label="printed"), theorem, "printed", premise)
+    assert not found.accepted and "nothing is put in for a symbol in a logarithm" in found.failure
+
+
+# --- the algebra along a run ------------------------------------------------------------------------------------------
+
+
+def test_along_a_run_only_indices_are_averaged():
+    setting = proof().setting
+    mean, sample = App("dF", X, (None,)), SAMPLE
+    noise = sample - mean
+    run, expected = Algebra(setting, pathwise=True), Algebra(setting)
+
+    def product(algebra, left, right):
+        return form(algebra, dot(left, right))
+
+    both = Mean("n", Mean("i", noise))
+    assert product(expected, SLOPE, both) == {} != product(run, SLOPE, both)
+    assert product(run, SLOPE, both) == product(run, SLOPE, noise)  # a mean over indices, of a vector without any
+    assert product(run, both, both) == product(run, noise, both) != product(run, noise, noise)
+    assert product(run, Given(setting.past(), noise), noise) == {}  # a vector that is 0
+
+
+# --- the second lock --------------------------------------------------------------------------------------------------
+
+
+def seen(plan: Derivation | None = None, theorem=BOUNDED) -> set[str]:
+    """The steps that fail on an instance."""
+    progress = reached(plan or proof(), theorem, "printed")
+    return {one.step for one in examine(progress, instances(progress)).failed}
+
+
+def test_it_follows_every_run():
+    progress = reached(proof(), BOUNDED, "printed")
+    runs = instances(progress)
+    found = examine(progress, runs)
+    assert not found.failed and found.steps >= {*progress.state.facts, STATEMENT, f"martingale{OFTEN}"}
+    assert found.loose() == {}
+    assert len(runs) == len(STYLES)
+
+
+def claimed(right: Callable[[Scalar, Martingale, State], Scalar]):
+    """The rule of the kernel with another right side in the place of the sound one."""
+    sound = Martingale.apply
+
+    def apply(self: Martingale, state: State) -> Inequality:
+        found = sound(self, state)
+        left, other = total(self.product), right(found.sides[1], self, state)
+        names = frozenset(name for name in found.uses if isinstance(name, str))
+        return inequality(state, left, other, names | {Likely.of(left, other, state.failure)}, phases=None)
+
+    return apply
+
+
+def scaled(rest: Signomial | Q, squares: Signomial | Q = ONE):
+    """With the logarithm, and the sum of squares, times other numbers."""
+    return claimed(
+        lambda right, rule, state: Scalar(
+            tuple(((rest if isinstance(atom, One) else squares) * c, atom) for c, atom in right.parts)
+        )
+    )
+
+
+UNSOUND = {
+    "half the logarithm": scaled(Q(1, 2)),
+    "N b independent values counted twice": scaled(1 / (parameter("N", count=True) * parameter("b", count=True))),
+    "no logarithm": scaled(Q(1, 1000)),
+    "no sum of squares": scaled(Q(1, 2), Q(0)),
+}
+
+
+@pytest.mark.parametrize("apply", UNSOUND.values(), ids=UNSOUND)
+def test_a_rule_that_says_too_much_fails_on_the_instances(monkeypatch, apply):
+    monkeypatch.setattr(Martingale, "apply", apply)
+    assert f"martingale{OFTEN}" in seen()
+
+
+def test_a_bound_that_forgets_on_what_it_rests_fails_on_the_instances(monkeypatch):
+    """Without its mark a bound that fails on some runs is taken for one of all runs."""
+    sound = Martingale.apply
+    monkeypatch.setattr(
+        Martingale, "apply", lambda self, state: replace(sound(self, state), uses=frozenset({"bounded noise"}))
+    )
+    assert "martingale" in seen()
+
+
+@pytest.mark.parametrize("change", [cross_term, orthogonal, contraction])
+def test_an_expectation_in_a_pathwise_derivation_fails_on_the_instances(monkeypatch, change):
+    """With the algebra of expectations the kernel takes the claim; along the runs it does not hold."""
+    monkeypatch.setattr(Algebra, "_seen_from", lambda self, other, node: self.support(other))
+
+    def with_symbols(sgd, slope, error):
+        sgd.s = Reader(BOUNDED, BOUNDED.statement("printed"))
+        change(sgd, slope, error)
+
+    plan = written(with_symbols)
+    steps = Solver(begin(replace(plan, steps=(), conclusion=(), inside=proof().inside), BOUNDED, "printed").state).all(
+        plan.steps
+    )
+    (failed,) = seen(replace(plan, steps=steps, conclusion=(), inside=proof().inside))
+    assert failed.partition(",")[0] in {"cross", "sum", "shorter"}
+
+
+def test_noise_that_is_larger_than_its_bound_fails_on_the_instances(monkeypatch):
+    """The standard deviation in the place of the bound of every sample."""
+    exact = instances_module.largest_square
+
+    def smaller(form, shapes, law=LAW):
+        return exact(Form(NOISE, form.function, MEAN_SQUARE) if form.kind == NOISE_SIZE else form, shapes, LAW)
+
+    monkeypatch.setattr(instances_module, "largest_square", smaller)
+    assert {"sigma_inf of dF", "noise"} <= seen()
+
+
+def test_a_sharper_statement_fails_on_an_instance():
+    """The metric exceeds a tenth of the bound with a larger probability than delta."""
+    statement = BOUNDED.statement("printed")
+    terms = tuple(replace(term, expr=term.expr / 10) for term in statement.terms)
+    assert STATEMENT in seen(theorem=with_statement(BOUNDED, replace(statement, terms=terms)))
