@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from importlib.util import find_spec
+from typing import Any
 
 import pytest
 import sympy as sp
@@ -22,9 +23,43 @@ THEOREMS = {
 }
 STATEMENTS = [(name, label) for name, theorem in THEOREMS.items() for label in theorem.labels]
 
-every_statement = pytest.mark.parametrize(
-    ("name", "label"), STATEMENTS, ids=[f"{n}-{label}" for n, label in STATEMENTS]
+REPRESENTATIVES = (
+    "meta_fl.lemma_4",
+    "meta_fl.lemma_6",
+    "meta_fl.lemma_7",
+    "meta_fl.lemma_11",
+    "meta_fl.theorem_8_HF",
+    "feddro.theorem_4_1",
+    "feddro.corollary_1",
+    "feddro.corollary_2",
+    "fcsg.remark_4_3",
+    "fcsg_m.remark_4_6",
+    "acc_fcsg_m.corollary_4_8",
+    "acc_fcsg_m.remark_4_9",
+    "local_scgdm.remark_3_7",
+    "comfedl.lemma_1",
+    "comfedl.remark_1",
+    "baselines.scgd",
+    "library.fed_ttsa",
+    "library.gossip_sgd",
+    "library.sgd_declining",
+    "library.sgd_probable",
 )
+"""Theorems whose statements have every construction: the quick tests try these, `slow` tries all.
+
+`test_registry.py` says so of the list as it stands.
+"""
+
+
+def slow_but_some(cases: Sequence[tuple[str, ...]]) -> list[Any]:
+    """Cases that begin with the name of a theorem as parameters of a test: slow, but those of the representatives."""
+    return [
+        pytest.param(*case, id="-".join(case), marks=() if case[0] in REPRESENTATIVES else pytest.mark.slow)
+        for case in cases
+    ]
+
+
+every_statement = pytest.mark.parametrize(("name", "label"), slow_but_some(STATEMENTS))
 
 
 def few(examples: int) -> settings:
