@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from importlib.util import find_spec
-from typing import Any
 
 import pytest
 import sympy as sp
@@ -16,6 +15,7 @@ from fedco.bounds.language.notation import Binding
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Statement, Theorem
 from hypothesis import HealthCheck, Phase, settings
+from quick import slow_but
 
 MISSING = [paper for paper in bounds.paper_keys() if find_spec(f"fedco.bounds.papers.{paper}") is None]
 THEOREMS = {
@@ -51,15 +51,7 @@ REPRESENTATIVES = (
 """
 
 
-def slow_but_some(cases: Sequence[tuple[str, ...]]) -> list[Any]:
-    """Cases that begin with the name of a theorem as parameters of a test: slow, but those of the representatives."""
-    return [
-        pytest.param(*case, id="-".join(case), marks=() if case[0] in REPRESENTATIVES else pytest.mark.slow)
-        for case in cases
-    ]
-
-
-every_statement = pytest.mark.parametrize(("name", "label"), slow_but_some(STATEMENTS))
+every_statement = pytest.mark.parametrize(("name", "label"), slow_but(REPRESENTATIVES, STATEMENTS))
 
 
 def few(examples: int) -> settings:

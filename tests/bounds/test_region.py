@@ -17,10 +17,11 @@ from fedco.bounds.region.conditions import reduced
 from fedco.bounds.region.intervals import failing, intersect
 from fedco.bounds.region.single import univariate
 from inverse_cases import constants, plain, seeds, solvable
-from registry_cases import THEOREMS, slow_but_some
+from quick import slow_but
+from registry_cases import REPRESENTATIVES, THEOREMS
 
 CASES = solvable()
-every_variable = pytest.mark.parametrize(("name", "label", "variable"), slow_but_some(CASES))
+every_variable = pytest.mark.parametrize(("name", "label", "variable"), slow_but(REPRESENTATIVES, CASES))
 FEDDRO = {"L_h": 1, "L_f": 1, "L_g": 1, "B_f": 1, "B_g": 1, "K": 8, "b": 1, "sigma_g": "1/2"}
 
 

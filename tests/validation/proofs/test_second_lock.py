@@ -10,7 +10,6 @@ import pytest
 import sympy as sp
 from fedco.bounds import get_theorem
 from fedco.bounds.language.reading import InputError
-from fedco.bounds.proof.check_on_instances import STYLES
 from fedco.bounds.proof.derivations import derivation, derived_ids, verdict
 from fedco.bounds.proof.kernel import (
     EVERY,
@@ -31,7 +30,7 @@ from fedco.bounds.proof.kernel import (
 from fedco.bounds.proof.kernel.terms import App
 from fedco.bounds.proof.locks import Instances, LockError, Proof, prove, tried
 from fedco.bounds.proof.mutation import with_statement
-from fedco.validation.proofs import code, lock
+from fedco.validation.proofs import code
 from fedco.validation.proofs.lock import instances_of
 from fedco.validation.runs.registry import codes_of
 
@@ -69,12 +68,6 @@ def test_what_is_tried():
     assert measured == "the proof is about the models at t = 0..T-1; validate and falsify measure those at t = 1..T"
     assert len(found("meta_fl.theorem_8_HF").variants) == 2
     assert not any("validate and falsify" in line for line in found(PLAIN).variants)
-
-
-@pytest.fixture
-def one_family(monkeypatch):
-    """For what is compared beside the instances, the code of the method and schedules: one family of them is enough."""
-    monkeypatch.setattr(lock, "families", lambda progress: iter(STYLES[:1]))
 
 
 # --- one lock open, the other holds -----------------------------------------------------------------------------------
