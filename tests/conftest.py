@@ -71,6 +71,27 @@ def command(capsys, monkeypatch):
     return run
 
 
+@pytest.fixture
+def one_family(monkeypatch):
+    """The second lock tries one family of instances, where what it compares beside them is tested: the code, schedules, the metric."""
+    _families(monkeypatch, "straight")
+
+
+@pytest.fixture
+def few_families(monkeypatch):
+    """The second lock tries a few families of instances, one of which breaks a statement that is far too small."""
+    _families(monkeypatch, "straight", "flat", "rounds")
+
+
+def _families(monkeypatch, *names):
+    from fedco.bounds.proof.check_on_instances import STYLES
+    from fedco.validation.proofs import lock
+
+    chosen = [style for style in STYLES if style.name in names]
+    assert len(chosen) == len(names)
+    monkeypatch.setattr(lock, "families", lambda progress: iter(chosen))
+
+
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
     """A folder with the examples, beside an environment that has nothing of this checkout but its wheel."""

@@ -6,7 +6,8 @@ from itertools import product
 import pytest
 import sympy as sp
 from fedco.bounds import get_theorem
-from fedco.bounds.audit.checks import audit, automatic, of_paper, stated
+from fedco.bounds.audit import make_audit_cache
+from fedco.bounds.audit.checks import audit, automatic, stated
 from fedco.bounds.audit.findings import RecheckError, describe
 from fedco.bounds.audit.refuted import causes, gravest, refutations, refuted_by
 from fedco.bounds.audit.statement_warning import statement_warning
@@ -159,7 +160,7 @@ def test_a_corollary_has_the_conditions_of_its_theorem():
 
 
 def test_what_was_withdrawn_is_gone_and_has_a_reason():
-    current = {finding.id for paper in all_papers() for finding in of_paper(paper)}
+    current = {row["id"] for row in make_audit_cache.findings()[0]}
     gone = [name for paper in all_papers() for item in paper.withdrawn for name in item.ids]
     assert len(gone) == len(set(gone)) == 34 and not current & set(gone)
     assert all(len(item.why) > 30 for paper in all_papers() for item in paper.withdrawn)

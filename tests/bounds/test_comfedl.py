@@ -281,19 +281,6 @@ def test_the_bounds_hold_on_an_enumerated_run(seed):
     assert 0 < float(left) <= corrected <= proved
 
 
-def test_reordered_differences_sum_to_the_estimator_error():
-    """docs/theory/comfedl.md: five differences, with random rational vectors and matrices in place of the gradients."""
-    rng = Random(0)
-
-    def matrix(rows):
-        return sp.Matrix(rows, 2, lambda *_: sp.Rational(rng.randint(-9, 9), 7))
-
-    g_1, g_2, g_3, g_4 = (matrix(1) for _ in range(4))  # g_B(f_B(w)), g_B(f_B(v)), g_B(f(v)), g(f(v))
-    j_1, j_2, j_3 = (matrix(2) for _ in range(3))  # f_B(w), f_B(v), f(v)
-    parts = (g_1 * (j_1 - j_2), (g_1 - g_2) * j_2, (g_2 - g_3) * j_2, (g_3 - g_4) * j_2, g_4 * (j_2 - j_3))
-    assert sum(parts[1:], parts[0]) == g_1 * j_1 - g_4 * j_3
-
-
 @pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: finding.id)
 def test_a_finding_survives_its_own_check(finding):
     kept_findings.check(finding)

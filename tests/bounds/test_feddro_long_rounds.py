@@ -218,11 +218,6 @@ def test_every_inner_lipschitz_constant(name, label, unit):
     assert found.left[0] > right
 
 
-def test_the_limit_beats_any_such_bound():
-    """c/I - 0.07/I^2 > 7.3 m/(4 I^2) for I >= 70000 m, m >= 1: what the range B_g > 0 rests on."""
-    assert REST + F(73, 40) < LIMIT * 70000
-
-
 def test_corrected_holds_there():
     for I in (10**3, 10**6):
         found = case("feddro.theorem_5_1", "corrected", I)

@@ -17,10 +17,11 @@ from fedco.bounds.region.conditions import reduced
 from fedco.bounds.region.intervals import failing, intersect
 from fedco.bounds.region.single import univariate
 from inverse_cases import constants, plain, seeds, solvable
-from registry_cases import THEOREMS
+from quick import slow_but
+from registry_cases import REPRESENTATIVES, THEOREMS
 
 CASES = solvable()
-every_variable = pytest.mark.parametrize(("name", "label", "variable"), CASES, ids=["-".join(case) for case in CASES])
+every_variable = pytest.mark.parametrize(("name", "label", "variable"), slow_but(REPRESENTATIVES, CASES))
 FEDDRO = {"L_h": 1, "L_f": 1, "L_g": 1, "B_f": 1, "B_g": 1, "K": 8, "b": 1, "sigma_g": "1/2"}
 
 
@@ -102,17 +103,7 @@ def assert_minimal(conditions, symbol, conflict: tuple[str, ...]) -> None:
         assert not rest or intersect(rest, symbol)
 
 
-def apart() -> list[tuple[str, str, str]]:
-    """The cases without those whose conditions are, formula by formula, what another statement of the theorem asks for."""
-    found = {}
-    for name, label, variable in CASES:
-        statement = THEOREMS[name].statement(label)
-        sides = tuple((c.relation, statement.expand(c.left), statement.expand(c.right)) for c in statement.requirements)
-        found.setdefault((name, variable, sides), (name, label, variable))
-    return [*found.values()]
-
-
-@pytest.mark.parametrize(("name", "label", "variable"), apart(), ids=["-".join(case) for case in apart()])
+@every_variable
 def test_both_sides_of_every_end(name, label, variable):
     for rng in seeds(name, label + variable, 2):
         check_region(name, label, variable, rng, 12)

@@ -18,8 +18,10 @@ from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Condition
 from hypothesis import given
 from hypothesis import strategies as st
+from quick import slow_but
 from registry_cases import (
     MISSING,
+    REPRESENTATIVES,
     STATEMENTS,
     THEOREMS,
     anywhere,
@@ -66,6 +68,37 @@ def test_the_registry_is_there():
     }
 
 
+def constructions(name, label):
+    """What the code that these tests guard can meet in a statement: nodes, powers, relations, domains, roles, kinds, slips."""
+    theorem, statement = find(name, label)
+    sides = [side for c in statement.conditions for side in (c.left, c.right)]
+    exprs = [item.expr for item in (*statement.terms, *statement.derived)] + sides + [*statement.schedule.values()]
+    nodes = {node for expr in exprs for node in sp.preorder_traversal(sp.sympify(expr))}
+    bound = [binding.quantity for binding in statement.symbols.values()]
+    return {
+        *(type(node).__name__ for node in nodes),
+        *(f"power {node.exp if node.exp.is_number else 'of a symbol'}" for node in nodes if node.is_Pow),
+        *(f"relation {condition.relation}" for condition in statement.conditions),
+        *(f"domain {quantity.domain}" for quantity in bound),
+        *(f"role {quantity.role}" for quantity in bound),
+        *(f"{len(quantity.dimensions)} quantities" for quantity in bound),
+        f"{len(theorem.unit_choices)} units",
+        f"slips: {bool(theorem.inhomogeneities(statement, theorem.unit_choices))}",
+        f"schedule: {bool(statement.schedule)}",
+        f"terms: {bool(statement.terms)}",
+        *(theorem.kind, label, name.partition(".")[0]),
+    }
+
+
+def test_the_quick_statements_have_every_construction():
+    every, quick = set[str](), set[str]()
+    for name, label in STATEMENTS:
+        found = constructions(name, label)
+        every |= found
+        quick |= found if name in REPRESENTATIVES else set()
+    assert quick == every, f"add a theorem with {sorted(every - quick)} to REPRESENTATIVES in registry_cases.py"
+
+
 # --- the generator ---------------------------------------------------------------------------------------------------
 
 
@@ -89,7 +122,7 @@ def test_the_generator_is_not_degenerate(name, label):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, theorem in THEOREMS.items() if theorem.kind in ("theorem", "corollary")]
+    "name", slow_but(REPRESENTATIVES, [name for name, t in THEOREMS.items() if t.kind in ("theorem", "corollary")])
 )
 def test_admissible_values_are_admissible_and_not_degenerate(name):
     theorem = THEOREMS[name]

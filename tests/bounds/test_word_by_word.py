@@ -12,11 +12,11 @@ from random import Random
 from xml.etree import ElementTree
 
 import pytest
+from demonstration import PRINTED, THEOREM
 from fedco.bounds.evaluation.evaluate import InadmissibleError
 from fedco.bounds.language import rendering
 from fedco.bounds.language.markdown import table
 from fedco.bounds.language.metrics import METRICS
-from fedco.bounds.language.notation import Notation
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.result import (
     AbstractResult,
@@ -34,44 +34,7 @@ from fedco.bounds.language.result import (
     to_latex,
     to_markdown,
 )
-from fedco.bounds.language.theorem import Assumption, Condition, Derived, Source, Statement, Term, Theorem
 from fedco.bounds.region.admissible import region_picture
-
-NOTATION = Notation(
-    "demo",
-    (
-        ("L", "L", "local_smoothness"),
-        ("sigma", r"\sigma", "local_gradient_noise"),
-        ("F_gap", r"\Delta", "objective_gap"),
-        ("eta", r"\eta", "step_size", "the same for all clients"),
-        ("T", "T", "iterations"),
-        ("N", "N", "clients"),
-    ),
-)
-s = NOTATION.namespace()
-DERIVED = Derived("V", s.sigma**2 / s.N, "V", "variance of a mean")
-PRINTED = Statement(
-    "printed",
-    (
-        Term("initialisation", 2 * s.F_gap / (s.eta * s.T)),
-        Term("first_noise", s.L * s.eta * DERIVED.symbol, "variance"),
-    ),
-    (Condition("step_size", s.eta, "<=", 1 / s.L, "for the descent lemma"), Condition("horizon", s.T, ">", 3)),
-    (DERIVED,),
-    {"eta": 1 / (2 * s.L)},
-    "without its footnote",
-)
-THEOREM = Theorem(
-    "demo.theorem_1",
-    "theorem",
-    "A demonstration",
-    Source("demo", "Theorem 1", "7"),
-    NOTATION,
-    METRICS["mean_gradient_sq"],
-    {"printed": PRINTED, "corrected": replace(PRINTED, label="corrected", note="", schedule={})},
-    (Assumption("smooth", "every loss is smooth"),),
-)
-
 
 TEXT = r"""demo.theorem_1: A demonstration (demo, Theorem 1, eq. (7))
 bounds (1/T) sum_t E||grad F(xbar_t)||^2  [[f]^2 [x]^-2]

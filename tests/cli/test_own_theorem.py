@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import fedco
 import pytest
-from fedco.cli import main
+from in_process import run
 
 EXAMPLES = Path(fedco.__file__).parent / "examples"
 CONSTANTS = {"L": "2", "sigma": "1", "G": "2", "F_gap": "3", "N": "8"}
@@ -20,18 +19,6 @@ FILES = {
     "parallel_sgd.py:theorem_2": ("L", "sigma", "G", "F_gap", "N", "eta", "b", "p", "T"),
     "parallel_sgd.py:corollary_1": ("L", "sigma", "F_gap", "N", "b", "T"),
 }
-
-
-def run(capsys, monkeypatch, *arguments):
-    """Exit status, stdout, stderr of the command, in this process."""
-    monkeypatch.setattr(sys, "argv", ["fedco", *arguments])
-    status = 0
-    try:
-        main()
-    except SystemExit as stop:
-        status = stop.code or 0
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
 
 
 @pytest.fixture(params=FILES)

@@ -14,6 +14,7 @@ from fedco.synthetic.models.data import ClientData, as_double, collect
 from fedco.synthetic.models.flat import FlatModel
 from fedco.synthetic.models.forms import PairSample, finite_level
 from fedco.synthetic.models.precision import PrecisionModel
+from sine_model import Wave, squared
 from torch import nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
@@ -28,19 +29,6 @@ PARTS = [
     for n in SIZES
 ]
 TEST = [(inputs + 0.5, targets - 0.25) for inputs, targets in PARTS]
-
-
-class Wave(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer = nn.Linear(2, 1).double()
-
-    def forward(self, a: torch.Tensor) -> torch.Tensor:
-        return torch.sin(self.layer(a))
-
-
-def squared(outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    return (outputs - targets).square().mean() + 0.1
 
 
 def made(form="federated", **options):

@@ -13,7 +13,7 @@ from fedco.synthetic.estimation.losses import Losses
 from fedco.synthetic.estimation.region import Region, share_above
 from fedco.synthetic.estimation.search import Search, capped, proved
 from fedco.synthetic.models import from_model
-from torch import nn
+from sine_model import Wave, squared
 
 GENERATOR = torch.Generator().manual_seed(5)
 PARTS = [
@@ -23,21 +23,6 @@ PARTS = [
     )
     for n in (3, 5, 4)
 ]
-
-
-class Wave(nn.Module):
-    """sin(w a + c): three parameters, and a Hessian for each example."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer = nn.Linear(2, 1).double()
-
-    def forward(self, a: torch.Tensor) -> torch.Tensor:
-        return torch.sin(self.layer(a))
-
-
-def squared(outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    return (outputs - targets).square().mean() + 0.1
 
 
 def made(form="federated", **options):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy as sp
+from bowls import BOWLS as META
 from fedco.bounds.audit.necessary import Needed
 from fedco.bounds.language.change import Change
 from fedco.bounds.language.reading import InputError
@@ -31,18 +32,6 @@ from fedco.validation.falsifier.rounding import confirmed, drafts, settle
 from fedco.validation.falsifier.search_space import Candidate
 from fedco.validation.falsifier.search_spaces import search_spaces
 
-META = Instance(
-    "meta",
-    {
-        "knots": [[Q(-90), Q(-60), Q(60), Q(90)]],
-        "curvatures": [[Q(0), Q(1), Q(1), Q(0)]],
-        "tilt": [Q(-74), Q(-77)],
-        "gradient_noise": [Q(0)] * 2,
-        "alpha": Q(1, 3),
-        "start": Q(1),
-    },
-    {"nu": 2},
-)
 SGD, THEOREM_8 = (target_of(get_theorem(name), "printed") for name in ("baselines.local_sgd", "meta_fl.theorem_8"))
 
 

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
+from bowls import BOWLS
 from fedco.algorithms import MetaFL
 from fedco.bounds.registry import get_theorem
 from fedco.validation.exact.curve import Curve
@@ -29,18 +30,6 @@ from fedco.validation.runs.bundle import BundleError, read, replay
 from fedco.validation.runs.refutations import REGISTRY
 
 THEOREM = "meta_fl.theorem_8"
-BOWLS = Instance(
-    "meta",
-    {
-        "knots": [[Q(-90), Q(-60), Q(60), Q(90)]],
-        "curvatures": [[Q(0), Q(1), Q(1), Q(0)]],
-        "tilt": [Q(-74), Q(-77)],
-        "gradient_noise": [Q(0)] * 2,
-        "alpha": Q(1, 3),
-        "start": Q(1),
-    },
-    {"nu": 2},
-)
 PERIOD, ROUNDS = 3, 5
 
 

@@ -23,6 +23,7 @@ from fedco.validation.runs import refutations as refuted
 from fedco.validation.runs.bundle import BundleError, from_dict, read, replay, to_dict
 from fedco.validation.runs.new_refutation import write_new
 from fedco.validation.runs.refutations import REGISTRY, bundle_of, kept
+from quick import slow_but
 from typer.testing import CliRunner
 
 WANTED = {
@@ -50,7 +51,7 @@ def test_every_claim_known_to_be_false_has_a_bundle() -> None:
     assert {item.claim for item in refutations().values()} >= WANTED
 
 
-@pytest.mark.parametrize("name", KEPT)
+@pytest.mark.parametrize("name", slow_but(KEPT[::4], KEPT))
 def test_a_bundle_is_written_read_and_confirmed_in_seconds(name, tmp_path, bundles) -> None:
     path = bundle_module.write(bundles[name], tmp_path / "b.json")
     began = time.process_time()
@@ -168,7 +169,7 @@ def test_without_a_reading_every_assumption_that_show_prints_is_decided(name, bu
     assert all(bundle.notes["assumption_checks"].values()) and bundle.notes["grade"] == "refuted"
 
 
-@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize("name", slow_but(PLAIN[::4], PLAIN))
 def test_a_constant_that_the_instance_does_not_have_takes_the_word_away(name) -> None:
     """Each constant is lowered by itself; those that are attained leave no refutation without a reading."""
     item = refutations()[name]

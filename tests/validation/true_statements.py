@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from typing import Any, NamedTuple
 
 import fedco
@@ -157,7 +158,8 @@ NO_FORMULAS = ("library.sampled_sgd", "library.fedavg_sampled")
 """A constant of its statement is made by code, of which a stranger's file has none."""
 
 
-def all_made() -> list[Made]:
+@cache
+def all_made() -> tuple[Made, ...]:
     """Every statement of a theorem that can be searched, those of different theorems in turn."""
     rows: list[list[Made]] = []
     for name in derived_ids():
@@ -174,7 +176,7 @@ def all_made() -> list[Made]:
             rows.append(list(variants(theorem, theorem.default)))
         if (theorem.method is not None or theorem.id in METHODS) and theorem.id not in NO_FORMULAS:
             rows.append(list(rewritten(theorem)))
-    return [made for turn in itertools.zip_longest(*rows) for made in turn if made is not None and _is_written(made)]
+    return tuple(m for turn in itertools.zip_longest(*rows) for m in turn if m is not None and _is_written(m))
 
 
 def _is_written(made: Made) -> bool:

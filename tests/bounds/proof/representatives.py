@@ -3,11 +3,6 @@
 `test_check_on_instances.py` says so of the list as it stands: a rule that no name here uses fails there.
 """
 
-from collections.abc import Iterable
-from typing import Any
-
-import pytest
-
 NAMES = (
     "library.gd_strongly_convex",
     "library.gd_convex",
@@ -33,9 +28,15 @@ NAMES = (
     "feddro.theorem_5_1",
     "acc_fcsg_m.theorem_4_7",
 )
+LONG = (
+    "meta_fl.lemma_11",
+    "meta_fl.theorem_8",
+    "local_scgdm.theorem_3_4 A",
+    "comfedl.theorem_2",
+    "feddro.theorem_5_1",
+    "acc_fcsg_m.theorem_4_7",
+)
+"""Those of many steps. Their rules have tests of their own, and the second lock tries every step of half of them in the quick tests
+(`test_second_lock.py`)."""
+SHORT = tuple(name for name in NAMES if name not in LONG)
 THEOREMS = tuple(dict.fromkeys(name.partition(" ")[0] for name in NAMES))
-
-
-def slow_but(few: Iterable[str], names: Iterable[str]) -> list[Any]:
-    """The names as parameters of a test, all but a few of them slow."""
-    return [name if name in few else pytest.param(name, marks=pytest.mark.slow) for name in names]

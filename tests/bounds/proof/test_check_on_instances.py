@@ -43,7 +43,8 @@ from fedco.bounds.proof.kernel import (
 from fedco.bounds.proof.kernel.assumptions import OF_FUNCTIONS
 from fedco.bounds.proof.kernel.facts import Equation
 from fedco.bounds.proof.runs import unmeasured
-from representatives import NAMES, slow_but
+from quick import slow_but
+from representatives import NAMES, SHORT
 
 IDS = derivation_names()
 QUICK = tuple(s for s in STYLES if s.horizon == 1 or s.loud == 0 or s.name == "straight, large")
@@ -80,13 +81,13 @@ def quick(name):
     return examine(checked(name), runs(name))
 
 
-@pytest.mark.parametrize("name", slow_but(NAMES, IDS))
+@pytest.mark.parametrize("name", slow_but(SHORT, IDS))
 def test_every_step_holds_on_small_instances(name):
     found, steps = quick(name), len(checked(name).derivation.steps)
     assert found.compared > min(10, steps) * len(QUICK) and not found.failed, str(found.failed[0])
 
 
-@pytest.mark.parametrize("name", slow_but(NAMES, LOOPS))
+@pytest.mark.parametrize("name", slow_but(SHORT, LOOPS))
 def test_every_step_of_a_loop_and_its_constants_are_compared(name):
     progress, found = checked(name), quick(name)
     constants = {f"{STATEMENT} {each.target}".strip() for each in progress.derivation.delivers}
@@ -148,7 +149,7 @@ def is_about_values(progress, rule) -> bool:
     return shape or (isinstance(rule, SmoothDescent) and shifted)
 
 
-@pytest.mark.parametrize("name", slow_but(NAMES, IDS))
+@pytest.mark.parametrize("name", slow_but(SHORT, IDS))
 def test_every_assumption_is_nearly_attained(name):
     """A leaf is an instance of an assumption or of independence; an equation such as a common start has no two sides."""
     found, progress = quick(name), checked(name)

@@ -217,7 +217,7 @@ def unshifted(rule: Weighted, shown: Signomial, of: Callable[[str], Scalar]) -> 
     return found
 
 
-def test_a_weight_that_does_not_grow_proves_nothing_and_each_lock_sees_it():
+def test_a_weight_that_does_not_grow_proves_nothing_and_each_lock_sees_it(few_families: None):
     """Planted: the same bound for every a, however small. With the weight of step t at both ends of a step it would follow."""
     false = changed(without=("numerator",))
     with pytest.raises(ProofError, match="does not say that"):
@@ -297,12 +297,12 @@ def test_a_sharper_statement_is_refused(theorem):
     [({"initialisation": "t0**2/S**2*D**2/3"}, ()), ({}, ("numerator",))],
     ids=["start", "numerator"],
 )
-def test_an_instance_breaks_a_sharper_statement(terms: dict[str, str], without: tuple[str, ...]):
+def test_an_instance_breaks_a_sharper_statement(terms: dict[str, str], without: tuple[str, ...], few_families: None):
     found = instances_of(plan(), changed(without, **terms))
     assert any("statement" in line or "weighted" in line or "conclusion" in line for line in found.failed), found
 
 
-def test_the_code_of_the_method_has_the_step_size_of_the_derivation():
+def test_the_code_of_the_method_has_the_step_size_of_the_derivation(one_family: None):
     """A derivation about steps a/(t + 2 t0) is one about another method."""
     found = plan()
     other = replace(found, offset=2 * S.t0)

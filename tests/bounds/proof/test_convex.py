@@ -335,7 +335,7 @@ def test_a_sharper_statement_is_refused(name: str):
 
 
 @pytest.mark.parametrize("name", ["half of the start", "a faster contraction"])
-def test_an_instance_breaks_a_sharper_statement(name: str):
+def test_an_instance_breaks_a_sharper_statement(name: str, few_families: None):
     """The second lock by itself: a claimed conclusion is compared with the metric of a run."""
     theorem, terms = SHARPER[name]
     sharper = printed(theorem, **terms)

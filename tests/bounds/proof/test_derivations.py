@@ -32,7 +32,8 @@ from fedco.bounds.proof.kernel import (
 from fedco.bounds.proof.kernel.rules import Rule
 from fedco.bounds.proof.mutation import mutants, outcome, survey, with_statement
 from fedco.bounds.registry import get_paper
-from representatives import THEOREMS, slow_but
+from quick import slow_but
+from representatives import THEOREMS
 
 IDS = derived_ids()
 SAMPLE = 3

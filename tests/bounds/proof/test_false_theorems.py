@@ -266,7 +266,7 @@ def corollary(method: Mapping[str, Any]) -> tuple[Corollary, Theorem]:
 
 
 @pytest.mark.parametrize("method", OTHER_RUNS, ids=str)
-def test_a_corollary_is_about_the_run_of_its_theorem(method: Mapping[str, Any]):
+def test_a_corollary_is_about_the_run_of_its_theorem(method: Mapping[str, Any], one_family: None):
     """False: steps a hundred times as long. Both locks accepted it."""
     plan, attack = corollary(method)
     refused = verdict(plan, attack)
@@ -308,7 +308,7 @@ def beside_the_code(s: Reader) -> Derivation:
     return proof.qed("approach, summed", "start", metric="gap", model="x", inside={"eta": Fraction(1, 2)})
 
 
-def test_the_model_of_a_derivation_is_the_one_that_the_code_has():
+def test_the_model_of_a_derivation_is_the_one_that_the_code_has(one_family: None):
     """False: a millionth of the variance. Both locks accepted it, as what another equation speaks of was taken for compared."""
     attack = theorem(CONVEX, terms={**CONVEX["terms"], "variance": "eta*sigma**2/(10**6*N*b)"})
     plan = solved(beside_the_code(Reader(attack, attack.statement())), attack, "printed")
@@ -328,7 +328,7 @@ class Staircase:
         return self.s.a / self.s.t0 if name == "eta" else getattr(self.s, name)
 
 
-def test_a_step_size_that_falls_later_is_no_constant_one():
+def test_a_step_size_that_falls_later_is_no_constant_one(one_family: None):
     """False for long runs: a/(floor(t/6) + t0) is a/t0 in the first six steps, and both locks compared no more."""
     symbols = {n: of for n, of in CONVEX["symbols"].items() if n != "eta"} | {
         "a": "step_numerator",
@@ -356,7 +356,7 @@ def test_a_step_size_that_falls_later_is_no_constant_one():
 
 
 @pytest.mark.parametrize("eta", ["eta*b/2", "eta*N/3", "eta*(1 + (16*eta - 3)*(48*eta - 7))"])
-def test_a_formula_for_a_step_size_is_compared_at_more_than_one_point(eta: str):
+def test_a_formula_for_a_step_size_is_compared_at_more_than_one_point(eta: str, one_family: None):
     """False for large batches, many clients or long steps: at the sizes of the one instance the formula was eta, and the last one at
     two fixed points, so that the second is drawn from the formula."""
     attack = theorem(CONVEX, method={"name": "minibatch_sgd", "eta": eta, "b": "b"})
@@ -376,7 +376,9 @@ def test_a_formula_for_a_step_size_is_compared_at_more_than_one_point(eta: str):
         ("sgd_convex", "eta*(1 + (N - 2)*(N - 3)*(N - 4)*(N - 5))", "does not decide"),
     ],
 )
-def test_a_formula_that_could_be_eta_at_both_points_is_not_taken_for_eta(name: str, eta: str, why: str):
+def test_a_formula_that_could_be_eta_at_both_points_is_not_taken_for_eta(
+    name: str, eta: str, why: str, one_family: None
+):
     """False but at the numbers of the comparison, where T, rho, theta, omega and delta were the same at both points: accepted by both
     locks once."""
     told = get_theorem(f"library.{name}")
@@ -428,7 +430,7 @@ def given(name: str, **method: str) -> Theorem:
         ("library.fedprox", {"mu": "gamma*gamma/eta*3/13"}),
     ],
 )
-def test_hyperparameters_have_other_ratios_at_each_point(name: str, method: Mapping[str, str]):
+def test_hyperparameters_have_other_ratios_at_each_point(name: str, method: Mapping[str, str], one_family: None):
     """False where the ratio is another one. Both locks accepted them: one factor made all of them smaller at the second point."""
     attack = given(name, **method)
     plan = derivation(attack)

@@ -349,7 +349,7 @@ class Mute(ErrorFeedback):
         (MEMORY, "Mute", "leaves out more of a vector than an accuracy of 0.36 allows"),
     ],
 )
-def test_what_a_method_says_of_its_matrix_or_compressor_is_compared_with_it(tmp_path, theorem, name, why):
+def test_what_a_method_says_of_its_matrix_or_compressor_is_compared_with_it(tmp_path, theorem, name, why, one_family):
     """The equations take both from the method, so that they agree with its code whatever it says."""
     (tmp_path / "liars.py").write_text(LIARS)
     told = replace(theorem, method=replace(theorem.method, name=f"liars.py:{name}", folder=tmp_path))

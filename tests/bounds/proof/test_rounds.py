@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction as Q
 
 import pytest
 from fedco.bounds import get_theorem
@@ -237,14 +236,6 @@ def test_sums_over_positions():
     refused("a bound of every step", SumOver("0", drop=1), positional())
     refused("not its power 3", SumOver("0"), positional(quantity("Q") - J**3))
     refused("beside a number only", SumOver("0"), positional(quantity("Q") - J * quantity("R")))
-
-
-@pytest.mark.parametrize("n", range(1, 6))
-def test_the_sums_are_bounds_and_attained(n):
-    for horizon in range(1, 4 * n + 1):
-        for power, mean in ((1, Q(n - 1, 2)), (2, Q((n - 1) * (2 * n - 1), 6))):
-            exact = sum((t % n) ** power for t in range(horizon))
-            assert exact <= mean * horizon and (exact == mean * horizon or horizon % n)
 
 
 def test_a_declaration_does_not_depend_on_the_position():

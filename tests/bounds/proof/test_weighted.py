@@ -94,7 +94,7 @@ def test_a_sharper_statement_is_refused(theorem, terms: dict[str, str]):
 
 
 @pytest.mark.parametrize("theorem", [WEIGHTED, AVERAGED], ids=["weighted", "averaged"])
-def test_an_instance_breaks_a_sharper_statement(theorem):
+def test_an_instance_breaks_a_sharper_statement(theorem, few_families):
     """The second lock alone: the terms are far too small, and the metric of the run is above them."""
     found = instances_of(PLAN, with_terms(theorem, initialisation="t0**2*D**2/(200*a*T*S)"))
     assert any(line.startswith("statement") for line in found.failed), found
@@ -172,7 +172,6 @@ def test_a_weight_is_a_sum_of_whole_powers_of_the_clock():
 
 def test_a_sum_with_weights_is_none_without_them():
     weighted = scalar(Total("gap", power=1))
-    assert repr(weighted) == "sum_t (t + offset) gap"
     begun = begin(replace(PLAN, steps=()), WEIGHTED, "printed")
     with pytest.raises(ProofError, match="left over"):
         begun.after(Step("wrong", Combine(weighted, scalar(Total("gap")), ())))

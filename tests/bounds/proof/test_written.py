@@ -20,7 +20,7 @@ from fedco.bounds.proof.written.media import to_html, to_latex, to_markdown
 from fedco.bounds.proof.written.notation import Notation
 from hypothesis import given
 from hypothesis import strategies as st
-from representatives import slow_but
+from quick import slow_but
 
 
 def written(name: str) -> Document:

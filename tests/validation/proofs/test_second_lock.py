@@ -56,13 +56,18 @@ def test_every_claim_of_every_derivation_holds(name):
 
 
 def test_what_is_tried():
-    """Thousands of claims on dozens of families, further draws among them, and each variant of the method."""
+    """Thousands of claims on dozens of families, further draws among them, each variant of the method, and what runs measure.
+
+    FedDRO's Algorithm 2 draws its answer from t = 1..T, and the proof sums over t = 0..T-1.
+    """
     once = found("feddro.theorem_5_1")
     assert once.tried > 5000 and len(once.families) > 30 and any("seed 2" in family for family in once.families)
-    covered, other = once.variants
+    covered, other, measured = once.variants
     assert covered == "first_update = update: its code has the update equations"
     assert other.startswith("not about first_update = keep: x after step 0")
+    assert measured == "the proof is about the models at t = 0..T-1; validate and falsify measure those at t = 1..T"
     assert len(found("meta_fl.theorem_8_HF").variants) == 2
+    assert not any("validate and falsify" in line for line in found(PLAIN).variants)
 
 
 # --- one lock open, the other holds -----------------------------------------------------------------------------------
@@ -98,7 +103,7 @@ def test_the_rules_hold_where_no_instance_sees_it():
 # --- what it sees -----------------------------------------------------------------------------------------------------
 
 
-def test_another_variant_of_the_method_is_seen():
+def test_another_variant_of_the_method_is_seen(one_family):
     theorem = get_theorem("feddro.theorem_5_1")
     update, keep = codes_of(theorem)
     result = instances_of(derivation(theorem), theorem, codes=(update, replace(keep, covered=True)))
@@ -116,7 +121,7 @@ def test_another_variant_of_the_method_is_seen():
         ("library.fedavg_sampled", Var("z", 1)),
     ],
 )
-def test_a_metric_that_the_kernel_takes_at_another_model_is_seen(name, wrong, monkeypatch):
+def test_a_metric_that_the_kernel_takes_at_another_model_is_seen(name, wrong, monkeypatch, one_family):
     """Both locks once took a metric at the server's new models from one reading; now the method's code has the model of each step."""
     theorem = get_theorem(name)
     plan = derivation(theorem)
@@ -125,16 +130,7 @@ def test_a_metric_that_the_kernel_takes_at_another_model_is_seen(name, wrong, mo
     assert lines and "the code has" in lines[0]
 
 
-def test_that_runs_measure_other_models_than_the_proof_is_about_is_said():
-    """FedDRO's Algorithm 2 draws its answer from t = 1..T, and the proof sums over t = 0..T-1."""
-    theorem = get_theorem("feddro.theorem_5_1")
-    said = instances_of(derivation(theorem), theorem, codes=codes_of(theorem)[:1]).variants
-    assert "the proof is about the models at t = 0..T-1; validate and falsify measure those at t = 1..T" in said
-    plain = get_theorem(PLAIN)
-    assert not any("validate and falsify" in line for line in instances_of(derivation(plain), plain).variants)
-
-
-def test_a_schedule_that_is_too_short_is_seen():
+def test_a_schedule_that_is_too_short_is_seen(one_family):
     name = "fcsg_m.corollary_4_5"
     plan, own = derivation(get_theorem(name)), scaled(name, sp.Rational(9, 10))
     lines = [line for line in instances_of(plan, own).failed if line.startswith("schedule of fcsg_m.theorem_4_4")]

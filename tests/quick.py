@@ -1,0 +1,14 @@
+"""Which cases of a test a quick run tries: those that between them run the same code; `slow` tries all."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import pytest
+
+
+def slow_but(few: Collection[str], cases: Iterable[str | tuple[str, ...]]) -> list[Any]:
+    """The cases, names or tuples that begin with a name, as parameters of a test: slow, but those of a few names."""
+    rows = [(case,) if isinstance(case, str) else case for case in cases]
+    return [pytest.param(*row, id="-".join(row), marks=() if row[0] in few else pytest.mark.slow) for row in rows]
