@@ -1,4 +1,4 @@
-"""The corrected statements of FCSG, FCSG-M and Acc-FCSG-M: each step of docs/theory/fcsg.md, and exact expectations.
+"""The corrected statements of FCSG, FCSG-M and Acc-FCSG-M: findings and exact expectations.
 
 The instances have two clients with f' = a_n + (mu + s xi) clip(y, R) + tau xi, g(x) = x and one sign xi per client and
 step; an expectation is a sum over all sign paths, in fractions, by a second implementation of the two algorithms.
