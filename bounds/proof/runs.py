@@ -64,7 +64,7 @@ from .kernel.assumptions import OF_FUNCTIONS
 from .kernel.derivation import Progress, reading
 from .kernel.problem import measured, metric_points, weight
 from .kernel.readings import Reading
-from .kernel.region import sum_of_powers, whole_power
+from .kernel.region import log_of_inverse, sum_of_powers, whole_power
 from .kernel.scalars import Inner, Value
 from .kernel.sequences import number
 from .kernel.setting import Function
@@ -759,10 +759,12 @@ def _admissible(style: Style, reader: Reader, progress: Progress, point) -> dict
     weights = [reader.params[n] for n, q in names.items() if q in WEIGHTS]
     steps = [reader.params[n] for n, q in names.items() if q == "step_size"]
     declining = [[reader.params[n] for n in statement.symbols if names[n] == each] for each in DECLINING]
+    failing = [reader.params[n] for n, q in names.items() if q == "failure_probability"]
+    chances = dict.fromkeys((style.sizes["failure_probability"], *CHANCES)) if failing else (None,)
     for _ in range(20):
         chosen = dict(point) | {param: Fraction(1, 2 ** rng.randint(0, 3)) for param in weights}
-        for k, *scales in _sizes(style.longest, any(declining)):
-            sized = dict.fromkeys(steps, Fraction(2) ** -k)
+        for chance, (k, *scales) in product(chances, _sizes(style.longest, any(declining))):
+            sized = dict.fromkeys(steps, Fraction(2) ** -k) | dict.fromkeys(failing, chance)
             for params, scale in zip(declining, scales, strict=False):
                 sized |= dict.fromkeys(params, Fraction(2) ** scale)
             found = _derived(chosen | sized, progress)
@@ -772,6 +774,8 @@ def _admissible(style: Style, reader: Reader, progress: Progress, point) -> dict
     raise InputError(f"{progress.theorem.id}: no admissible step size for the style {style.name}")
 
 
+CHANCES = (Fraction(1, 4), Fraction(1, 20), Fraction(1, 1000))
+"""Probabilities of failure that are tried where the conditions do not admit that of a style."""
 DECLINING = ("step_numerator", "step_offset")
 """The quantities of a step size a/(t + t0)."""
 
@@ -895,7 +899,9 @@ def _derived(point: Mapping[Param, Fraction], progress: Progress) -> dict[Param,
         found[param] = above.at(found) / below.at(found) if above.at(found) else Fraction(0)
     for param, (base, exponent) in region.exponentials.items():
         found[param] = whole_power(param.name, base.at(found), exponent.at(found))
-    for param, probability in region.logarithms.items():
+    failure = progress.state.failure
+    own = {} if failure is None else {log_of_inverse(failure): failure}
+    for param, probability in {**region.logarithms, **own}.items():
         found[param] = _above(sp.log(1 / sp.Rational(found[probability])))
     if progress.state.offset is not None:
         found[CLOCK] = progress.state.offset.at(found)

@@ -684,8 +684,9 @@ class LowerBound(Axiom):
         if others or not isinstance(atom, Value):
             raise ProofError(f"{self.quantity} is not the value of an objective")
         if state.failure is not None:
-            for name, _ in variables(atom.point):
-                if not state.setting.variable(name).starts_as_a_constant:
+            for name, shift in variables(atom.point):
+                variable = state.setting.variable(name)
+                if not variable.starts_as_a_constant or variable.defined <= shift:
                     raise ProofError(f"{self.quantity}: {name} may be random at the start")
         fall = scalar(At(self.quantity)) - scalar(At(self.quantity, True))
         return inequality(state, fall, scalar(self.gap), frozenset({self.assumption}), phases=None)

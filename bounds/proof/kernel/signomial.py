@@ -172,7 +172,9 @@ class Signomial:
             ProofError: a parameter has no value there, or a root of one is not rational.
         """
         if missing := sorted(param.name for param in self.params - point.keys()):
-            raise ProofError(f"no value for {missing[0]}")
+            logarithm = str(missing[0]).startswith("log(")
+            more = ", of which only the sign is known: it may stand in the terms of a bound" if logarithm else ""
+            raise ProofError(f"no value for {missing[0]}{more}")
         total = Fraction(0)
         for monomial, coefficient in self.terms:
             for param, exponent in monomial:

@@ -53,6 +53,7 @@ from fedco.bounds.proof.kernel.facts import Inequality, Likely, State, inequalit
 from fedco.bounds.proof.kernel.rules import PATHWISE, RULES
 from fedco.bounds.proof.kernel.scalars import One, form
 from fedco.bounds.proof.kernel.signomial import POSITION, Signomial
+from fedco.bounds.proof.kernel.terms import shifted
 from fedco.bounds.proof.mutation import with_statement
 from fedco.bounds.proof.solve import Solver, solved
 from fedco.bounds.proof.tactics import Sgd
@@ -294,6 +295,7 @@ RULE = {
     "a share that depends on the round": ({"share": 1 + MOVING}, "position in the round, or about the step"),
     "no share": ({"share": 0 * ONE}, "may be 0 or negative"),
     "a negative share": ({"share": -ONE}, "may be 0 or negative"),
+    "a share with the logarithm in it": ({"share": parameter("log(1/delta)")}, "has log(1/delta) in it"),
     "a share that may be 0": ({"share": parameter("F_gap", positive=False)}, "may be 0 or negative"),
     "a vector that depends on the new noise": (
         {"vector": -1 * Mean("n", Mean("i", SAMPLE))},
@@ -503,6 +505,16 @@ def test_a_start_that_is_random_is_refused():
     assert "x may be random at the start" in refusal(random(plan))
 
 
+def test_a_start_that_a_step_made_is_random():
+    """x is given at step -1, so that the sample of that step is in its value at step 0."""
+    variables = tuple(
+        replace(v, defined=0, equations=((EVERY, shifted(v.equations[0][1], -1)),)) if v.name == "x" else v
+        for v in proof().setting.variables
+    )
+    plan = replace(proof(), steps=tuple(s for s in proof().steps if s.name == "infimum"))
+    assert "x may be random at the start" in refusal(replace(plan, setting=replace(plan.setting, variables=variables)))
+
+
 def test_an_inner_product_has_a_name_in_a_pathwise_derivation_only():
     def change(sgd, slope, error):
         sgd.proof.quantity("drift", dot(slope, error))
@@ -654,3 +666,17 @@ def test_a_sharper_statement_fails_on_an_instance():
     statement = BOUNDED.statement("printed")
     terms = tuple(replace(term, expr=term.expr / 10) for term in statement.terms)
     assert STATEMENT in seen(theorem=with_statement(BOUNDED, replace(statement, terms=terms)))
+
+
+@pytest.mark.parametrize("most", ["1/2", "1/100"])
+def test_a_condition_on_the_probability_leaves_the_instances_that_see_a_fault(monkeypatch, most):
+    """The law of the noise does not hang on the probability; a probability that the conditions admit is found."""
+    statement = BOUNDED.statement("printed")
+    names = {name: binding.symbol for name, binding in statement.symbols.items()}
+    rare = Condition("rare", names["delta"], "<=", read_formula(most, names))
+    theorem = with_statement(BOUNDED, replace(statement, conditions=(*statement.conditions, rare)))
+    plan = replace(proof(), inside={**proof().inside, "delta": Q(1, 1000)})
+    progress = reached(plan, theorem, "printed")
+    assert len(instances(progress)) == len(STYLES) and not examine(progress, instances(progress)).failed
+    monkeypatch.setattr(Martingale, "apply", scaled(Q(1, 2)))
+    assert f"martingale{OFTEN}" in seen(plan, theorem)

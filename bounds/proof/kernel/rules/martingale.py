@@ -54,12 +54,17 @@ class Martingale(Rule):
             raise ProofError(f"{self.axiom}: wanted a bound of the noise of every sample")
         if not is_positive(self.share):
             raise ProofError(f"the share {self.share!r} may be 0 or negative")
+        logarithm = log_of_inverse(state.failure)
+        if logarithm in self.share.params:
+            raise ProofError(
+                f"the share {self.share!r} has {logarithm.name} in it, for which the second lock has no exact number"
+            )
         uses = axiom.instance(state, (self.sample,)).uses | axiom.certified(state)
         noise, number, names = self._noise(state)
         self._known_before(state)
         self._means(state, self.product, dot(self.vector, noise))
         self._means(state, self.square, sq(self.vector))
-        rest = axiom.constant**2 / (self.share * number) * parameter(log_of_inverse(state.failure).name)
+        rest = axiom.constant**2 / (self.share * number) * parameter(logarithm.name)
         left, right = total(self.product), self.share / 2 * total(self.square) + scalar(rest)
         mark = Likely.of(left, right, state.failure)
         return inequality(state, left, right, uses | names | {mark}, phases=None)
