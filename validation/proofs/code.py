@@ -145,6 +145,10 @@ class Beside:
     def __init__(self, code: Code, progress: Progress, style: Style = STYLE, seed: str = ""):
         self.code, self.progress, self.seed = code, progress, seed
         self.functions = progress.derivation.setting.functions
+        if code.named and code.kind == "meta":
+            raise InputError(
+                "the derivation has the gradient after fine-tuning, and a method that a theorem names is given that of the loss"
+            )
         self.mixes = any(function.role == MIXING for function in self.functions)
         style = replace(style, left_out=code.left_out, clients=style.clients + _MORE * self.mixes)
         self.base = instance(style, progress)
@@ -394,7 +398,10 @@ def _named_method(theorem: Theorem, progress: Progress) -> Code | None:
     kept = tuple(source for each in compressors for source in each.sources)
     chosen = {source for each in sets for source in each.sources}
     drawn = tuple(name for name in setting.source_names if name not in kept and name not in chosen)
+    outer = {source for f in setting.functions if is_outer(f) for source in f.sources}
     samples = dict.fromkeys(("sample", "outer", "inner"), drawn) | ({"kept": kept} if kept else {})
+    if theorem.problem == "conditional":
+        samples["inner"] = tuple(source for source in drawn if source not in outer)
     servers = _servers(progress)
     return Code(
         lambda v: build({name: vars(v)[name] for name in symbols}),
