@@ -139,10 +139,10 @@ class Values:
 class Oracles:
     """The functions of a run as what a method calls."""
 
-    def __init__(self, run: Paths, code: Code, *, noiseless: bool = False, exactly: bool = False):
+    def __init__(self, run: Paths, code: Code, *, noiseless: bool = False, values: Values | None = None):
         self.run, self.code, self.kind, self.name = run, code, code.kind, "paths"
         self.noiseless = noiseless
-        self.values = Values(run, exactly=exactly)
+        self.values = values or Values(run)
         self.purposes: dict[tuple[str, int], str] = {}
         self.clients = self.values.clients
         self.dim = self.inner_dim = 2
@@ -209,7 +209,7 @@ class Oracles:
         expect(purpose == "kept 0", f"{purpose}: the derivation has no such sample")
         (source,) = self.code.samples["kept"]
         drawn = self.run.sample(source, t)
-        return self.values.floats((drawn, drawn))
+        return self.values.floats((drawn,) * self.dim)
 
     # --- what methods call ---
 
