@@ -472,9 +472,9 @@ def unequal(where: str, equations: torch.Tensor, code: torch.Tensor) -> Iterator
     """The largest difference between two tables, if there is one; of exact ones the first."""
     if isinstance(equations, ExactTensor) and isinstance(code, ExactTensor):
         left, right = equations.numbers, np.broadcast_to(code.numbers, equations.numbers.shape)
-        places = [place for place in np.ndindex(left.shape) if left[place] != right[place]]
-        for place in places[:1]:
-            yield Difference(f"{where}, in exact numbers", *(f"{float(x[place]):.17g}" for x in (left, right)))
+        unlike = [found for found in np.ndindex(left.shape) if left[found] != right[found]]
+        for found in unlike[:1]:
+            yield Difference(f"{where}, in exact numbers", *(f"{float(x[found]):.17g}" for x in (left, right)))
     elif not torch.allclose(code, equations, rtol=NEAR, atol=NEAR):
         place = (code - equations).abs().flatten().argmax()
         wanted, got = (f"{x.expand_as(equations).flatten()[place].item():.12g}" for x in (equations, code))

@@ -18,7 +18,7 @@ SCALES = (1e-6, 1.0, 1e6)
 CLIENTS = (2, 3, 5, 12, 30)
 ACCURACIES = (0.1, 0.36, 0.5, 0.75, 0.9, 1.0)
 VARIANCES = (0.5, 1, 1.5, 2, 3, 3.5, 4, 7, 7.5, 8, 15, 16)
-"""What a compressor's variance is said to be; those for which the method can be built are tried, such as those of a ratio of 2, 4, 8 or 16."""
+"""Variances of a compressor, such as those of a ratio of 2, 4, 8 or 16; those for which the method can be built are tried."""
 LEAST = 3
 """So many of them have to be among those."""
 SEEDS = 8192

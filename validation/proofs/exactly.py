@@ -75,15 +75,15 @@ def not_simple(theorem: Theorem, setting: Setting) -> Iterator[str]:
     """Numbers in the formulas of a method, and in update equations, that doubles might take for other ones."""
     for name, formula in theorem.method.values.items() if theorem.method else ():
         written = sp.sympify(formula)
-        if any(map(_is_fine, written.atoms(sp.Number))) or _degree(written) > DEGREE:
+        if not all(map(_is_short, written.atoms(sp.Number))) or _degree(written) > DEGREE:
             yield f"{name} = {formula}"
     for variable in setting.variables:
         for _, term in variable.equations:
             yield from (f"{variable.name}: {c!r}" for c in _coefficients(term) if not _is_simple(c))
 
 
-def _is_fine(number: sp.Number) -> bool:
-    return not (number.is_Rational and max(abs(number.p), number.q) <= SIMPLE)
+def _is_short(number: sp.Number) -> bool:
+    return bool(number.is_Rational and max(abs(number.p), number.q) <= SIMPLE)
 
 
 def _degree(formula: sp.Expr) -> int:
@@ -115,6 +115,7 @@ def _inside(term: Term) -> Iterator[Term]:
 
 def _is_simple(coefficient: Signomial) -> bool:
     return all(
-        max(abs(number.numerator), number.denominator) <= SIMPLE and sum(abs(e) for _, e in monomial) <= DEGREE
+        max(abs(number.numerator), number.denominator) <= SIMPLE
+        and sum(abs(Fraction(e)) for _, e in monomial) <= DEGREE
         for monomial, number in coefficient.terms
     )

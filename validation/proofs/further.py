@@ -7,7 +7,6 @@ It cannot be compared for ever: what is tried is said.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any, cast
 from zlib import crc32
@@ -17,14 +16,14 @@ import torch
 
 from ...algorithms import Start
 from ...bounds.language.reading import InputError
-from ...bounds.proof.finite import Component, Vector, plus
+from ...bounds.proof.finite import Component, Vector, plus, total
 from ...bounds.proof.instances import as_fraction, is_draw
 from ...bounds.proof.kernel import COMMUNICATION, COMPRESSOR, LOCAL, MIXING, Act, Function, Sum, Term
 from ..lemmas.trace import walk
 from .paths import PATHS, Draws, Oracles, OtherSampleError, Paths, Values
 
 if TYPE_CHECKING:
-    from .code import Beside, Code, Difference
+    from .code import Beside, Difference
 
 STEPS, DIM, CLIENTS, PERIOD = 50, 7, 12, 7
 SCALES = (1e-6, 1.0, 1e6)
@@ -56,7 +55,7 @@ class Wide(Paths):
 
 def acting(operator: Vector, vector: Vector) -> Vector:
     """The transposed operator, row by row, times a vector."""
-    return tuple(sum(operator[DIM * j + i] * vector[j] for j in range(DIM)) for i in range(DIM))
+    return tuple(total([operator[DIM * j + i] * vector[j] for j in range(DIM)]) for i in range(DIM))
 
 
 class WideValues(Values):
@@ -153,7 +152,7 @@ def _at_scale(beside: Beside, scale: float) -> Iterator[Difference]:
     run = Wide(base.setting, base.problem, base.point, STEPS, period, {}, base.free, laws=base.laws)
     run.start = _starts(base, scale)
     smooth = Smooth(run, scale, method)
-    run.problem = smooth
+    run.problem = cast(Any, smooth)
     for step in _steps(beside, run, method):
         for variable, read in code.reads.items():
             if run.phase(step.t) in code.only.get(variable, LOCAL | COMMUNICATION):

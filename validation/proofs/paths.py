@@ -183,9 +183,11 @@ class Oracles:
             drawn is None or exact,
             f"{function.name}: the derivation has no samples of it, and nothing says that it has none",
         )
-        for source in () if drawn is None else function.sources:
-            self._one_purpose(source, drawn.t, drawn.sources[source])
-        samples: tuple[Any, ...] = tuple(0 if drawn is None else self.run.sample(s, drawn.t) for s in function.sources)
+        samples: tuple[Any, ...] = tuple(0 for _ in function.sources)
+        if drawn is not None:
+            for source in function.sources:
+                self._one_purpose(source, drawn.t, drawn.sources[source])
+            samples = tuple(self.run.sample(source, drawn.t) for source in function.sources)
         if function.label:
             (label,) = (v.name for v in setting.variables if v.space == function.label and v.equations)
             samples = (self.run.variable(label, self.t)[0], *samples)
