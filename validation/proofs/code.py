@@ -1,7 +1,8 @@
 """The update equations of a derivation beside the code of the method that the theorem is about: the same models.
 
 Both run on the concrete functions of the instances, with noise at every client, along a few random paths: the equations in exact
-arithmetic, the method's own code in floats on oracles that evaluate the same functions exactly.
+arithmetic, the method's own code in doubles on oracles that evaluate the same functions exactly. A method that a theorem names also runs in
+exact numbers, and the code of a file for longer (`further`).
 """
 
 from __future__ import annotations

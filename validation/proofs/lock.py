@@ -228,9 +228,9 @@ def _codes(progresses: Sequence[Progress], case: str, codes: Sequence[Any] | Non
 
 
 def _tried(code: Any, progress: Progress) -> str:
-    """For how long the code of a file was compared: it may do otherwise later."""
+    """How far the code of a file was compared: beyond that it may do otherwise."""
     named = isinstance(code, Code) and code.named
-    return f", compared for {TRIED}" if named and is_of_a_file(progress.theorem) else ""
+    return f" as far as it was compared: {TRIED}" if named and is_of_a_file(progress.theorem) else ""
 
 
 def not_compared(progresses: Sequence[Progress], read: set[str]) -> set[str]:
