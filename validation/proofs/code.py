@@ -1,7 +1,8 @@
 """The update equations of a derivation beside the code of the method that the theorem is about: the same models.
 
 Both run on the concrete functions of the instances, with noise at every client, along a few random paths: the equations in exact
-arithmetic, the method's own code in floats on oracles that evaluate the same functions exactly.
+arithmetic, the method's own code in doubles on oracles that evaluate the same functions exactly. A method that a theorem names also runs in
+exact numbers, and the code of a file for longer (`further`).
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy as np
 import sympy as sp
 import torch
 from flint import fmpq
 
 from ...algorithms import Start
-from ...algorithms.declared import declared
+from ...algorithms.declared import declared as own_methods
 from ...bounds.language.bounding import PARTICIPANTS, SERVER_MODEL
 from ...bounds.language.clients import OverClients
 from ...bounds.language.metrics import LAST
@@ -32,9 +34,12 @@ from ...bounds.proof.kernel.derivation import Progress
 from ...bounds.proof.kernel.problem import metric_points
 from ...bounds.proof.kernel.terms import variables
 from ...bounds.proof.runs import NOT_OF_THE_PROBLEM, Style, arranged, instance, reading_of
+from ..exact.tensor import ExactTensor, InexactError
 from ..lemmas.trace import walk
 from ..runs.method_of import build_of
 from ..runs.registry import codes_of, recipe_for
+from . import constants, further
+from .exactly import in_fractions, not_simple
 from .paths import NEAR, PATHS, PERIODS, STEPS, Draws, Oracles, OtherSampleError, Paths, Values
 
 STYLE = Style(
@@ -67,6 +72,10 @@ WEIGHTS = {
     "failure_probability": Fraction(1, 4),
 }
 """Hyperparameters by quantity, with other numbers at each point. The equations are compared, not the bounds: no condition has to hold."""
+WIDE = replace(STYLE, b=3, m=4, B=5, loud=0, clients=further.CLIENTS)
+FAR_APART = {**WEIGHTS, "spectral_gap": Fraction(1, 50), "mixing_contraction": Fraction(49, 50)}
+"""Among many clients a method may mix slowly."""
+ROUNDED = "a rounded number"
 _CORNERS = (sp.Max, sp.Min, sp.Abs, sp.Piecewise, sp.floor, sp.ceiling, OverClients)
 _MORE = 2
 """How many more clients there are where the method mixes: among up to three, all are neighbours."""
@@ -96,6 +105,16 @@ class Difference:
 
     def __str__(self) -> str:
         return f"{self.where}: the code has {self.code}, the update equations have {self.equations}"
+
+
+@dataclass(frozen=True)
+class OtherConstant:
+    """What of a method is not as it says of itself, a sentence."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True)
@@ -142,14 +161,25 @@ class Code:
 class Beside:
     """The update equations of a derivation and the code of a method, along the same paths; both run once."""
 
-    def __init__(self, code: Code, progress: Progress, style: Style = STYLE, seed: str = ""):
-        self.code, self.progress, self.seed = code, progress, seed
+    def __init__(
+        self,
+        code: Code,
+        progress: Progress,
+        style: Style = STYLE,
+        seed: str = "",
+        weights: Mapping[str, Fraction] = WEIGHTS,
+    ):
+        self.code, self.progress, self.seed, self.weights = code, progress, seed, weights
         self.functions = progress.derivation.setting.functions
+        if code.named and code.kind == "meta":
+            raise InputError(
+                "the derivation has the gradient after fine-tuning, and a method that a theorem names is given that of the loss"
+            )
         self.mixes = any(function.role == MIXING for function in self.functions)
         style = replace(style, left_out=code.left_out, clients=style.clients + _MORE * self.mixes)
         self.base = instance(style, progress)
         self.length = _length(progress.theorem, self.base.point)
-        self._steps: dict[int, tuple[Any, ...]] = {}
+        self._steps: dict[tuple[int, bool], tuple[Any, ...]] = {}
 
     @property
     def read(self) -> set[str]:
@@ -159,7 +189,7 @@ class Beside:
     def along(self, period: int, setting: Setting | None = None) -> Paths:
         """The equations of the derivation, or of another setting, along a few random paths."""
         laws = {**self.base.laws, **dict.fromkeys(self.code.silent, NOTHING)}
-        base, known = self.base, ((b.name, WEIGHTS.get(b.quantity.name)) for b in self.progress.theorem.notation)
+        base, known = self.base, ((b.name, self.weights.get(b.quantity.name)) for b in self.progress.theorem.notation)
         weights = {name: value and _smaller(name, self.seed) * value for name, value in known}
         chosen = {**weights, str(self.progress.state.period): Fraction(period)}
         point = {p: chosen.get(p.name) or v for p, v in base.point.items()}
@@ -181,7 +211,7 @@ class Beside:
         sends = any(function.role == COMPRESSOR and not function.sources for function in self.functions)
         if not (sends or self.mixes):
             return functions
-        values, method = Values(paths), self.code.build(_numbers(paths))
+        values, method = Values(paths), self.code.build(numbers_of(paths))
         for attribute, wanted in (("sent", sends), ("mixing", self.mixes)):
             if wanted and not hasattr(method, attribute):
                 raise InputError(f"the method {method.name} has no {attribute}")
@@ -221,17 +251,16 @@ class Beside:
                 raise InputError(f"{method.name} leaves out more of a vector than an accuracy of {accuracy:.6g} allows")
         return sent
 
-    def steps(self, period: int) -> tuple[Any, ...]:
+    def steps(self, period: int, *, exactly: bool = False) -> tuple[Any, ...]:
         """The steps of the code; of the derivation's equations only the drawn labels are used."""
-        if period not in self._steps:
-            self._steps[period] = self._enacted(period)
-        return self._steps[period]
+        key = period, exactly
+        if key not in self._steps:
+            self._steps[key] = self._enacted(period, exactly)
+        return self._steps[key]
 
-    def _enacted(self, period: int) -> tuple[Any, ...]:
+    def _enacted(self, period: int, exactly: bool) -> tuple[Any, ...]:
         code, run = self.code, self.along(period)
-        theorem = self.progress.theorem
-        said = {*theorem.assume, *theorem.statement(self.progress.label).assume}
-        problem = Oracles(run, code, noiseless="deterministic" in said)
+        problem = Oracles(run, code, noiseless=self.is_noiseless, values=Values(run, exactly=exactly))
         start = problem.values.floats(run.variable(code.model, 0))
         given = problem.values.floats(run.variable(code.embedding, -1))[0, 0] if code.embedding else None
         draws = Draws(
@@ -239,32 +268,107 @@ class Beside:
             chosen=problem.chosen if code.sets else None,
             kept=problem.kept if "kept" in code.samples else None,
         )
-        method = code.build(_numbers(run))
+        method = code.build(numbers_of(run))
+        if exactly:
+            method = in_fractions(self.progress.theorem, method, self._given(run))
         found = walk(method, problem, self.length, PATHS, start=Start(x=start[0, 0], y=given), draws=cast(Any, draws))
         return tuple(found)
 
-    def differences(self, setting: Setting | None = None) -> Iterator[Difference]:
-        """Where the equations of the derivation, or of another setting, and the code have other values."""
-        fixed = not self.progress.state.period.params
-        for period in PERIODS if not fixed else (int(self.progress.state.period.at({})),):
+    def _given(self, run: Paths) -> dict[str, Fraction]:
+        """The values of the statement's symbols."""
+        symbols = self.progress.theorem.statement(self.progress.label).symbols
+        return {p.name: value for p, value in run.point.items() if p.name in symbols}
+
+    @property
+    def is_noiseless(self) -> bool:
+        theorem = self.progress.theorem
+        return "deterministic" in {*theorem.assume, *theorem.statement(self.progress.label).assume}
+
+    @property
+    def periods(self) -> tuple[int, ...]:
+        period = self.progress.state.period
+        return PERIODS if period.params else (int(period.at({})),)
+
+    def differences(self, setting: Setting | None = None) -> Iterator[Difference | OtherConstant]:
+        """Where the equations of the derivation, or of another setting, and the code have other values.
+
+        A method that the theorem names is compared at two points, in doubles and then, where these do not differ, in exact numbers;
+        that of a file also for many steps, and with what it says of itself.
+
+        Raises:
+            InputError: something of the method cannot be compared.
+        """
+        places = [self]
+        if self.code.named:
+            places.append(Beside(self.code, self.progress, *_elsewhere(self.progress.theorem)))
+        differ = False
+        for each in places:
+            for one in each._in_doubles(setting):
+                differ = True
+                yield one
+        if self.code.named and setting is None and not differ:
+            for each in places:
+                yield from each._exact_differences()
+            if is_of_a_file(self.progress.theorem):
+                yield from self._unlike_its_constants()
+                yield from further.differences(Beside(self.code, self.progress, WIDE, "wide", FAR_APART))
+
+    def _in_doubles(self, setting: Setting | None) -> Iterator[Difference]:
+        for period in self.periods:
             try:
                 yield from self._differences(period, setting)
             except OtherSampleError as error:
                 yield Difference(f"period {period}", "none of the kind", str(error))
-        if self.code.named:
-            style, seed = _elsewhere(self.progress.theorem)
-            yield from Beside(replace(self.code, named=False), self.progress, style, seed).differences(setting)
 
-    def _differences(self, period: int, setting: Setting | None) -> Iterator[Difference]:
+    def _unlike_its_constants(self) -> Iterator[OtherConstant]:
+        """Where the method of a file has other constants than it says.
+
+        Raises:
+            InputError: they cannot be measured.
+        """
+        symbols = {
+            b.quantity.name: name for name, b in self.progress.theorem.statement(self.progress.label).symbols.items()
+        }
+        values, build = vars(numbers_of(self.along(self.periods[0]))), lambda v: self.code.build(SimpleNamespace(**v))
+        theta, omega, eta = (symbols.get(q, "") for q in ("compression_accuracy", "compression_variance", "step_size"))
+        compressors = {bool(function.sources) for function in self.functions if function.role == COMPRESSOR}
+        found: list[str] = []
+        if compressors and not ({False: theta, True: omega and eta}[compressors.pop()] and not compressors):
+            raise InputError("the compressor of a file has no symbol by which it could be measured")
+        if theta:
+            found += constants.accuracy(build, values, theta)
+        if omega and eta:
+            found += constants.variance(build, values, omega, eta)
+        if self.mixes:
+            found += constants.mixing(build(values))
+        yield from map(OtherConstant, found)
+
+    def _exact_differences(self) -> Iterator[Difference]:
+        """Where they have other values in exact numbers, in which nothing is too small to be seen.
+
+        Raises:
+            InputError: the code has no exact run, and a number of it, of its hyperparameters or of the equations is not a simple one.
+        """
+        try:
+            for period in self.periods:
+                yield from self._differences(period, None, exactly=True)
+        except (InexactError, TypeError, AttributeError, RuntimeError) as error:
+            rounded = [f"{error}"] if ROUNDED in str(error) else []
+            if unclear := next(iter((*rounded, *not_simple(self.progress.theorem, self.base.setting))), ""):
+                raise InputError(
+                    f"{unclear}: the code has no run in exact numbers, and doubles do not decide this one ({error})"
+                ) from None
+
+    def _differences(self, period: int, setting: Setting | None, *, exactly: bool = False) -> Iterator[Difference]:
         run, code = self.along(period, setting), self.code
-        values = Values(run)
-        for step in self.steps(period):
+        values = Values(run, exactly=exactly)
+        for step in self.steps(period, exactly=exactly):
             for variable, read in code.reads.items():
                 if run.phase(step.t) in code.only.get(variable, LOCAL | COMMUNICATION):
                     wanted = values.floats(run.variable(variable, step.t + run.setting.variable(variable).defined))
                     where = f"{variable} after step {step.t} (period {period})"
                     yield from unequal(where, wanted, read(step))
-        if setting is None:
+        if setting is None and not exactly:
             yield from self._measured(run, values, period)
 
     def _measured(self, run: Paths, values: Values, period: int) -> Iterator[Difference]:
@@ -279,7 +383,7 @@ class Beside:
             metric_points(reading_of(self.progress), self.progress.state.axioms)[0],
             recipe_for(theorem).every,
         )
-        every = 1 if every_of is None else every_of(vars(_numbers(run)))
+        every = 1 if every_of is None else every_of(vars(numbers_of(run)))
         steps = self.steps(period)
         models = [steps[0].before.average, *(step.after.average for step in steps)]
         last = theorem.metric.over == LAST
@@ -290,7 +394,12 @@ class Beside:
                 yield from unequal(where, values.floats(run(point, t)), models[taken].unsqueeze(1))
 
 
-def _numbers(run: Paths) -> SimpleNamespace:
+def is_of_a_file(theorem: Theorem) -> bool:
+    """Whether the method that a theorem names is none of fedco's own, of which nothing but its code for a few steps is known."""
+    return theorem.method is not None and theorem.method.name not in own_methods()
+
+
+def numbers_of(run: Paths) -> SimpleNamespace:
     """The values of the symbols of a run."""
     point = run.point.items()
     return SimpleNamespace(
@@ -326,7 +435,7 @@ def undecided(theorem: Theorem) -> Iterator[str]:
     call = theorem.method
     if call is None:
         return
-    known = declared().get(call.name) or (call.code and call.code.load())
+    known = own_methods().get(call.name) or (call.code and call.code.load())
     in_symbols = {name for name, quantity in getattr(known, "quantities", {}).items() if quantity == "sampled_clients"}
     for formula in getattr(known, "constants", {}).values():
         in_symbols |= {str(symbol) for symbol in sp.sympify(formula).free_symbols}
@@ -361,8 +470,13 @@ def _length(theorem: Theorem, point: Mapping[Param, Fraction]) -> int:
 
 
 def unequal(where: str, equations: torch.Tensor, code: torch.Tensor) -> Iterator[Difference]:
-    """The largest difference between two tables, if there is one."""
-    if not torch.allclose(code, equations, rtol=NEAR, atol=NEAR):
+    """The largest difference between two tables, if there is one; of exact ones the first."""
+    if isinstance(equations, ExactTensor) and isinstance(code, ExactTensor):
+        left, right = equations.numbers, np.broadcast_to(code.numbers, equations.numbers.shape)
+        unlike = [found for found in np.ndindex(left.shape) if left[found] != right[found]]
+        for found in unlike[:1]:
+            yield Difference(f"{where}, in exact numbers", *(f"{float(x[found]):.17g}" for x in (left, right)))
+    elif not torch.allclose(code, equations, rtol=NEAR, atol=NEAR):
         place = (code - equations).abs().flatten().argmax()
         wanted, got = (f"{x.expand_as(equations).flatten()[place].item():.12g}" for x in (equations, code))
         yield Difference(where, wanted, got)
@@ -394,7 +508,10 @@ def _named_method(theorem: Theorem, progress: Progress) -> Code | None:
     kept = tuple(source for each in compressors for source in each.sources)
     chosen = {source for each in sets for source in each.sources}
     drawn = tuple(name for name in setting.source_names if name not in kept and name not in chosen)
+    outer = {source for f in setting.functions if is_outer(f) for source in f.sources}
     samples = dict.fromkeys(("sample", "outer", "inner"), drawn) | ({"kept": kept} if kept else {})
+    if theorem.problem == "conditional":
+        samples["inner"] = tuple(source for source in drawn if source not in outer)
     servers = _servers(progress)
     return Code(
         lambda v: build({name: vars(v)[name] for name in symbols}),

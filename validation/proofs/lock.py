@@ -21,8 +21,9 @@ from ...bounds.proof.kernel.loop import loops
 from ...bounds.proof.kernel.terms import variables
 from ...bounds.proof.locks import Instances
 from ...bounds.proof.runs import unmeasured
-from .code import Code, codes_beside, measured_otherwise, undecided
+from .code import Code, codes_beside, is_of_a_file, measured_otherwise, undecided
 from .corollaries import Point, points
+from .further import TRIED
 
 BEYOND = (TypeError, KeyError, IndexError, AttributeError, AssertionError, RecursionError)
 """Errors that mean that no family has what is declared: it is not covered."""
@@ -67,17 +68,37 @@ def instances_of(plan: Plan, theorem: Theorem, label: str = "", codes: Sequence[
     return found.done()
 
 
-def _try_plan(plan: Plan, theorem: Theorem, label: str, codes: Sequence[Any] | None, found: _Found) -> None:
+def code_beside(plan: Plan, theorem: Theorem, label: str = "", codes: Sequence[Any] | None = None) -> Instances:
+    """Only what comes of the update equations beside the code of the method; nothing for a corollary.
+
+    Args:
+        codes: as in `instances_of`.
+
+    Raises:
+        ProofError: the declarations of the derivation are refused.
+    """
+    found = _Found()
+    for case, plans in _cases(plan):
+        _codes([reached(each, theorem, label or theorem.default) for _, each in plans], case, codes, found)
+    return found.done()
+
+
+def _cases(plan: Plan) -> Iterator[tuple[str, Iterable[tuple[str, Derivation | Loop]]]]:
+    """The derivations of a plan that is no corollary: of each case one, or a loop with those before it."""
     match plan:
         case Alternatives(cases=cases):
-            for case, each in cases:
-                _try(theorem, label, [("", each)], codes, found, case)
+            yield from ((case, [("", each)]) for case, each in cases)
         case Loop():
-            _try(theorem, label, loops(plan), codes, found)
+            yield "", loops(plan)
         case Derivation():
-            _try(theorem, label, [("", plan)], codes, found)
-        case Corollary():
-            _try_corollary(plan, theorem, label, found)
+            yield "", [("", plan)]
+
+
+def _try_plan(plan: Plan, theorem: Theorem, label: str, codes: Sequence[Any] | None, found: _Found) -> None:
+    if isinstance(plan, Corollary):
+        _try_corollary(plan, theorem, label, found)
+    for case, plans in _cases(plan):
+        _try(theorem, label, plans, codes, found, case)
 
 
 def _try(
@@ -195,7 +216,7 @@ def _codes(progresses: Sequence[Progress], case: str, codes: Sequence[Any] | Non
             for one in differences:
                 found.fails(name, f"{name}: {one}")
         elif code.covered:
-            found.variants.append(f"{name}: its code has the update equations")
+            found.variants.append(f"{name}: its code has the update equations{_tried(code, last)}")
         else:
             why = differences[0] if differences else "its code has the same update equations"
             found.variants.append(f"not about {name}: {why}")
@@ -204,6 +225,12 @@ def _codes(progresses: Sequence[Progress], case: str, codes: Sequence[Any] | Non
     if declared:
         for name in sorted(not_compared(progresses, read)):
             found.without(f"{case} the update equations of {name}: the code keeps no such value".strip())
+
+
+def _tried(code: Any, progress: Progress) -> str:
+    """How far the code of a file was compared: beyond that it may do otherwise."""
+    named = isinstance(code, Code) and code.named
+    return f" as far as it was compared: {TRIED}" if named and is_of_a_file(progress.theorem) else ""
 
 
 def not_compared(progresses: Sequence[Progress], read: set[str]) -> set[str]:

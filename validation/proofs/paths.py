@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
@@ -14,14 +14,25 @@ import torch
 
 from ...bounds.proof.finite import Run, Vector, plus, rational, times
 from ...bounds.proof.instances import as_fraction
+from ..exact.tensor import ExactTensor
 
 if TYPE_CHECKING:
     from .code import Code
 
-NOISY = ("outer_gradient", "inner_value", "inner_jacobian", "extra_gradient", "local_gradient", "local_hessian")
+NOISY = (
+    "outer_gradient",
+    "inner_value",
+    "inner_jacobian",
+    "extra_gradient",
+    "local_gradient",
+    "local_hessian",
+    "meta_gradient",
+)
 """Roles of functions of which a problem has samples, unless it is `deterministic`."""
 PATHS = 3
 STEPS = 5
+BEFORE = -1
+"""The step of what is drawn before the first one, as in a run."""
 PERIODS = (3, 2, 1)
 """Rounds of this many steps: in rounds of 3 what adds up at local steps does so twice; with 1 the first step is a communication."""
 NEAR = 1e-11
@@ -51,10 +62,10 @@ class Paths(Run):
 
 @dataclass(frozen=True)
 class Drawn:
-    """What the code drew: the step, and for which sources."""
+    """What the code drew: the step, and each source that it may stand for with the purpose under which it was drawn."""
 
     t: int
-    sources: tuple[str, ...]
+    sources: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -62,8 +73,8 @@ class Draws:
     """Stands for the random numbers of a run; the samples are those of the paths."""
 
     clients: int
-    t: int = 0
-    chosen: Callable[[int], torch.Tensor] | None = None
+    t: int = BEFORE
+    chosen: Callable[[str, int], torch.Tensor] | None = None
     kept: Callable[[str, int], torch.Tensor] | None = None
     runs: int = PATHS
     seed_indices: tuple[int, ...] = tuple(range(PATHS))
@@ -81,7 +92,7 @@ class Draws:
         """The clients of the round that begins at this step as a mask, (runs, clients)."""
         if self.chosen is None:
             raise OtherSampleError(f"{purpose}: the derivation draws no set of clients")
-        mask = self.chosen(self.t)
+        mask = self.chosen(purpose, self.t)
         expect(bool((mask.sum(dim=1) == size).all()), f"{purpose}: another number of clients")
         return mask
 
@@ -89,8 +100,8 @@ class Draws:
 class Values:
     """Exact vectors of a run as tensors, and back; the client's axis is first, those of batches come next, and that of the paths last."""
 
-    def __init__(self, run: Paths):
-        self.run, self.clients = run, run.size(run.setting.indices[0].name, False)
+    def __init__(self, run: Paths, *, exactly: bool = False):
+        self.run, self.clients, self.exactly = run, run.size(run.setting.indices[0].name, False), exactly
 
     def mean(self, vector: Vector, over: int = 1) -> Vector:
         axes = tuple(range(over, len(self.run.axes)))
@@ -99,12 +110,13 @@ class Values:
     def exact(self, tensor: torch.Tensor) -> Vector:
         """(paths, clients, 2) -> components (clients, 1, ..., paths)."""
         middle = (1,) * (len(self.run.axes) - 1)
-        table = np.frompyfunc(lambda x: rational(Fraction(x)), 1, 1)(tensor.numpy())
+        numbers = tensor.numbers if isinstance(tensor, ExactTensor) else tensor.numpy()
+        table = np.frompyfunc(lambda x: rational(Fraction(x)), 1, 1)(numbers)
         return tuple(table[..., i].T.reshape(self.clients, *middle, PATHS) for i in (0, 1))
 
     def floats(self, vector: Vector) -> torch.Tensor:
-        """Components (clients, 1, ..., paths) -> (paths, clients, 2)."""
-        rows = []
+        """Components (clients, 1, ..., paths) -> (paths, clients, 2), in doubles or exactly."""
+        rows, number = [], Fraction if self.exactly else float
         for x in vector:
             expect(
                 all(size == 1 for size in x.shape[1 : len(self.run.axes)]),
@@ -112,7 +124,9 @@ class Values:
             )
             flat = x.reshape(x.shape[0], *x.shape[len(self.run.axes) :])
             flat = np.broadcast_to(flat.reshape(x.shape[0], -1), (self.clients, PATHS))
-            rows.append([[float(as_fraction(y)) for y in row] for row in flat])
+            rows.append([[number(as_fraction(y)) for y in row] for row in flat])
+        if self.exactly:
+            return ExactTensor.of(np.array(rows, dtype=object).transpose(2, 1, 0))
         return torch.tensor(rows, dtype=torch.float64).permute(2, 1, 0)
 
     def acting(self, operator: Vector, vector: Vector) -> Vector:
@@ -125,24 +139,30 @@ class Values:
 class Oracles:
     """The functions of a run as what a method calls."""
 
-    def __init__(self, run: Paths, code: Code, *, noiseless: bool = False):
+    def __init__(self, run: Paths, code: Code, *, noiseless: bool = False, values: Values | None = None):
         self.run, self.code, self.kind, self.name = run, code, code.kind, "paths"
         self.noiseless = noiseless
-        self.values = Values(run)
+        self.values = values or Values(run)
+        self.purposes: dict[tuple[str, int], str] = {}
         self.clients = self.values.clients
         self.dim = self.inner_dim = 2
         self.t = 0
-        self.alpha, self.nu = 0.0, 0  # without fine-tuning the gradient of the meta kind is that of the loss
+        self.alpha, self.nu = 0.0, 0  # for codes that are declared beside equations in the gradient after fine-tuning
         self.initial_point = torch.zeros(2, dtype=torch.float64)
 
     def _drawn(self, purpose: str, t: int, batch: int) -> Drawn:
         expect(purpose in self.code.samples, f"{purpose}: the derivation has no such sample")
         for source in self.code.samples[purpose]:
             index = set(self.run.setting.source(source).index) - {self.run.setting.indices[0].name}
-            sizes = [self.run.size(i.name, t == 0) for i in self.run.setting.indices if i.name in index]
+            sizes = [self.run.size(i.name, t <= 0) for i in self.run.setting.indices if i.name in index]
             expect(([1, *sizes])[-1] == batch, f"{source} of step {t}: another batch size")
         self.t = t
-        return Drawn(t, self.code.samples[purpose])
+        return Drawn(t, dict.fromkeys(self.code.samples[purpose], purpose))
+
+    def _one_purpose(self, source: str, t: int, purpose: str) -> None:
+        """Raises where the code has two independent draws in the place of one of the derivation."""
+        first = self.purposes.setdefault((source, t), purpose)
+        expect(first == purpose, f"{source} of step {t}: the code draws two of them, {first} and {purpose}")
 
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> Drawn:
         return self._drawn(purpose, draws.t, batch)
@@ -152,18 +172,22 @@ class Oracles:
 
     def sample_inner(self, draws: Draws, outer: Drawn, m: int, purpose: str = "inner") -> Drawn:
         inner = self._drawn(purpose, draws.t, m)
-        return Drawn(draws.t, (*outer.sources, *inner.sources))
+        return Drawn(draws.t, {**inner.sources, **outer.sources})
 
     def value(self, role: str, point: Vector, drawn: Drawn | None) -> Vector:
         setting = self.run.setting
         function = setting.function(self.code.roles[role])
-        expect(drawn is None or set(function.sources) <= set(drawn.sources), f"{function.name}: not its sample")
+        expect(drawn is None or drawn.sources.keys() >= set(function.sources), f"{function.name}: not its sample")
         exact = bool(function.sources) or function.role not in NOISY or self.noiseless
         expect(
             drawn is None or exact,
             f"{function.name}: the derivation has no samples of it, and nothing says that it has none",
         )
-        samples: tuple[Any, ...] = tuple(0 if drawn is None else self.run.sample(s, drawn.t) for s in function.sources)
+        samples: tuple[Any, ...] = tuple(0 for _ in function.sources)
+        if drawn is not None:
+            for source in function.sources:
+                self._one_purpose(source, drawn.t, drawn.sources[source])
+            samples = tuple(self.run.sample(source, drawn.t) for source in function.sources)
         if function.label:
             (label,) = (v.name for v in setting.variables if v.space == function.label and v.equations)
             samples = (self.run.variable(label, self.t)[0], *samples)
@@ -173,9 +197,10 @@ class Oracles:
         """The mean Jacobian, transposed, times a vector; over the axes of batches from `over` on."""
         return self.values.acting(self.values.mean(self.value("jacobian", x, drawn), over), vector)
 
-    def chosen(self, t: int) -> torch.Tensor:
+    def chosen(self, purpose: str, t: int) -> torch.Tensor:
         """The set that the derivation draws at the communication of the round that begins at step t."""
         (source,) = self.run.setting.function(self.code.sets).sources
+        self._one_purpose(source, t, purpose)
         numbers = self.run.sample(source, t + self.run.period - 1).reshape(-1)
         sets = self.run.problem.sets[self.code.sets]  # type: ignore[attr-defined]
         rows = [[float(client in sets[int(number.p)]) for client in range(self.clients)] for number in numbers]
@@ -186,7 +211,7 @@ class Oracles:
         expect(purpose == "kept 0", f"{purpose}: the derivation has no such sample")
         (source,) = self.code.samples["kept"]
         drawn = self.run.sample(source, t)
-        return self.values.floats((drawn, drawn))
+        return self.values.floats((drawn,) * self.dim)
 
     # --- what methods call ---
 
@@ -204,7 +229,9 @@ class Oracles:
 
     def local_gradient(self, x: torch.Tensor, sample: Drawn | None = None) -> torch.Tensor:
         point = self.values.exact(x)
-        parts = [self.value(role, point, sample) for role in ("gradient", "error") if role in self.code.roles]
+        roles = [role for role in ("gradient", "error") if role in self.code.roles]
+        noisy = roles[-1]  # the noise of a gradient that has an error is that error
+        parts = [self.value(role, point, sample if role == noisy else None) for role in roles]
         return self.values.floats(self.values.mean(reduce(plus, parts)))
 
     def local_hvp(self, x: torch.Tensor, vector: torch.Tensor, sample: Drawn) -> torch.Tensor:
@@ -216,4 +243,6 @@ class Oracles:
         each = self.applied(point, self.value("outer", value, outer), inner, 2)
         batch = max(component.shape[1] for component in each)
         rows = [self.values.floats(tuple(c[:, [i % c.shape[1]]] for c in each)) for i in range(batch)]
+        if self.values.exactly:
+            return ExactTensor.of(np.stack([row.numbers for row in rows], axis=2))  # type: ignore[attr-defined]
         return torch.stack(rows, dim=2)
