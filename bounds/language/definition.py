@@ -180,7 +180,10 @@ def keys_of(theorem: Theorem, label: str, more: Iterable[Condition] = ()) -> dic
         changed.append("method")
     if again.metric.weights != weights:
         changed.append("weights")
-    if set(again.statement().assumed) != set(statement.assumed) or {b.name: b.quantity.name for b in again.notation} != symbols:
+    if (
+        set(again.statement().assumed) != set(statement.assumed)
+        or {b.name: b.quantity.name for b in again.notation} != symbols
+    ):
         changed.append("symbols or properties")
     if _said(again.statement()) != _said(statement, more):
         changed.append("formulas")
@@ -581,7 +584,10 @@ class Definition:
         left_out = [each for each in own.hyperparameters if each.name not in given]
         for name in (each.name for each in left_out if not each.required and each.name in self.notation.bindings):
             wanted = f'wanted {name} = "{name}" or a number under [method], or another name for the symbol'
-            self.refuse("method", f"{method} has a {name} of its own, which is not given, and there is a symbol {name}: {wanted}")
+            self.refuse(
+                "method",
+                f"{method} has a {name} of its own, which is not given, and there is a symbol {name}: {wanted}",
+            )
         needed = [each.name for each in left_out if each.required]
         found = {}
         for name in needed:

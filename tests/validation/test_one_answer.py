@@ -247,7 +247,9 @@ def test_a_changed_statement_is_named_whatever_the_notes_say():
     for bundle in (kept, edited):
         done = replay(bundle, registry(None))
         change = "the statement with a change: initialisation: divided by "
-        assert done.confirmed and done.notes["reading"].startswith(change) and done.notes.keys() == {"instance", "reading"}
+        assert (
+            done.confirmed and done.notes["reading"].startswith(change) and done.notes.keys() == {"instance", "reading"}
+        )
         assert done.verdict.claim.startswith(f"another statement than baselines.local_sgd (printed) ({change}")
 
 
@@ -276,9 +278,11 @@ def test_another_theorem_does_not_pass_for_one_of_fedcos():
         problem = {**kept.problem, "parameters": {**parameters, "definition": definition}}
         return replace(kept, claim=f"{claim} (printed)", problem=problem, notes={"reading": "none is needed"})
 
-    with pytest.raises(BundleError, match="a theorem that comes with fedco has this id; wanted another id, such as mine"):
+    with pytest.raises(
+        BundleError, match="a theorem that comes with fedco has this id; wanted another id, such as mine"
+    ):
         replay(defined(theorem.id, theorem.id), registry(None))
-    with pytest.raises(BundleError, match="it defines 'mine.sgd', and its claim is about 'baselines.local_sgd'"):
+    with pytest.raises(BundleError, match=r"it defines 'mine\.sgd', and its claim is about 'baselines\.local_sgd'"):
         replay(defined(theorem.id, "mine.sgd"), registry(None))
     done = replay(defined("mine.sgd", "mine.sgd"), registry(None))
     assert done.notes["reading"] == "none is needed; the theorem is the one that the file defines"
@@ -305,8 +309,8 @@ def test_a_statement_about_any_number_of_fine_tuning_steps_is_searched(tmp_path)
         "method": {"name": "local_sgd", "eta": "eta", "tau": 1},
     }
     found = falsify(fedco.define(**keys), seconds=60.0, clock=turns(), out=tmp_path)
-    cap = {**keys, "symbols": {"G": "gradient_cap", **keys["symbols"]}, "terms": {"cap": "B**2/1000", "more": "G**2/10**9"}}
-    unknown = falsify(fedco.define(**cap), seconds=20.0, clock=turns())
+    cap = {**keys, "symbols": {**keys["symbols"], "B": "gradient_cap"}}
+    unknown = falsify(fedco.define(**cap), seconds=60.0, clock=turns())
     assert not unknown.refuted and any("no known gradient_cap" in line for line in unknown.why)
     assert found.refuted and replay(read(found.path), registry(None)).confirmed
     assert found.found.problem["parameters"]["instance"]["settings"]["nu"] >= 1

@@ -106,7 +106,9 @@ def _check_id(name: str) -> None:
     """Raises where a theorem that is written down would be taken for one that comes with fedco."""
     key = name.partition(".")[0]
     if is_paper(key) and name in get_paper(key).theorems:
-        raise InputError(f"{name}: a theorem that comes with fedco has this id; wanted another id, such as mine.{name.partition('.')[2]}")
+        raise InputError(
+            f"{name}: a theorem that comes with fedco has this id; wanted another id, such as mine.{name.partition('.')[2]}"
+        )
 
 
 def file_digest(file: Path) -> str:
@@ -137,7 +139,9 @@ def _stranger(claimed: str, parameters: Mapping[str, Any], method: Path | None) 
     """
     keys = dict(parameters["definition"])
     if keys.get("id") != claimed:
-        raise BundleError(f"it defines {str(keys.get('id'))[:60]!r}, and its claim is about {claimed[:60]!r}; wanted one id")
+        raise BundleError(
+            f"it defines {str(keys.get('id'))[:60]!r}, and its claim is about {claimed[:60]!r}; wanted one id"
+        )
     _check_id(claimed)
     named = str(keys.get("method", {}).get("name", ""))
     if is_python_file(named):
@@ -252,4 +256,6 @@ def recompute(bundle: Bundle, method: Path | None = None) -> Sides:
         claim = f"another statement than {claim} ({reading})"
     if "definition" in bundle.problem["parameters"]:
         reading += "; the theorem is the one that the file defines"
-    return Sides(list(outward(found.left)), outward(found.right), claim, {"instance": describe(claimed), "reading": reading})
+    return Sides(
+        list(outward(found.left)), outward(found.right), claim, {"instance": describe(claimed), "reading": reading}
+    )

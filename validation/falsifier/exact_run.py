@@ -125,7 +125,9 @@ class ExactRun:
         if self.steps % self.statistic.every:
             raise CannotReplay("the statistic is one of whole rounds")
         if WHOLE_ROUNDS in self.target.theorem.statement(self.target.label).said and self.steps % self.period:
-            raise CannotReplay(f"the statement is about whole rounds, got {self.steps} steps in rounds of {self.period}")
+            raise CannotReplay(
+                f"the statement is about whole rounds, got {self.steps} steps in rounds of {self.period}"
+            )
         if self.interval is None:
             return
         if self.steps % self.period or self.statistic.after:

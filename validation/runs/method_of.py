@@ -102,7 +102,11 @@ def _constant(method: Method, quantity: str, bound: Mapping[str, Binding], value
 
 
 def _hyperparameters(
-    theorem: Theorem, method: type[Method], formulas: Mapping[str, sp.Expr], values: Mapping[str, float], names_all: bool
+    theorem: Theorem,
+    method: type[Method],
+    formulas: Mapping[str, sp.Expr],
+    values: Mapping[str, float],
+    names_all: bool,
 ) -> dict[str, Any]:
     """The hyperparameters at values of the symbols.
 
