@@ -415,7 +415,7 @@ OF_PROPERTIES: Mapping[str, tuple[str, ...]] = {
 }
 """What named properties of a problem say of these; the others say nothing that the kernel reads."""
 PROPERTY_THAT_SAYS: Mapping[str, str] = {
-    saying: name for name, sayings in reversed(OF_PROPERTIES.items()) for saying in sayings
+    saying: name for name, sayings in reversed(list(OF_PROPERTIES.items())) for saying in sayings
 }
 """The named property that says no more than this; instances and problems have properties, so that it is what they need."""
 
