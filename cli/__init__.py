@@ -1,7 +1,8 @@
 """The `fedco` command: a thin layer without mathematics.
 
 Every command takes `--json` and then prints one JSON object and nothing else on stdout; messages and progress go to stderr.
-Bad input ends with exit status 2 and one line that names the symbol, the wanted range and the value got.
+A command that answers ends with exit status 0, whatever the answer; one that checks something (`prove`, `replay`, `verify`) with 1 where
+that fails. Bad input ends with exit status 2 and one line that names the symbol, the wanted range and the value got.
 """
 
 from __future__ import annotations

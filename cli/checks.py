@@ -25,7 +25,10 @@ def validate(
     out: Path | None = None,
     lemmas: bool = False,
 ) -> Answer:
-    """Run a theorem's method on certified problems that it admits, and judge its bound with e-values."""
+    """Run a theorem's method on certified problems that it admits, and judge its bound with e-values.
+
+    The exit status is 0 whatever the verdicts are, which --json has one by one.
+    """
     from ..bounds.registry import get_theorem
     from ..validation.runs.registry import recipe_for
     from ..validation.runs.validate import validate as run
@@ -87,7 +90,7 @@ def falsify(
     """Search for an instance on which a theorem or a lemma is false; a violation is checked in exact numbers and kept as a bundle.
 
     SURVIVED means that this search found no violation; it also says how close it came. This is no proof. docs/falsifier.md says what
-    is searched.
+    is searched. The exit status is 0 whatever a search finds: the outcome is the first line, and `outcome` with --json.
     """
     from ..bounds.registry import get_theorem
     from ..validation.falsifier import falsify as run
@@ -174,7 +177,8 @@ def _replayed(name: str, kept: Any, method: Path | None) -> Answer:
     from ..validation.runs.bundle import replay as run
     from ..validation.runs.refutations import registry
 
-    done, told = run(kept, registry(method)), kept.notes
+    done = run(kept, registry(method))
+    told = done.notes
     data = {
         "confirmed": done.confirmed,
         "largest_difference": done.largest_difference,

@@ -108,9 +108,22 @@ class Comparison(AbstractResult):
         table = Table("costs", (*_COLUMNS, *RESOURCES, "times_plain", "reason"), rows, sizes)
         assumed = sorted({text for row in self.rows for text in row.assumed})
         own = (note for row in self.rows for note in row.notes)
-        notes = (*_cautions(self.rows), *own, *((f"assumed: {', '.join(assumed)}",) if assumed else ()))
+        notes = (
+            *self._metrics(),
+            *_cautions(self.rows),
+            *own,
+            *((f"assumed: {', '.join(assumed)}",) if assumed else ()),
+        )
         claim = Math(f"metric <= {self.eps}", rf"\text{{metric}} \le {tex_number(shown(float(Fraction(self.eps))))}")
         return Sheet("Cost of a target, by theorem", claim, (table,), notes)
+
+    def _metrics(self) -> tuple[str, ...]:
+        """What each theorem bounds, where that is not the same of all: a mean and a minimum below one number are two targets."""
+        known = dict.fromkeys(row.metric for row in self.rows)
+        about = {
+            name: [f"{row.theorem} ({row.statement})" for row in self.rows if row.metric == name] for name in known
+        }
+        return tuple(f"metric {name}: {', '.join(rows)}" for name, rows in about.items()) if len(known) > 1 else ()
 
     def plot(self) -> Plot:
         """Samples and rounds of every theorem that reaches the target."""

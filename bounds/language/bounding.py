@@ -427,6 +427,10 @@ OF_PROPERTIES: Mapping[str, tuple[str, ...]] = {
     "convex_clients": (CONVEX_CLIENTS,),
 }
 """What named properties of a problem say of these; the others say nothing that the kernel reads."""
+PROPERTY_THAT_SAYS: Mapping[str, str] = {
+    saying: name for name, sayings in reversed(list(OF_PROPERTIES.items())) for saying in sayings
+}
+"""The named property that says no more than this; instances and problems have properties, so that it is what they need."""
 
 MEAN_MODEL, SERVER_MODEL, PARTICIPANTS = "mean model", "server's model", "mean of the clients that take part"
 POINTS: Mapping[str, str] = {

@@ -164,6 +164,7 @@ def keys_of(theorem: Theorem, label: str, more: Iterable[Condition] = ()) -> dic
         "symbols": symbols,
         **statement_keys(theorem, label, more),
         "assume": sorted({*theorem.assume, *statement.assume}),
+        "assumptions": _said_besides(statement, symbols),
         "units": [next(n for n, q in known.items() if q.dimension == unit) for unit in theorem.unit_choices],
     }
     if call is not None:
@@ -179,7 +180,10 @@ def keys_of(theorem: Theorem, label: str, more: Iterable[Condition] = ()) -> dic
         changed.append("method")
     if again.metric.weights != weights:
         changed.append("weights")
-    if set(again.assume) != set(keys["assume"]) or {b.name: b.quantity.name for b in again.notation} != symbols:
+    if (
+        set(again.statement().assumed) != set(statement.assumed)
+        or {b.name: b.quantity.name for b in again.notation} != symbols
+    ):
         changed.append("symbols or properties")
     if _said(again.statement()) != _said(statement, more):
         changed.append("formulas")
@@ -242,6 +246,19 @@ def _said(statement: Statement, more: Iterable[Condition] = ()) -> list[Any]:
     conditions = [(c.name, c.left, c.relation, c.right) for c in _free_conditions(statement, more)]
     terms, derived = ([(each.name, each.expr) for each in part] for part in (statement.terms, statement.derived))
     return [terms, derived, conditions, dict(statement.schedule)]
+
+
+def _said_besides(statement: Statement, symbols: Collection[str]) -> dict[str, Any]:
+    """Entries of `assumptions` for what the theorem's list says besides bounds and named properties, under plain names."""
+    said = [item for item in statement.assumptions if item.says and item.name not in statement.assumed]
+    taken = {*symbols, *PROPERTIES, *FUNCTIONS}
+    return {
+        item.name if _NAME.fullmatch(item.name) and item.name not in taken else f"said_{number}": {
+            "text": item.text,
+            "says": list(item.says),
+        }
+        for number, item in enumerate(said, 1)
+    }
 
 
 def _written(quantity: Quantity) -> dict[str, Any]:
@@ -554,7 +571,8 @@ class Definition:
     def _left_to_symbols(self, method: str, given: Collection[str]) -> dict[str, sp.Expr]:
         """What a method needs and is not given: the symbol of that name, or what need not be said.
 
-        A method in a file is not read here: data do not run code.
+        What has a default keeps it where it is not given, so that a symbol of that name has to be given. A method in a file is not
+        read here, as data do not run code: there the default holds whatever the symbols are called.
         """
         if is_python_file(method):
             return {}
@@ -563,7 +581,14 @@ class Definition:
         if method in installed("methods"):
             return {}
         own = declared()[self.known("method", "a method", method, tuple(declared()))]
-        needed = [each.name for each in own.hyperparameters if each.required and each.name not in given]
+        left_out = [each for each in own.hyperparameters if each.name not in given]
+        for name in (each.name for each in left_out if not each.required and each.name in self.notation.bindings):
+            wanted = f'wanted {name} = "{name}" or a number under [method], or another name for the symbol'
+            self.refuse(
+                "method",
+                f"{method} has a {name} of its own, which is not given, and there is a symbol {name}: {wanted}",
+            )
+        needed = [each.name for each in left_out if each.required]
         found = {}
         for name in needed:
             if name not in self.names and name not in DEFAULTS:

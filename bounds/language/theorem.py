@@ -7,7 +7,7 @@ tuple of named conditions and a tuple of named terms whose sum bounds the metric
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -22,7 +22,7 @@ from ... import bounds
 from ...ranges import AT_MOST
 from ...user_files import CodeName
 from ..options import documented
-from .bounding import SAYINGS, Form, about, implied
+from .bounding import EITHER, PROPERTY_THAT_SAYS, SAYINGS, Form, about, implied
 from .clients import MaxOverClients
 from .dimension import Dimension, modulo
 from .formula import nearest
@@ -304,6 +304,27 @@ class Statement:
         for name in ("symbols", "method_range"):
             made.__dict__.pop(name, None)
         return made
+
+    @property
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """The entries of its theorem's list that are about it."""
+        return tuple(item for item in self.theorem.assumptions if item.only in ("", self.label))
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """What these entries say besides bounds; nothing of one that says one of several things (`left_open`)."""
+        return tuple(saying for item in self.assumptions if EITHER not in item.says for saying in item.says)
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """The named properties that a problem must have for it: those that it or its theorem names, and those that entries say."""
+        properties = (PROPERTY_THAT_SAYS[saying] for saying in self.said if saying in PROPERTY_THAT_SAYS)
+        return tuple(dict.fromkeys((*self.theorem.assume, *self.assume, *properties)))
+
+    def left_open(self, more: Collection[str] = ()) -> tuple[str, ...]:
+        """The entries that say one of several things, none of which is a property that is assumed or one of `more`."""
+        known, open_ = {*self.assumed, *more}, (item for item in self.assumptions if EITHER in item.says)
+        return tuple(e.name for e in open_ if not known & {PROPERTY_THAT_SAYS.get(each, "") for each in e.says})
 
     @property
     def name(self) -> str:

@@ -23,6 +23,7 @@ from torch import Tensor
 
 from ...bounds.language.quantities import QUANTITIES
 from ...errors import InputError
+from ..certificate import rounded_up
 from ..kinds import AbstractConditional
 from ..models.base import AbstractModelProblem
 from ..models.build import FORMS as MADE
@@ -40,6 +41,8 @@ from .search import POINTS, Estimate, Estimates, Search, in_chunks
 
 LEAST = 1e-9
 """Value of a constant that is 0 and has to be positive."""
+_ROUNDING = 1e-12
+"""Relative errors of a computed loss or objective, as `certificate.rounded_up` covers them."""
 _DESCENT_STEPS, _RUN_POINTS, _AROUND = 200, 20, 0.1
 _ARMIJO, _SHRINK, _GROW, _HALVINGS = 1e-4, 0.5, 2.0, 40
 
@@ -136,9 +139,7 @@ def _gap(problem: Any, run: Tensor, stated: float | None, search: Search) -> Est
             f"lower_bound: an example has the loss {least:.6g} at a point that was tried, below {lower_bound:g}"
         )
     start = float(problem.objective(problem.initial_point.unsqueeze(0)))
-    floor = {
-        KLOverClients: lambda p: math.exp((lower_bound - p.level) / p.gamma),
-    }.get(type(problem), lambda p: lower_bound)(problem)
+    floor, gap = _above(problem, start, lower_bound)
     values = in_chunks(problem.objective, run, search.together)
     dropped = start - float(values.min())
     search.say("objective_gap")
@@ -150,11 +151,24 @@ def _gap(problem: Any, run: Tensor, stated: float | None, search: Search) -> Est
         else "if that is so of this loss"
     )
     return Estimate(
-        "objective_gap", start - floor, "estimated" if stated is None and known is None else "upper",
+        "objective_gap", gap, "estimated" if stated is None and known is None else "upper",
         f"The objective at the start, {start:.6g}, minus {floor:.6g}, its least value where no loss is below {lower_bound:g}, {why}; "
         f"the run descends by {dropped:.6g} of it, so the truth is between the two",
         "everywhere", growth=((len(run), dropped),),
     )  # fmt: skip
+
+
+def _above(problem: Any, start: float, lower_bound: float) -> tuple[float, float]:
+    """The least value of the objective where no loss is below a bound, and how far the start is above it, rounded up.
+
+    A difference is known to the rounding errors of its parts. That of two exponentials, which may nearly agree, is one of `expm1`.
+    """
+    if not isinstance(problem, KLOverClients):
+        return lower_bound, rounded_up(start - lower_bound + _ROUNDING * (abs(start) + abs(lower_bound)))
+    floor = math.exp((lower_bound - problem.level) / problem.gamma)
+    losses = problem.inner(problem.to_clients(problem.initial_point.unsqueeze(0))).flatten()
+    apart = losses - lower_bound + _ROUNDING * (losses.abs() + abs(lower_bound))
+    return floor, rounded_up(floor * float(torch.expm1(apart / problem.gamma).mean()))
 
 
 def _least_known(problem: Any) -> float | None:

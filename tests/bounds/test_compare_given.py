@@ -62,3 +62,23 @@ def test_metrics_of_different_units_stand_in_no_table():
     everyone = fedco.compare(kind="federated")
     assert {fedco.theorem(row.theorem).metric.is_squared_gradient for row in everyone.rows} == {True}
     assert len(everyone.rows) >= 3
+
+
+def test_a_mean_and_a_minimum_in_one_table_are_named():
+    keys = {
+        "symbols": {"L": "objective_smoothness", "F_gap": "objective_gap", "eta": "step_size", "T": "iterations"},
+        "terms": {"start": "2*F_gap/(eta*T)"},
+        "conditions": {"step_size": "eta <= 1/L"},
+    }
+    mean, least, other = (
+        fedco.define(id=f"mine.{name}", metric=metric, **keys)
+        for name, metric in (
+            ("mean", "mean_gradient_sq"),
+            ("least", "minimum_gradient_sq"),
+            ("other", "mean_gradient_sq"),
+        )
+    )
+    said = str(fedco.compare(mean, least, other, eps="1/10"))
+    assert "metric (1/T) sum_t E||grad F(xbar_t)||^2: mine.mean (printed), mine.other (printed)" in said
+    assert "metric min_t E||grad F(xbar_t)||^2: mine.least (printed)" in said
+    assert "metric (1/T)" not in str(fedco.compare(mean, other, eps="1/10"))

@@ -320,7 +320,9 @@ def replays(monkeypatch):
 
     def answered(*outcomes):
         done = iter([SimpleNamespace(confirmed=each, largest_difference=0.5, verdict=verdict) for each in outcomes])
-        monkeypatch.setattr(bundles, "replay", lambda kept, registry: next(done))
+        monkeypatch.setattr(
+            bundles, "replay", lambda kept, registry: SimpleNamespace(**vars(next(done)), notes=kept.notes)
+        )
 
     return answered
 

@@ -1,6 +1,7 @@
 """Estimation beyond one point: the region of a run, what is asked for and nothing else, and rules that cap what a search finds."""
 
 import math
+from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
@@ -299,3 +300,38 @@ def test_norms_are_enlarged_by_what_lanczos_may_miss(monkeypatch):
     assert one.hessian_change(x, step).tolist() == [4.0, 2.0, 1.0, 0.4]
     assert [shape for shape, *_ in asked] == [(4, 2, 3), (4, 3), (4, 2, 3, 3), (4, 3), (4, 2, 3)]
     assert {(steps, failure) for _, steps, failure in asked} == {(20, 1e-4)}
+
+
+class Given(nn.Module):
+    """The output w on the input 1; it starts at 0."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(1, 1, bias=False).double()
+        with torch.no_grad():
+            self.layer.weight.zero_()
+
+    def forward(self, a):
+        return self.layer(a)
+
+
+def gap_at(y, form, **options):
+    one = torch.ones(1, 1, dtype=torch.float64)
+    problem = from_model(Given(), functional.mse_loss, [(one, y * one)], form, **options)
+    found = estimate_constants(problem, only=frozenset({"objective_gap"}))["objective_gap"]
+    assert found.kind == "upper"
+    return Fraction(found.value)
+
+
+@pytest.mark.parametrize("y", [0.7, 0.3, 0.9, 1.1, 0.6, 1.7])
+def test_an_upper_bound_of_the_gap_is_one_in_exact_numbers(y):
+    """The gap is y^2; in doubles it was now above and now below."""
+    assert Fraction(y) ** 2 <= gap_at(y, "federated") <= Fraction(y) ** 2 * (1 + Fraction(1, 10**9))
+
+
+@pytest.mark.parametrize("y", [1.8e-8, 1.2e-7, 3.3e-7, 0.5])
+def test_the_gap_of_exponentials_does_not_cancel(y):
+    """The gap is exp(y^2) - 1, of which the difference of doubles had lost a third."""
+    square = Fraction(y) ** 2
+    series = sum(square**k / math.factorial(k) for k in range(1, 20))
+    assert series <= gap_at(y, "kl_clients") <= series * (1 + Fraction(1, 10**9))

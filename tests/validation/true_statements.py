@@ -92,7 +92,7 @@ def variants(theorem: Theorem, label: str) -> Iterator[Made]:
 
 def rewritten(theorem: Theorem) -> Iterator[Made]:
     """A theorem as a stranger would write it: with its method, in other letters, in rounds, in other units, over later iterates."""
-    keys = _with_method(theorem)
+    keys = {**_with_method(theorem), "id": f"rewritten.{theorem.id.partition('.')[2]}"}
     names = list(keys["symbols"])
 
     def put(change: Callable[[str], str], **more: Any) -> Theorem:

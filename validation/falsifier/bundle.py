@@ -13,8 +13,9 @@ from ...bounds.audit.refutation import outward
 from ...bounds.language.change import Change
 from ...bounds.language.definition import define, keys_of, restated, statement_keys
 from ...bounds.language.theorem import Theorem
+from ...bounds.registry import get_paper, is_paper, paper_of
 from ...bounds.registry import get_theorem as find
-from ...bounds.registry import paper_of
+from ...errors import InputError
 from ...user_files import is_python_file, name_in_data, split_file
 from ..exact.interval import Ends
 from ..exact.problem import Instance, as_fractions
@@ -25,6 +26,7 @@ from .declared import Target, own_of, target_of
 from .formula import Formula
 from .lemma import Place
 
+NO_READING = "none is needed"
 _ARGUMENT = "at least the supremum that the instance's knots give"
 
 
@@ -50,11 +52,26 @@ def bundle_of(target: Target, found: Confirmed, why: list[str] | None = None) ->
         versions={"fedco": __version__},
         notes={
             "instance": describe(claimed),
-            "reading": "none is needed" if target.change is None else f"the statement with a change: {target.change}",
+            "reading": _reading(target),
             "checked": list(found.checked),
             "why": list(why or []),
         },
     )
+
+
+def _reading(target: Target) -> str:
+    """Under what the claim is refuted, read off what was attacked; a replay makes it anew."""
+    if target.change is not None:
+        return f"the statement with a change: {target.change}"
+    if _is_restated(target.declared, target.label):
+        return "as the file writes it down"
+    return NO_READING
+
+
+def _is_restated(theorem: Theorem, label: str) -> bool:
+    """Whether a statement of a theorem of fedco's says something else than fedco has there."""
+    own = None if paper_of(theorem) is not None else own_of(theorem)
+    return own is not None and statement_keys(theorem, label) != statement_keys(own, label)
 
 
 def _attacked(target: Target) -> dict[str, Any]:
@@ -70,18 +87,28 @@ def definition_of(target: Target) -> dict[str, Any]:
     Of one that restates such a theorem the statement; of any other all of it, and the hash of the file of its method.
 
     Raises:
-        InputError: it cannot be written down.
+        InputError: it cannot be written down, or bears the id of another theorem.
     """
     theorem, label = target.declared, target.label
     if paper_of(theorem) is not None:
         return {}
     if own_of(theorem) is not None:
         return {"restated": statement_keys(theorem, label)}
+    _check_id(theorem.id)
     keys = keys_of(theorem, label, Formula(theorem, label).inherited)
     call = theorem.method
     if call is None or not is_python_file(call.name):
         return {"definition": keys}
     return {"definition": keys, "method_sha256": file_digest(split_file(call.name, call.folder)[0])}
+
+
+def _check_id(name: str) -> None:
+    """Raises where a theorem that is written down would be taken for one that comes with fedco."""
+    key = name.partition(".")[0]
+    if is_paper(key) and name in get_paper(key).theorems:
+        raise InputError(
+            f"{name}: a theorem that comes with fedco has this id; wanted another id, such as mine.{name.partition('.')[2]}"
+        )
 
 
 def file_digest(file: Path) -> str:
@@ -95,20 +122,27 @@ def _target(bundle: Bundle, method: Path | None) -> Target:
     change = Change.from_dict(parameters["change"]) if "change" in parameters else None
     more, where = (tuple(map(str, parameters.get(part, ()))) for part in ("assume", "where"))
     if "definition" in parameters:
-        return target_of(_stranger(parameters, method), "printed", change, more, where)
+        return target_of(_stranger(name, parameters, method), "printed", change, more, where)
     theorem, label = find(name_in_data(name)), label.rstrip(")")
     if "restated" in parameters:
         theorem = restated(theorem, label, parameters["restated"])
     return target_of(theorem, label, change, more, where)
 
 
-def _stranger(parameters: Mapping[str, Any], method: Path | None) -> Theorem:
+def _stranger(claimed: str, parameters: Mapping[str, Any], method: Path | None) -> Theorem:
     """The theorem that a bundle defines; code that it names is run only where the user gives the file.
 
     Raises:
-        BundleError: the method stands in a file that is not given, or another file is given.
+        BundleError: the claim is about a theorem with another id, the method stands in a file that is not given, or another file is
+            given.
+        InputError: it has the id of a theorem that comes with fedco.
     """
     keys = dict(parameters["definition"])
+    if keys.get("id") != claimed:
+        raise BundleError(
+            f"it defines {str(keys.get('id'))[:60]!r}, and its claim is about {claimed[:60]!r}; wanted one id"
+        )
+    _check_id(claimed)
     named = str(keys.get("method", {}).get("name", ""))
     if is_python_file(named):
         wanted, (file, attribute) = str(parameters.get("method_sha256")), split_file(named)
@@ -203,7 +237,7 @@ def needed_part(bundle: Bundle) -> float:
 
 
 def recompute(bundle: Bundle, method: Path | None = None) -> Sides:
-    """Both sides from the file's instance, every assumption and condition checked again.
+    """Both sides from the file's instance, every assumption and condition checked again; claim and notes are made anew.
 
     Args:
         method: the file of the method, for a theorem whose method is not fedco's own; it is run.
@@ -212,7 +246,16 @@ def recompute(bundle: Bundle, method: Path | None = None) -> Sides:
         BundleError: the instance is not what the bundle says.
     """
     try:
-        found = sides(_target(bundle, method), claimed_of(bundle))
+        target, claimed = _target(bundle, method), claimed_of(bundle)
+        found = sides(target, claimed)
     except (NotConfirmed, ValueError, KeyError) as error:
         raise BundleError(str(error)) from error
-    return Sides(list(outward(found.left)), outward(found.right))
+    reading = _reading(target)
+    claim = f"{target.theorem.id} ({target.label})"
+    if reading != NO_READING:
+        claim = f"another statement than {claim} ({reading})"
+    if "definition" in bundle.problem["parameters"]:
+        reading += "; the theorem is the one that the file defines"
+    return Sides(
+        list(outward(found.left)), outward(found.right), claim, {"instance": describe(claimed), "reading": reading}
+    )

@@ -86,7 +86,7 @@ class Target:
     @property
     def assumed(self) -> tuple[str, ...]:
         """Named properties that an instance must have."""
-        return tuple(dict.fromkeys((*self.theorem.assume, *self.theorem.statement(self.label).assume, *self.more)))
+        return tuple(dict.fromkeys((*self.theorem.statement(self.label).assumed, *self.more)))
 
     def statistic(self, whole: Values) -> Statistic:
         """What the left side takes of a run, at these values of the whole numbers; of an expectation."""
@@ -161,7 +161,11 @@ def target_of(
     if not theorem.statement(label).terms and not _is_compared(theorem):
         raise InputError(f"{theorem.id} ({label}): defines constants and bounds nothing")
     known = [name for name, known in PROPERTIES.items() if known.kinds is None or theorem.problem in known.kinds]
-    for name in (*theorem.assume, *theorem.statement(label).assume, *more):
+    statement = theorem.statement(label)
+    for name in statement.left_open(more):
+        what = f"cannot make instances with {name!r}, which says one of several things"
+        raise InputError(f"{theorem.id} ({label}): falsify {what}: wanted one of them under `assume` too")
+    for name in (*statement.assumed, *more):
         if name not in known:
             of_kind = f"no instance of the kind {theorem.problem} is made to have; wanted one of {' '.join(known)}"
             raise InputError(f"{theorem.id} ({label}): assumes {name}, which {of_kind}")

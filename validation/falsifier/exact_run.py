@@ -9,6 +9,7 @@ from typing import Any
 
 from ...algorithms import Method
 from ...bounds.evaluation.weights import StepWeights, names_in, step_weights
+from ...bounds.language.bounding import WHOLE_ROUNDS
 from ...bounds.language.metrics import TAKE_WEIGHTS
 from ..exact.interval import Ends
 from ..exact.problem import ExactProblem
@@ -123,6 +124,10 @@ class ExactRun:
         """
         if self.steps % self.statistic.every:
             raise CannotReplay("the statistic is one of whole rounds")
+        if WHOLE_ROUNDS in self.target.theorem.statement(self.target.label).said and self.steps % self.period:
+            raise CannotReplay(
+                f"the statement is about whole rounds, got {self.steps} steps in rounds of {self.period}"
+            )
         if self.interval is None:
             return
         if self.steps % self.period or self.statistic.after:

@@ -162,6 +162,8 @@ def declared_as(
     Raises:
         NotConfirmed: the instance has no such constant.
     """
+    if quantity.name not in certified:
+        raise NotConfirmed(f"an exact instance has no known {quantity.name}")
     if not quantity.more_is_stronger:
         return max(certified[quantity.name], fixed or Q(0)) or tiny
     if not certified[quantity.name] >= (fixed or tiny):

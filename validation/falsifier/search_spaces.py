@@ -60,9 +60,9 @@ class Asked:
 
     @cached_property
     def settings(self) -> list[dict[str, int]]:
-        """The fine-tuning steps, where there are any."""
+        """The fine-tuning steps, where there are any; a statement without a symbol for them is about any number of them."""
         tuning = self.whole("fine_tuning_steps")
-        return [{"nu": nu} for nu in tuning or (2, 1)] if self.target.named("fine_tuning_steps") else [{}]
+        return [{"nu": nu} for nu in tuning or (2, 1)] if self.target.kind == "meta" else [{}]
 
     @cached_property
     def counts(self) -> list[dict[str, int]]:

@@ -77,19 +77,28 @@ class Bundle:
 
 
 class Sides(NamedTuple):
-    """What a recipe recomputes: `values` and `bound` as in `Bundle`."""
+    """What a recipe recomputes: `values`, `bound`, `claim` and `notes` as in `Bundle`.
+
+    A recipe that does not compare the words of a file makes them anew; without them those of the file stand.
+    """
 
     values: Sequence[Number]
     bound: tuple[Number, Number]
+    claim: str = ""
+    notes: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, repr=False)
 class Replay(AbstractResult):
-    """Outcome of a replay: `confirmed` when the recomputed numbers refute the claim and agree with the stored ones."""
+    """Outcome of a replay: `confirmed` when the recomputed numbers refute the claim and agree with the stored ones.
+
+    `notes`: what is said of the refutation, made anew where a recipe does not compare the words of the file.
+    """
 
     verdict: Verdict
     largest_difference: float
     confirmed: bool
+    notes: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         return {**self.verdict.to_dict(), "confirmed": self.confirmed, "largest_difference": self.largest_difference}
@@ -144,10 +153,10 @@ def replay(bundle: Bundle, registry: Mapping[str, Callable[[Bundle], Sides]], *,
     if bundle.recipe not in registry:
         raise BundleError(f"recipe: wanted one of {sorted(registry)}, got {bundle.recipe!r}")
     sides = registry[bundle.recipe](bundle)
-    verdict = verdict_of(bundle, sides.values, sides.bound)
+    verdict = verdict_of(replace(bundle, claim=sides.claim or bundle.claim), sides.values, sides.bound)
     difference = max(_difference(bundle.values, sides.values), _difference(bundle.bound, sides.bound))
     confirmed = verdict.outcome is Outcome.REFUTED and difference <= tolerance
-    return Replay(verdict, difference, confirmed)
+    return Replay(verdict, difference, confirmed, bundle.notes if sides.notes is None else sides.notes)
 
 
 def write(bundle: Bundle, path: str | os.PathLike[str]) -> Path:

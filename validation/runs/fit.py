@@ -30,6 +30,8 @@ def misfit(theorem: Theorem, problem: Any, label: str = "") -> str:
     declared = getattr(problem, "properties", ())
     if missing := [name for name in assumed(theorem, label) if name not in declared]:
         return f"the problem is not known to have {', '.join(missing)}"
+    if unsaid := theorem.statement(label or theorem.first).left_open(declared):
+        return f"{unsaid[0]!r} says one of several things, and the problem is known to have none of them"
     return ""
 
 
@@ -81,7 +83,7 @@ def about_noise(theorem: Theorem, label: str) -> str:
 
 def assumed(theorem: Theorem, label: str) -> tuple[str, ...]:
     """The named properties that a statement assumes."""
-    return (*theorem.assume, *theorem.statement(label or theorem.first).assume)
+    return theorem.statement(label or theorem.first).assumed
 
 
 def _constants(theorem: Theorem, label: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, Field, fields
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -60,7 +60,12 @@ def _unchecked(theorem: Theorem, given: Given | None) -> Build:
         raise InputError(f"{theorem.id}: declares no method to run; give one, or a table [method] with its name")
     owner = given or get_method(call.name, call.code)  # type: ignore[union-attr]
     formulas, options = (dict(call.values), dict(call.options)) if call else ({}, {})
-    return lambda values: owner(**_hyperparameters(theorem, owner, formulas, values), **options)
+    names_all = given is None
+
+    def made(values: Mapping[str, float]) -> Method:
+        return owner(**_hyperparameters(theorem, owner, formulas, values, names_all), **options)
+
+    return made
 
 
 def _check_constants(theorem: Theorem, method: Method, values: Mapping[str, float]) -> None:
@@ -97,8 +102,18 @@ def _constant(method: Method, quantity: str, bound: Mapping[str, Binding], value
 
 
 def _hyperparameters(
-    theorem: Theorem, method: type[Method], formulas: Mapping[str, sp.Expr], values: Mapping[str, float]
+    theorem: Theorem,
+    method: type[Method],
+    formulas: Mapping[str, sp.Expr],
+    values: Mapping[str, float],
+    names_all: bool,
 ) -> dict[str, Any]:
+    """The hyperparameters at values of the symbols.
+
+    Args:
+        names_all: the formulas name all that differs from the defaults, as those of a theorem's own method do. Else a symbol with
+            the name of a hyperparameter is that one.
+    """
     known = [b for b in theorem.notation if b.name in values]
     symbols = {b.symbol: sp.Float(values[b.name], 30) for b in known if not b.per_client}
     lists = _lists(theorem, values)
@@ -114,17 +129,21 @@ def _hyperparameters(
                 found[name] = tuple(float(value.xreplace(dict(zip(own, numbers, strict=True)))) for numbers in each)
             else:
                 found[name] = _declining(value) if STEP in value.free_symbols else float(value)
-        elif name in values:
+        elif name in values and not (names_all and _has_default(declared)):
             found[name] = values[name]
         elif declared.default is MISSING and name in DEFAULTS:
             found[name] = DEFAULTS[name]
-        elif declared.default is MISSING and declared.default_factory is MISSING:
+        elif not _has_default(declared):
             raise InputError(f"{theorem.id}: its method {method.name} wants {name}, which the theorem does not give")
         if name in found and annotation_of(declared).startswith(WHOLE):
             value = found[name]
             is_list = isinstance(value, tuple)
             found[name] = tuple(_whole(theorem, name, v) for v in value) if is_list else _whole(theorem, name, value)
     return found
+
+
+def _has_default(declared: Field[Any]) -> bool:
+    return declared.default is not MISSING or declared.default_factory is not MISSING
 
 
 def _lists(theorem: Theorem, values: Mapping[str, Any]) -> dict[sp.Symbol, tuple[sp.Expr, ...]]:
@@ -163,7 +182,7 @@ def measured_by(theorem: Theorem, clients: int) -> Mapping[str, float]:
     owner = get_method(call.name, call.code) if call else Method
     if call is None or not owner.measured:
         return {}
-    required = [f.name for f in fields(owner) if f.default is MISSING and f.default_factory is MISSING]
+    required = [f.name for f in fields(owner) if not _has_default(f)]
     try:
         return owner(**{name: DEFAULTS.get(name, 1) for name in required}, **call.options).measure(clients)
     except ValueError as error:
@@ -212,12 +231,18 @@ def period_of(theorem: Theorem) -> str | int:
     """The steps of a round: a symbol, or a number. They are what the theorem's method gets, else the symbol that means them, else 1.
 
     Raises:
-        InputError: the method gets a formula.
+        InputError: the method gets a formula, or something else than the statement's symbol for the steps of a round.
     """
     taken, given = _length_of_round(theorem)
     if not (given.is_Symbol or given.is_Integer):
         wanted = "wanted a symbol or a whole number"
         raise InputError(f"{theorem.id}: {wanted} for {taken} of {theorem.method and theorem.method.name}, got {given}")
+    stated = _stated_period(theorem)
+    if stated is not None and given != stated:
+        name = theorem.method.name if theorem.method else theorem.id
+        got = f"{name} gets {taken} = {given}" if taken else f"no hyperparameter of {name} is known to be that"
+        wanted = f'wanted it under [method] as {stated}, and quantities = {{NAME: "communication_period"}} in a class of your own'
+        raise InputError(f"{theorem.id}: {stated} is the statement's number of steps in a round, and {got}; {wanted}")
     return str(given) if given.is_Symbol else int(given)
 
 
@@ -238,6 +263,14 @@ def _length_of_round(theorem: Theorem) -> tuple[str, sp.Expr]:
     owner = get_method(call.name, call.code)
     taken = next((name for name, quantity in owner.quantities.items() if quantity == "communication_period"), None)
     if taken is None:
-        return "", sp.Integer(1)
+        stated = _stated_period(theorem)
+        given = next((name for name, formula in call.values.items() if sp.sympify(formula) == stated), None)
+        return ("", sp.Integer(1)) if given is None or stated is None else (given, stated)
     default = next((f.default for f in fields(owner) if f.name == taken), None)
     return taken, sp.sympify(call.values.get(taken, default))
+
+
+def _stated_period(theorem: Theorem) -> sp.Symbol | None:
+    """The symbol of the statement for the steps of a round; a proof reads its horizon off that one (`kernel.problem.period`)."""
+    stated = theorem.symbols(theorem.first).values()
+    return next((b.symbol for b in stated if b.quantity.name == "communication_period"), None)
