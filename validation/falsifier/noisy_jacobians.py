@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from .noisy_quadratics import apart, sometimes
+from .noisy_quadratics import clients_around, sometimes
 from .unit_cube import UnitCube
 
 Array = np.ndarray
@@ -21,7 +21,7 @@ _SILENT = 0.7
 
 def level(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """Outer functions that are straight lines around the start, flat far away on the side to which they fall."""
-    steep = apart(cube.clipped(-1, 1), sometimes(cube) * cube.clipped(-1, 1), clients)
+    steep = clients_around(cube.clipped(-1, 1), sometimes(cube) * cube.clipped(-1, 1), clients)
     made = _inner_maps(cube, clients)
     knots, slopes = _straight(cube, steep)
     made |= {
@@ -39,7 +39,7 @@ def level_shared(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> P
     made = _inner_maps(cube, clients)
     knots, slopes = _straight(cube, cube.clipped(-1, 1)[:, None])
     width = cube.log(-1, 3)
-    centre = apart(np.zeros(len(width)), sometimes(cube) * cube.log(-3, 0), clients)
+    centre = clients_around(np.zeros(len(width)), sometimes(cube) * cube.log(-3, 0), clients)
     ends = np.broadcast_to(width[:, None], centre.shape)
     steep = sometimes(cube) * cube.log(-3, 1)
     made |= {
@@ -74,11 +74,11 @@ def with_inner_noise(decode: Callable[[UnitCube, int], Parameters]) -> Callable[
 
 
 def _inner_maps(cube: UnitCube, clients: int) -> Parameters:
-    slope = apart(cube.clipped(-1, 1), sometimes(cube) * cube.clipped(-1, 1), clients)
+    slope = clients_around(cube.clipped(-1, 1), sometimes(cube) * cube.clipped(-1, 1), clients)
     noise = cube.log(-3, 1)[:, None] * _per_client(cube, clients)
     return {
         "inner_slope": slope,
-        "inner_offset": apart(np.zeros(len(slope)), sometimes(cube) * cube.log(-2, 0), clients),
+        "inner_offset": clients_around(np.zeros(len(slope)), sometimes(cube) * cube.log(-2, 0), clients),
         "value_noise": sometimes(cube)[:, None] * cube.log(-4, 0)[:, None] * np.ones_like(slope),
         "jacobian_noise": noise,
         "noise_reach": cube.log(-3, 3),

@@ -67,7 +67,7 @@ def sometimes(cube: UnitCube) -> Array:
     return (cube.take() > _OFF).astype(float)
 
 
-def apart(mean: Array, difference: Array, clients: int) -> Array:
+def clients_around(mean: Array, difference: Array, clients: int) -> Array:
     signs = [0.0] if clients == 1 else [1.0 - 2.0 * (k % 2) for k in range(clients)]
     return np.stack([mean + sign * difference for sign in signs], axis=1)
 
@@ -83,8 +83,8 @@ def local_composite(cube: UnitCube, clients: int, settings: Mapping[str, int]) -
 
 def silent_composite(cube: UnitCube, clients: int) -> Parameters:
     """The same without noise."""
-    slope = apart(cube.clipped(-1, 1), cube.clipped(-1, 1) * cube.log(-3, 0), clients)
-    level = apart(np.zeros(len(slope)), sometimes(cube) * cube.log(-2, 1), clients)
+    slope = clients_around(cube.clipped(-1, 1), cube.clipped(-1, 1) * cube.log(-3, 0), clients)
+    level = clients_around(np.zeros(len(slope)), sometimes(cube) * cube.log(-2, 1), clients)
     width, tall, wide = cube.log(0, 3), cube.unit(3), cube.unit(3)
     steep = np.maximum((slope**2).sum(1), 1e-300)
     start = -(slope * level).sum(1) / steep + sometimes(cube) * cube.clipped(-1, 1) * width
@@ -107,7 +107,7 @@ def federated(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Para
 
 def _bowls(cube: UnitCube, clients: int) -> Parameters:
     apart = sometimes(cube) * cube.log(-3, 0)
-    centre = apart(np.zeros(len(apart)), apart, clients)
+    centre = clients_around(np.zeros(len(apart)), apart, clients)
     width, tall = cube.log(0, 2), cube.unit(3)
     ends = np.broadcast_to(width[:, None], centre.shape)
     return {
@@ -134,10 +134,10 @@ def shared_composite(cube: UnitCube, clients: int, settings: Mapping[str, int]) 
 
 def silent_shared(cube: UnitCube, clients: int) -> Parameters:
     """The same without noise."""
-    slope = apart(cube.clipped(-1, 1), cube.clipped(-1, 1) * cube.log(-3, 0), clients)
-    level = apart(np.zeros(len(slope)), sometimes(cube) * cube.log(-2, 1), clients)
+    slope = clients_around(cube.clipped(-1, 1), cube.clipped(-1, 1) * cube.log(-3, 0), clients)
+    level = clients_around(np.zeros(len(slope)), sometimes(cube) * cube.log(-2, 1), clients)
     width, tall, wide = cube.log(0, 3), cube.unit(3), cube.unit(3)
-    centre = apart(np.zeros(len(slope)), sometimes(cube) * cube.log(-3, 0), clients)
+    centre = clients_around(np.zeros(len(slope)), sometimes(cube) * cube.log(-3, 0), clients)
     weight = sometimes(cube) * cube.log(-2, 1) * tall
     ends = np.broadcast_to(width[:, None], slope.shape)
     start = sometimes(cube) * cube.clipped(-1, 1) * width
@@ -169,7 +169,7 @@ def coupled(cube: UnitCube, made: Parameters, least: float = -np.inf) -> Paramet
     curvature = added / wide**2
     coupling = added / wide
     apart = sometimes(cube) * cube.log(-3, 1) * coupling * width
-    tilt = apart(np.zeros_like(apart), apart, made["knots"].shape[1])
+    tilt = clients_around(np.zeros_like(apart), apart, made["knots"].shape[1])
     best = (coupling * made["start"] + tilt.mean(1)) / curvature
     return {
         **made,
@@ -208,7 +208,7 @@ def bilevel(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parame
     """A bowl in x for each client, a bowl in y, and a lower level that they share."""
     made = coupled(cube, _bowls(cube, clients), 0.0)
     apart = sometimes(cube) * cube.log(-3, 0)
-    centre = apart(sometimes(cube) * cube.clipped(-1, 1), apart, clients)
+    centre = clients_around(sometimes(cube) * cube.clipped(-1, 1), apart, clients)
     ends = np.ones_like(centre)
     return with_noise(cube, with_upper(cube, made, _pair(centre - ends, centre + ends), _pair(-ends, ends)))
 
@@ -230,7 +230,7 @@ def _tilted(cube: UnitCube, clients: int, settings: Mapping[str, int], alpha: Ar
     return {
         "knots": np.stack([-far - fall, -far, far, far + fall], axis=-1)[:, None, :],
         "curvatures": np.stack([zero, one, one, zero], axis=-1)[:, None, :],
-        "tilt": apart(-far - fall / 2, one, clients),
+        "tilt": clients_around(-far - fall / 2, one, clients),
         "gradient_noise": np.zeros((len(alpha), clients)),
         "alpha": alpha,
         "start": zero,
@@ -246,7 +246,7 @@ def fine_tuned(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Par
     return {
         "knots": np.stack([-far - fall, -far, far, far + fall], axis=-1)[:, None, :],
         "curvatures": np.stack([zero, one, one, zero], axis=-1)[:, None, :],
-        "tilt": apart(-far - fall / 2, sometimes(cube) * cube.log(-3, 1), clients),
+        "tilt": clients_around(-far - fall / 2, sometimes(cube) * cube.log(-3, 1), clients),
         "gradient_noise": np.stack([second if k % 2 else one for k in range(clients)], axis=1),
         "alpha": alpha,
         "start": sometimes(cube) * cube.clipped(-1, 1) * far / 2,

@@ -40,7 +40,7 @@ from ..runs.method_of import build_of
 from ..runs.registry import codes_of, recipe_for
 from . import constants, further
 from .exactly import in_fractions, not_simple
-from .paths import NEAR, PATHS, PERIODS, STEPS, Draws, Oracles, OtherSampleError, Paths, Values
+from .paths import NEAR, PATHS, PERIODS, STEPS, Difference, Draws, Oracles, OtherSampleError, Paths, Values, numbers_of
 
 STYLE = Style(
     "methods",
@@ -93,18 +93,6 @@ def models(step: Any) -> torch.Tensor:
 
 MODELS: Mapping[str, Callable[[Any], torch.Tensor]] = {"x": models}
 ESTIMATES: Mapping[str, Callable[[Any], torch.Tensor]] = {**MODELS, "u": lambda step: step.after.u}
-
-
-@dataclass(frozen=True)
-class Difference:
-    """Where the equations and the code have other values."""
-
-    where: str
-    equations: str
-    code: str
-
-    def __str__(self) -> str:
-        return f"{self.where}: the code has {self.code}, the update equations have {self.equations}"
 
 
 @dataclass(frozen=True)
@@ -397,14 +385,6 @@ class Beside:
 def is_of_a_file(theorem: Theorem) -> bool:
     """Whether the method that a theorem names is none of fedco's own, of which nothing but its code for a few steps is known."""
     return theorem.method is not None and theorem.method.name not in own_methods()
-
-
-def numbers_of(run: Paths) -> SimpleNamespace:
-    """The values of the symbols of a run."""
-    point = run.point.items()
-    return SimpleNamespace(
-        **{p.name: int(v) if p.count else float(v) for p, v in point if v.denominator == 1 or not p.count}
-    )
 
 
 def _elsewhere(theorem: Theorem) -> tuple[Style, str]:

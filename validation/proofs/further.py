@@ -20,10 +20,10 @@ from ...bounds.proof.finite import Component, Vector, plus, total
 from ...bounds.proof.instances import as_fraction, is_draw
 from ...bounds.proof.kernel import COMMUNICATION, COMPRESSOR, LOCAL, MIXING, Act, Function, Sum, Term
 from ..lemmas.trace import walk
-from .paths import PATHS, Draws, Oracles, OtherSampleError, Paths, Values
+from .paths import PATHS, Difference, Draws, Oracles, OtherSampleError, Paths, Values, numbers_of
 
 if TYPE_CHECKING:
-    from .code import Beside, Difference
+    from .code import Beside
 
 STEPS, DIM, CLIENTS, PERIOD = 50, 7, 12, 7
 SCALES = (1e-6, 1.0, 1e6)
@@ -138,14 +138,10 @@ def differences(beside: Beside) -> Iterator[Difference]:
         try:
             yield from _at_scale(beside, scale)
         except OtherSampleError as error:
-            from .code import Difference
-
             yield Difference(f"gradients of size {scale:g}", "none of the kind", str(error))
 
 
 def _at_scale(beside: Beside, scale: float) -> Iterator[Difference]:
-    from .code import Difference, numbers_of
-
     code, (period, *_) = beside.code, (PERIOD, *beside.periods)[not beside.progress.state.period.params :]
     base = beside.along(period)
     method = code.build(numbers_of(base))

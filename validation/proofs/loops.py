@@ -18,8 +18,8 @@ from ...bounds.proof.instances import Functions
 from ...bounds.proof.kernel import Setting, Term
 from ...bounds.proof.kernel.derivation import Progress
 from ...bounds.proof.runs import Style, instance
-from .code import Difference, unequal
-from .paths import Draws, OtherSampleError, Paths, Values, expect
+from .code import unequal
+from .paths import Difference, Draws, OtherSampleError, Paths, Values, expect
 
 LENGTHS = (1, 3)
 """Numbers of steps of the loop."""

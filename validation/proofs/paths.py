@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 from random import Random
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +38,18 @@ PERIODS = (3, 2, 1)
 """Rounds of this many steps: in rounds of 3 what adds up at local steps does so twice; with 1 the first step is a communication."""
 NEAR = 1e-11
 """Tolerances, relative and absolute, of doubles compared with exact values."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Where the equations and the code have other values."""
+
+    where: str
+    equations: str
+    code: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: the code has {self.code}, the update equations have {self.equations}"
 
 
 class OtherSampleError(ValueError):
@@ -246,3 +259,11 @@ class Oracles:
         if self.values.exactly:
             return ExactTensor.of(np.stack([row.numbers for row in rows], axis=2))  # type: ignore[attr-defined]
         return torch.stack(rows, dim=2)
+
+
+def numbers_of(run: Paths) -> SimpleNamespace:
+    """The values of the symbols of a run."""
+    point = run.point.items()
+    return SimpleNamespace(
+        **{p.name: int(v) if p.count else float(v) for p, v in point if v.denominator == 1 or not p.count}
+    )
