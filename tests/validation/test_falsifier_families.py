@@ -74,7 +74,7 @@ def test_clients_without_number_show_what_noise_does_within_a_round() -> None:
     fewer = replace(found.claimed, hyperparameters={**found.claimed.hyperparameters, "N": Q(8)})
     target = target_of(get_theorem("baselines.local_sgd_heterogeneity"), "printed", Change("noise_drift", "dropped"))
     bundle = bundle_of(target, found)
-    assert recompute(bundle) == (bundle.values, bundle.bound)
+    assert recompute(bundle)[:2] == (bundle.values, bundle.bound)
     with pytest.raises(NotConfirmed, match="too few clients"):
         confirm(target, fewer)
     with pytest.raises(NotConfirmed, match="wanted whole rounds"):

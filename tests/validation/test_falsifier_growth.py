@@ -151,7 +151,7 @@ def test_a_lost_power_of_the_clients_is_found_where_they_act_in_groups() -> None
     clients = len(claimed.instance.parameters["gradient_noise"])
     assert claimed.hyperparameters["N"] > clients and any(claimed.instance.parameters["gradient_noise"])
     bundle = bundle_of(target, found)
-    assert recompute(bundle) == (bundle.values, bundle.bound)
+    assert recompute(bundle)[:2] == (bundle.values, bundle.bound)
     with pytest.raises(NotConfirmed, match="the bound holds"):  # with one client for each group 1/N is the same
         confirm(target, replace(claimed, hyperparameters={**claimed.hyperparameters, "N": Q(1)}))
 

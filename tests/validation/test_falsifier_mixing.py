@@ -127,7 +127,7 @@ def test_a_round_that_leaves_the_models_apart_is_no_map_of_a_start():
 def test_a_planted_falsehood_is_found_and_replays(change):
     found = falsify("library.gossip_sgd", change=change, seconds=40, clock=time.process_time)
     assert found.refuted and found.ratio > 1
-    assert found.found is not None and recompute(found.found) == (found.found.values, found.found.bound)
+    assert found.found is not None and recompute(found.found)[:2] == (found.found.values, found.found.bound)
 
 
 def test_a_network_that_depends_on_a_symbol_is_not_searched():

@@ -113,8 +113,8 @@ def test_an_endless_run_needs_a_space_that_shifts_and_a_method_that_keeps_models
 
 def test_runs_over_all_paths_are_on_every_space_but_the_bowls():
     made = laws(listed("baselines.scgd", "T=16"))
-    paths, bent = SPACES["local_composite"].silent[:-1], SPACES["local_composite"].bent
-    assert {i.space.name for i in made["paths"]} == {space.name for space in (*paths, *bent)}
+    of = SPACES["local_composite"]
+    assert {i.space.name for i in made["paths"]} == {s.name for s in (*of.silent[:-1], *of.bent, *of.multiplied)}
     assert SPACES["local_composite"].silent[-1].name == SILENT_BOWL and set(made) == {"none", "moments", "paths"}
 
 
@@ -308,7 +308,7 @@ def running(stubs, claims=None, until: float = 1.0, progress=None) -> Search:
     run = object.__new__(Search)
     run.search_spaces, run.claims, run.seed, run.panel = stubs, claims or [Claim(None)], 0, None  # type: ignore[arg-type]
     run.progress, run.clock, run.began, run.until, run.evaluations = progress, lambda: 0.0, 0.0, until, 0
-    run.longest, run.grown, run.is_late = 15.0, set(range(len(stubs))), False
+    run.longest, run.longest_check, run.grown, run.is_late = 15.0, 20.0, set(range(len(stubs))), False
     return run
 
 

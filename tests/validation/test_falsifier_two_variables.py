@@ -138,7 +138,7 @@ def test_a_curvature_in_y_is_positive():
 def test_a_planted_falsehood_is_found_and_replays(kind, change):
     found = falsify(IDS[kind], change=change, seconds=40, clock=time.process_time)
     assert found.refuted and found.ratio > 1
-    assert found.found is not None and recompute(found.found) == (found.found.values, found.found.bound)
+    assert found.found is not None and recompute(found.found)[:2] == (found.found.values, found.found.bound)
 
 
 @pytest.mark.parametrize("kind", STEPS)

@@ -96,7 +96,7 @@ def sampled(name: str, *changes: Change) -> list[Claim]:
 def replays(claim: Claim) -> bool:
     assert claim.found.violation is not None
     bundle = bundle_of(claim.target, claim.found.violation)
-    return recompute(bundle) == (bundle.values, bundle.bound)
+    return recompute(bundle)[:2] == (bundle.values, bundle.bound)
 
 
 @pytest.mark.parametrize("lost", ["sigma_f", "sigma_g"])
