@@ -423,6 +423,9 @@ def gap_of(start, tilts=(-2, -1), **more):
 def test_the_gap_after_fine_tuning_is_exact():
     exact = Fraction(9, 10) ** 4 * Fraction(1, 4) ** 2 / 2
     assert gap_of("1/4")(exact) and not gap_of("1/4")(exact * (1 - Fraction(1, 10**9))) and gap_of(0)(Fraction(0))
+    steep = gap_of("1/4", (-4, -2), curvatures=[[0, 2, 2, 0]])  # f_i' = 2 (w - s_i), so that a = 2 (8/10)^(2 nu)
+    exact = 2 * Fraction(8, 10) ** 4 * Fraction(1, 4) ** 2 / 2
+    assert steep(exact) and not steep(exact * (1 - Fraction(1, 10**9)))
 
 
 @pytest.mark.parametrize(
