@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is imported: the workers share the cores
 sys.path.insert(0, str(Path(__file__).parent))  # with importlib imports pytest does not make helpers importable
@@ -22,6 +23,8 @@ with contextlib.suppress(ImportError):  # a machine for GPU tests may have no ty
 
     # a process of the command builds its parser once; here every command that a test runs would, in 20 ms
     typer.main.get_command = typer.testing._get_command = functools.cache(typer.main.get_command)
+settings.register_profile("fedco", deadline=None)  # no test of this suite is one of speed, and machines are busy
+settings.load_profile("fedco")
 gc.disable()  # while modules are imported and cases are made: all of that stays
 
 

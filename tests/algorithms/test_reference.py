@@ -51,7 +51,7 @@ def batched_path(method, problem, root_seed, seeds, start=None, steps=STEPS):
 
 
 @pytest.mark.parametrize("label", CASES)
-@settings(max_examples=12, deadline=None, derandomize=True)
+@settings(max_examples=12, derandomize=True)
 @given(data=st.data())
 def test_a_method_is_its_pseudocode(label, data):
     case = CASES[label]

@@ -62,7 +62,7 @@ def few(examples: int) -> settings:
         HealthCheck.data_too_large,
         HealthCheck.large_base_example,
     ]
-    same = {"derandomize": True, "database": None, "deadline": None, "phases": [Phase.generate]}
+    same = {"derandomize": True, "database": None, "phases": [Phase.generate]}
     return settings(max_examples=examples, suppress_health_check=quiet, **same)
 
 

@@ -111,7 +111,7 @@ def points(draw: st.DrawFn) -> dict[str, Any]:
     return {**each, "p_i": weights, "tau_i": tau, "F_gap": 3, "eta": eta, "R": draw(st.integers(1, 99))}
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(points())
 def test_the_bound_is_what_the_formula_says(point):
     theorem = THEOREM
@@ -124,7 +124,7 @@ def test_the_bound_is_what_the_formula_says(point):
     assert inside["total"].contains(wanted)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(points())
 def test_equal_numbers_are_what_the_theorem_says_of_equal_clients(point):
     theorem, clients = THEOREM, len(point["p_i"])

@@ -319,7 +319,7 @@ def test_hyperparameters_are_found_on_the_ladder_where_there_are_any(whole: bool
 def test_drawn_values_are_in_their_domains_and_satisfy_what_is_asked():
     case = statement(a="eta*L >= 3*beta")
     seen: list[dict[str, Q]] = []
-    quiet = settings(max_examples=40, derandomize=True, database=None, deadline=None)
+    quiet = settings(max_examples=40, derandomize=True, database=None)
 
     @quiet
     @given(point=values(case, admissible=False))

@@ -83,7 +83,8 @@ def test_the_dimension_of_a_constant_follows_from_its_name(name: str):
     found, of = quantity(name), name.partition("_")[0]
     wanted = OWN.get(name) or VALUES[of] / ARGUMENTS.get(of, VARIABLE) ** derivatives(name)
     assert found.dimension == (wanted**4 if name.endswith("fourth_moment") else wanted)
-    may_vanish = name.endswith(("noise", "moment", "heterogeneity", "error", "gap", "cap")) or of == "noncompositional"
+    vanishing = ("noise", "noise_bound", "moment", "heterogeneity", "error", "gap", "cap")
+    may_vanish = name.endswith(vanishing) or of == "noncompositional"
     assert found.domain == (NONNEGATIVE if may_vanish else POSITIVE) and found.default is None
 
 

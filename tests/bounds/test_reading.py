@@ -144,7 +144,7 @@ def test_plain_numbers_are_read_exactly(text, value):
     assert read_number("x", text) == value
 
 
-@settings(max_examples=200, derandomize=True, database=None, deadline=None)
+@settings(max_examples=200, derandomize=True, database=None)
 @given(st.text(max_size=70))
 def test_no_text_gets_through_unless_it_is_a_plain_number(text):
     try:
@@ -156,7 +156,7 @@ def test_no_text_gets_through_unless_it_is_a_plain_number(text):
         assert text.isascii() and abs(number) <= 10**161 and set(text.strip()) <= set("0123456789.+-eE/")
 
 
-@settings(max_examples=100, derandomize=True, database=None, deadline=None)
+@settings(max_examples=100, derandomize=True, database=None)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_float_is_read_as_it_prints(value):
     assert float(read_number("x", value)) == value

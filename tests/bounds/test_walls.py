@@ -14,7 +14,7 @@ from fedco.bounds.language.quantities import QUANTITIES
 from fedco.bounds.language.reading import InputError
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.runs.generate import Setting, instances_of
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 PLAIN = {
@@ -69,7 +69,6 @@ def test_an_unknown_word_leads_to_what_it_means_and_nowhere_else(word, meant):
     )
 
 
-@settings(deadline=None)
 @given(st.sampled_from(sorted(QUANTITIES)), st.data())
 def test_a_slip_of_one_letter_finds_the_quantity(name, data):
     at = data.draw(st.integers(0, len(name) - 1))

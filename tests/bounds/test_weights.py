@@ -13,7 +13,7 @@ from fedco.bounds.evaluation.weights import StepWeights
 from fedco.bounds.language.definition import keys_of
 from fedco.bounds.language.notation import STEP
 from fedco.bounds.language.reading import InputError
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 KEYS = {
@@ -81,7 +81,6 @@ def test_a_mistake_is_one_line(keys: dict[str, object], message: str):
     assert message in str(caught.value) and "\n" not in str(caught.value)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 12), st.booleans(), st.integers(0, 3), st.fractions(Fraction(1, 8), 8, max_denominator=8))
 def test_shares_are_the_exact_weights_over_their_sum(steps: int, after: bool, power: int, base: Fraction):
     found = StepWeights((STEP + 1) ** power * sp.Rational(base.numerator, base.denominator) ** STEP)

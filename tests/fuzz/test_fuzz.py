@@ -35,7 +35,6 @@ def test_commands_in_order_are_answered(tmp_path, lines, tried, attempt, least):
 
     @settings(
         max_examples=tried,
-        deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),
         phases=[Phase.generate],

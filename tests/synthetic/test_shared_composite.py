@@ -51,7 +51,7 @@ def families(draw):
     )
 
 
-@settings(max_examples=8, deadline=None, derandomize=True)
+@settings(max_examples=8, derandomize=True)
 @given(families())
 def test_any_parameters_give_a_conforming_problem_with_those_constants(instance):
     for quantity, parameter in PARAMETERS.items():

@@ -26,7 +26,7 @@ def test_the_page_runs(capsys):
 KINDS = st.lists(st.sampled_from(["exact", "upper"]), max_size=3)
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25, derandomize=True)
 @given(kinds=KINDS, position=st.integers(0, 3), bound=st.floats(0.01, 100.0), seeds=st.integers(1, 100))
 def test_one_estimate_among_the_certificates_is_enough_to_forbid_supported(kinds, position, bound, seeds):
     """Zeros under any bound are the strongest support that data can give."""

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 from fedco.validation.statistics.alpha_budget import REPORT_ALPHA, Allotment, AlphaBudget, LedgerError, read_level
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 F = Fraction
@@ -92,7 +92,6 @@ def test_sharing_is_exact_and_all_or_nothing():
 
 
 @given(st.lists(st.fractions(F(1, 10**6), F(1, 10), max_denominator=10**6), max_size=30))
-@settings(deadline=None)
 def test_no_sequence_of_allotments_overspends(amounts):
     ledger = AlphaBudget("1/4")
     for index, amount in enumerate(amounts):

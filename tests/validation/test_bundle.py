@@ -13,7 +13,7 @@ from fedco.storage import sealed
 from fedco.validation.runs import bundle as bundle_module
 from fedco.validation.runs.bundle import Bundle, BundleError, Sides, from_dict, read, replay, to_dict, write
 from fedco.validation.statistics.verdict import Outcome
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 F = Fraction
@@ -203,14 +203,12 @@ trees = st.recursive(
 
 
 @given(trees)
-@settings(deadline=None)
 def test_encoding_is_lossless(tree):
     again = decode(json.loads(json.dumps(encode(tree), allow_nan=False)))
     assert again == tree
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
-@settings(deadline=None)
 def test_doubles_keep_their_bits(x):
     assert math.copysign(1, decode(encode(x))) == math.copysign(1, x) and decode(encode(x)) == x
     assert type(decode(encode(x))) is float

@@ -78,7 +78,7 @@ def laws(draw):
 
 
 @given(law=laws(), excess=st.fractions(0, 2, max_denominator=6), grid=st.lists(fractions01, min_size=1, max_size=4))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_expectation_is_at_most_one_under_every_null_law_for_refuting(law, excess, grid):
     bound = mean_of(law) + excess
     assume(bound > 0)
@@ -87,7 +87,7 @@ def test_expectation_is_at_most_one_under_every_null_law_for_refuting(law, exces
 
 
 @given(law=laws(), below=st.fractions(0, 2, max_denominator=6), grid=st.lists(fractions01, min_size=1, max_size=4))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_expectation_is_at_most_one_under_every_null_law_for_supporting(law, below, grid):
     bound = mean_of(law) - below
     for seeds in (1, 2, 3):
@@ -95,7 +95,7 @@ def test_expectation_is_at_most_one_under_every_null_law_for_supporting(law, bel
 
 
 @given(law=laws(), excess=st.fractions(0, 2, max_denominator=6))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_the_engine_in_doubles_keeps_the_expectation(law, excess):
     bound = mean_of(law) + excess
     assume(bound > 0)
@@ -106,7 +106,7 @@ def test_the_engine_in_doubles_keeps_the_expectation(law, excess):
 
 
 @given(values=st.lists(st.fractions(0, 5, max_denominator=16), min_size=1, max_size=6))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_the_engine_equals_the_definition_and_never_exceeds_it(values):
     doubles = [float(x) for x in values]
     for bound in (F(1, 2), F(2)):

@@ -95,7 +95,7 @@ def noises_at(parameters, k: int, x: Q) -> tuple[Q, Q]:
     return parameters["value_noise"][k] + (area if x > 0 else -area), j * (1 if far <= w else (2 * w - far) / w)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     slopes=st.tuples(NUMBERS, NUMBERS),
     values=st.tuples(NUMBERS, NUMBERS),
@@ -204,7 +204,6 @@ def test_a_bundle_says_which_assumptions_its_jacobians_satisfy(kind) -> None:
 PARTS = st.dictionaries(st.integers(0, 2), NUMBERS, min_size=1, max_size=3)
 
 
-@settings(deadline=None)
 @given(a=st.tuples(NUMBERS, PARTS), b=st.tuples(NUMBERS, PARTS))
 def test_a_blurred_product_holds_every_value(a, b) -> None:
     """What is affine in it, and a rest of at most its size, for all signs, the same ones in both included."""

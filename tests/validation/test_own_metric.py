@@ -38,7 +38,7 @@ KEYS = {
         "T": "iterations",
     },
     "terms": {"start": "2*F_gap/(eta*T)", "step": "2*L*eta*(G**2 + sigma**2/(N*b))"},
-    "method": {"name": "minibatch_sgd"},
+    "method": {"name": "minibatch_sgd", "b": "b"},
 }
 INSTANCE = Instance(SINES, {"eta": Fraction(1, 10), "b": 1}, "", horizons=(12,))
 METRICS = """

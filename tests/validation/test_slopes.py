@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from fedco.validation.statistics.slopes import SlopeEstimate, bound_slope, log_log_slope, slope_interval
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -16,7 +16,6 @@ def skewed_runs(rng, repeats, seeds):
 
 
 @given(st.floats(-3, 3), st.floats(1e-6, 1e6))
-@settings(deadline=None)
 def test_a_power_law_has_its_exponent_as_slope(exponent, scale):
     assert log_log_slope(HORIZONS, scale * HORIZONS**exponent) == pytest.approx(exponent, abs=1e-9)
 

@@ -103,7 +103,12 @@ def test_local_steps_are_the_iterations_or_the_rounds_times_their_length():
             SimpleNamespace(id="x", notation=[SimpleNamespace(name="D", quantity=SimpleNamespace(name="batch_size"))])
         )
     (rounds,) = Notation("x", (("R", "R", "rounds"),))
-    assert steps_of(SimpleNamespace(id="x", notation=[rounds], method=None))({"R": 7.0}) == 7
+    assert (
+        steps_of(
+            SimpleNamespace(id="x", notation=[rounds], method=None, first="", symbols=lambda label: {"R": rounds})
+        )({"R": 7.0})
+        == 7
+    )
 
 
 def test_an_instance_says_its_name_and_refuses_an_unknown_case():

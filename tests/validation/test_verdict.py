@@ -19,7 +19,7 @@ from fedco.validation.statistics.verdict import (
     verdict_table,
     weakest_certificate,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 F = Fraction
@@ -222,7 +222,6 @@ def test_a_diverging_exact_recursion_is_still_refuted():
 
 
 @given(st.floats(-1e6, 1e6), st.floats(0, 0.1), st.floats(0, 10))
-@settings(deadline=None)
 def test_enclosures_hold_their_centre_and_are_as_wide_as_asked(x, relative, absolute):
     low, high = enclosure(x, relative=relative, absolute=absolute)
     assert low <= F(x) <= high
