@@ -6,7 +6,17 @@ from itertools import pairwise
 from random import Random
 
 import pytest
-from fedco.bounds.language.bounding import AVERAGE, MEAN_SQUARE, SAMPLE, Form, lipschitz, noise, size, unlike
+from fedco.bounds.language.bounding import (
+    AVERAGE,
+    MEAN_SQUARE,
+    SAMPLE,
+    Form,
+    lipschitz,
+    noise,
+    noise_size,
+    size,
+    unlike,
+)
 from fedco.validation.exact.curve import Curve
 from fedco.validation.exact.sampled import Sampled, constants_of
 
@@ -52,6 +62,7 @@ DEFINED: dict[Form, Callable[[Clients], Q]] = {
     lipschitz("local_gradient"): steepest,
     lipschitz("local_gradient", SAMPLE): steepest,
     noise("local_gradient"): lambda clients: max(jolt**2 for _, jolt in clients),
+    noise_size("local_gradient"): lambda clients: max(jolt**2 for _, jolt in clients),
     unlike("local_gradient"): lambda clients: max(x for t in POINTS for x in apart(clients, t)),
     unlike("local_gradient", over=AVERAGE): lambda clients: max(mean(apart(clients, t)) for t in POINTS),
 }
@@ -75,6 +86,8 @@ def test_what_grows_for_ever_has_no_bound() -> None:
     assert not parting.is_bounded(unlike("local_gradient")) and parting.is_bounded(noise("local_gradient"))
     assert Sampled.of([Curve(((Q(0), Q(0)), (Q(1), Q(2))), Q(7))]).largest_square(lipschitz("local_gradient")) == 49
     assert not growing.is_bounded(Form("strong convexity constant", "objective"))
+    louder = Sampled.of([Curve(((Q(0), Q(0)),))], [Curve(((Q(0), Q(0)),), Q(1))])
+    assert not any(louder.is_bounded(form) for form in (noise("local_gradient"), noise_size("local_gradient")))
 
 
 def test_a_row_of_several_bounds_needs_all_of_its_functions() -> None:

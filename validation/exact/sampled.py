@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 from math import isqrt
 
-from ...bounds.language.bounding import AT_POINTS, LIPSCHITZ, MEAN, NOISE, SIZE, UNLIKE, Form, squares
+from ...bounds.language.bounding import AT_POINTS, LIPSCHITZ, MEAN, NOISE, NOISE_SIZE, SIZE, UNLIKE, Form, squares
 from ...bounds.language.quantities import QUANTITIES
 from .curve import Curve
 
@@ -81,8 +81,10 @@ class Sampled:
         far, is_noise_bounded = set(self.beyond), not any(self.noise_rates[-1])
         if form.kind == UNLIKE:
             return len(far) == 1
-        if form.kind in (SIZE, NOISE):
-            return (form.kind == NOISE or far == {0}) and (form.per == MEAN or is_noise_bounded)
+        if form.kind in (NOISE, NOISE_SIZE):
+            return is_noise_bounded
+        if form.kind == SIZE:
+            return far == {0} and (form.per == MEAN or is_noise_bounded)
         return form.kind in AT_POINTS
 
     def largest_square(self, form: Form) -> Fraction:
