@@ -5,7 +5,9 @@ local steps; 64 step sizes x 64 seeds, so 65,536 lanes. The problem is the satur
 Every implementation works from the same table of data (a, b) and its own formulas; before anything is timed all three
 follow the same trajectory on the same noise.
 
-    python benchmarks/fcsg_invariant.py [--m 1 10 100] [--seconds 5]
+    python benchmarks/fcsg_invariant.py [--m 1 10 100] [--seconds 5] [--device cuda] [--seeds 64]
+
+With `--device cuda` fedco and JAX run on the GPU, where a JAX that knows it is installed; there is no second process then.
 """
 
 from __future__ import annotations
@@ -26,10 +28,11 @@ from timing import Contender, Row, in_turns, measured, print_comparison, print_m
 from torch import Tensor
 
 CLIENTS, DIM, POINTS, PERIOD, ROOT_SEED = 16, 10, 64, 50, 7
-SEEDS, STEP_SIZES = 64, torch.logspace(-3, -1, 64, dtype=torch.float64)
+STEP_SIZES = torch.logspace(-3, -1, 64, dtype=torch.float64)
 CHECKED_STEPS, CHECKED_SEEDS = 60, 2
 TOLERANCE = 1e-10
-PROBLEM = InvariantLogistic(clients=CLIENTS, dim=DIM, points=POINTS, reg=1e-3, gamma=10.0)
+PARAMETERS: dict[str, Any] = {"clients": CLIENTS, "dim": DIM, "points": POINTS, "reg": 1e-3, "gamma": 10.0}
+PROBLEM = InvariantLogistic(**PARAMETERS)
 Noise = tuple[np.ndarray, np.ndarray]  # outcomes of xi (steps, seeds, clients), of eta (steps, seeds, clients, m)
 
 
@@ -122,19 +125,12 @@ def method(m: int, step_sizes: Tensor | float) -> FCSG:
     return FCSG(alpha=step_sizes, q=PERIOD, m=m)
 
 
-def draw_only(m: int, steps: int) -> None:
-    draws = Draws(ROOT_SEED, SEEDS, CLIENTS, len(STEP_SIZES))
-    for t in range(steps):
-        outer = PROBLEM.sample_outer(draws.at(t), 1)
-        PROBLEM.sample_inner(draws.at(t), outer, m)
-
-
-def check(m: int) -> float:
+def check(m: int, problem: InvariantLogistic) -> float:
     """Largest difference between the three on the same noise; ends the program when it is not rounding."""
     noise, sizes = noise_of(m, CHECKED_STEPS, CHECKED_SEEDS), STEP_SIZES[[20, 63]]
-    result = drive(method(m, sizes), PROBLEM, steps=CHECKED_STEPS, seeds=CHECKED_SEEDS, root_seed=ROOT_SEED)
+    result = drive(method(m, sizes), problem, steps=CHECKED_STEPS, seeds=CHECKED_SEEDS, root_seed=ROOT_SEED)
     assert result.state is not None
-    x = result.state.x.view(2, CHECKED_SEEDS, CLIENTS, DIM)
+    x = result.state.x.cpu().view(2, CHECKED_SEEDS, CLIENTS, DIM)
     plain = plain_loop(float(sizes[1]), m, CHECKED_STEPS, noise)
     in_jax = torch.from_numpy(np.array(jax_runner(m)[0](sizes.numpy(), *noise)))
     difference = max(float((x[1, 0] - plain).abs().max()), float((x - in_jax).abs().max()))
@@ -144,28 +140,40 @@ def check(m: int) -> float:
     return difference
 
 
-def compare(m: int, seconds: float) -> tuple[Row, list[Row]]:
+def compare(m: int, seconds: float, problem: InvariantLogistic, seeds: int) -> tuple[Row, list[Row]]:
     """One inner batch size: the plain loop, and the others with about ``seconds`` seconds of work each."""
-    lanes, run, (_, own, keys) = SEEDS * len(STEP_SIZES) * CLIENTS, method(m, STEP_SIZES), jax_runner(m)
-    sizes = STEP_SIZES.numpy()
+    lanes, run, (_, own, keys) = seeds * len(STEP_SIZES) * CLIENTS, method(m, STEP_SIZES), jax_runner(m)
+    sizes, is_cpu = STEP_SIZES.numpy(), problem.initial_point.device.type == "cpu"
+
+    def finished() -> None:
+        if not is_cpu:
+            torch.cuda.synchronize()
 
     def in_jax(steps: int) -> None:
-        own(sizes, keys(SEEDS), steps).block_until_ready()
+        own(sizes, keys(seeds), steps).block_until_ready()
 
     def in_fedco(steps: int) -> None:
-        drive(run, PROBLEM, steps=steps, seeds=SEEDS, root_seed=ROOT_SEED)
+        drive(run, problem, steps=steps, seeds=seeds, root_seed=ROOT_SEED)
+        finished()
 
     def in_processes(steps: int) -> None:
-        drive_in_processes(run, PROBLEM, jobs=2, steps=steps, seeds=SEEDS, root_seed=ROOT_SEED)
+        drive_in_processes(run, problem, jobs=2, steps=steps, seeds=seeds, root_seed=ROOT_SEED)
+
+    def draw_only(steps: int) -> None:
+        draws = Draws(ROOT_SEED, seeds, CLIENTS, len(STEP_SIZES), problem.initial_point.device)
+        for t in range(steps):
+            problem.sample_inner(draws.at(t), problem.sample_outer(draws.at(t), 1), m)
+        finished()
 
     plain_loop(0.01, m, 2)
     plain = measured("plain loop with autograd, one run", 40 * CLIENTS, lambda: plain_loop(0.01, m, 40))
+    both = Contender("fedco, 2 processes", lanes, in_processes, is_one_process=False)
     return plain, in_turns(
         [
             Contender("JAX, jit + vmap + scan", lanes, in_jax),
             Contender("fedco", lanes, in_fedco),
-            Contender("fedco, 2 processes", lanes, in_processes, is_one_process=False),
-            Contender("random numbers of fedco alone", lanes, lambda n: draw_only(m, n)),
+            *([both] if is_cpu else []),
+            Contender("random numbers of fedco alone", lanes, draw_only),
         ],
         seconds,
     )
@@ -175,11 +183,19 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--m", type=int, nargs="+", default=[1, 10, 100])
     arguments.add_argument("--seconds", type=float, default=5.0)
+    arguments.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    arguments.add_argument("--seeds", type=int, default=64, help="times 64 step sizes and 16 clients: the lanes")
     options = arguments.parse_args()
     print_machine("numpy", "jax", "jaxlib")
+    if options.device == "cuda":
+        import jax
+
+        print(f"on {torch.cuda.get_device_name()}; JAX on {jax.devices()[0]}")
+    problem = InvariantLogistic(**PARAMETERS, device=options.device)
     for m in options.m:
-        print(f"\nm = {m}: same trajectory over {CHECKED_STEPS} steps, models differ by at most {check(m):.1e}")
-        print_comparison(*compare(m, options.seconds))
+        same = check(m, problem)
+        print(f"\nm = {m}: same trajectory over {CHECKED_STEPS} steps, models differ by at most {same:.1e}")
+        print_comparison(*compare(m, options.seconds, problem, options.seeds))
 
 
 if __name__ == "__main__":

@@ -145,10 +145,10 @@ def print_table(rows: list[Row]) -> None:
 
 
 def print_comparison(plain: Row, contenders: list[Row]) -> None:
-    """The table, and the three ratios that the targets are about; contenders: JAX, fedco, processes, random numbers."""
+    """The table, and the ratios that the targets are about; contenders: JAX, fedco, processes on a CPU, random numbers."""
     print_table([plain, *contenders])
-    jax, fedco, processes, drawing = contenders
-    for row in (fedco, processes):
+    jax, fedco, *processes, drawing = contenders
+    for row in (fedco, *processes):
         print(f"{row.label} / JAX, of each turn: median {{:.2f}}, from {{:.2f}} to {{:.2f}}".format(*row.times(jax)))
     assert fedco.cpu_rate is not None and drawing.cpu_rate is not None
     print(f"random numbers take {fedco.cpu_rate / drawing.cpu_rate:.0%} of fedco's processor time")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
-from importlib.metadata import PackageNotFoundError, requires
+import tomllib
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
+PACKAGES = ("bounds", "algorithms", "synthetic", "validation", "cli", "figures.py", "notebook.py")
 EXTRAS = ("test", "lint", "distributed", "frames", "experiments", "docs")
 
 
@@ -38,6 +41,23 @@ def test_every_version_is_pinned():
     except PackageNotFoundError as error:
         pytest.skip(f"needs an installed package: {error}")
     assert not missing
+
+
+def test_every_dependency_is_imported():
+    """z3 was installed for months, 38 MB, after the last line that used it had gone."""
+    modules = {}
+    for module, distributions in packages_distributions().items():
+        for name in distributions:
+            modules.setdefault(canonicalize_name(name), set()).add(module)
+    written = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    code = "\n".join(path.read_text() for path in ROOT.rglob("*.py") if path.relative_to(ROOT).parts[0] in PACKAGES)
+    unused = []
+    for line in written:
+        name = canonicalize_name(Requirement(line).name)
+        used = "|".join(sorted(modules[name]))
+        if not re.search(rf"^\s*(from|import) ({used})\b", code, re.MULTILINE):
+            unused.append(name)
+    assert written and not unused
 
 
 @pytest.mark.slow
