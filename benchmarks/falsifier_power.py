@@ -35,6 +35,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 import sympy as sp
 import torch
 from fedco.bounds.audit.checks import never_negative
+from fedco.bounds.audit.necessary import needed
 from fedco.bounds.audit.status import status
 from fedco.bounds.language.change import Change
 from fedco.bounds.language.reading import InputError
@@ -44,6 +45,7 @@ from fedco.bounds.proof.kernel import ProofError
 from fedco.bounds.proof.mutation import with_statement
 from fedco.bounds.registry import all_theorems
 from fedco.validation.falsifier.declared import formula_of, target_of
+from fedco.validation.falsifier.necessary_table import given_up, reason
 from fedco.validation.falsifier.search import Claim, search_together
 
 CLASSES = {
@@ -229,21 +231,30 @@ _UNSEEN, _LESS, _NOT_MET, _HOLDS = (
 
 
 def undetected(rows: list[dict[str, Any]]) -> str:
-    """What was not found and is not known to be true, in Markdown: for each statement, by what the search saw of it."""
+    """What was not found and is not known to be true, in Markdown: for each statement, by what the search saw of it, and why.
+
+    The reasons are those of docs/necessary.md, where the statement is searched part by part.
+    """
     missed = [row for row in rows if not row["detected"] and not row.get("true")]
     unseen = _unseen(rows)
     known, columns = all_theorems(), (_UNSEEN, _LESS, _NOT_MET, _HOLDS)
     lines = ["| statement | " + " | ".join(columns) + " |", "|---" * (1 + len(columns)) + "|"]
-    for theorem in dict.fromkeys(row["theorem"] for row in missed):
+    for theorem, label in dict.fromkeys((row["theorem"], row["statement"]) for row in missed):
+        statement = known[theorem].statement(label)
         cells: dict[str, dict[str, list[str]]] = {column: {} for column in columns}
         for row in (row for row in missed if row["theorem"] == theorem):
-            part, change, why = _part(row), row["change"].split(": ")[1], known[theorem].unreached.get(_part(row), "")
+            part, change = _part(row), row["change"].split(": ")[1]
             if row["class"] == "condition relaxed by 4":
                 cells[_HOLDS if row["ratio"] else _NOT_MET][part] = [f"{row['ratio']:.2g}"] if row["ratio"] else []
             elif (theorem, part) not in unseen:
                 cells[_LESS].setdefault(part, []).append(change.replace("divided by ", "/").replace("times ", ""))
             elif row["class"] == "term dropped":
+                why = reason(statement, part)[1]
                 cells[_UNSEEN][part] = [f"{row['ratio']:.2g}", *([why] if why else [])]
+        for part, told in cells[_LESS].items():
+            found = needed(statement).get(part)
+            told += [f"{found.least:.2g} of it is known to be necessary"] if found and found.least else []
+            told += [less] if (less := given_up(statement, part)) else []
         told = (
             "; ".join(f"`{part}`" + f" ({', '.join(of)})" * bool(of) for part, of in cells[c].items()) for c in columns
         )

@@ -87,7 +87,7 @@ def reason(statement: Statement, part: str) -> tuple[str, str]:
             return HELD, f"{held}{more}"
     if statement.theorem.unreached.get(part):
         return SAID, statement.theorem.unreached[part]
-    if given := _given_up(statement, part):
+    if given := given_up(statement, part):
         return SHARPER, given
     if less := _less_in_sharpened(statement, part):
         return LESS, less
@@ -100,7 +100,7 @@ def reason(statement: Statement, part: str) -> tuple[str, str]:
     return kind, f"as in {above.theorem.id}: {why}" if why else ""
 
 
-def _given_up(statement: Statement, part: str) -> str:
+def given_up(statement: Statement, part: str) -> str:
     """What part of a term the premises of the proof need at the sets of constants of the sharpened bounds."""
     given = parts_given(statement, _sharpened()).get(part, [])
     if not given or max(given) > GIVEN_UP:
