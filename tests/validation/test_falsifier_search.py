@@ -283,6 +283,17 @@ def test_a_long_run_takes_as_much_more_time_as_more_lengths_are_compared():
         assert of.effort(128) - of.effort(64) == pytest.approx(3 * period * lanes * EACH_LANE_STEP)
 
 
+def test_a_round_of_a_meta_problem_takes_as_much_more_time_as_it_has_draws():
+    """It was thought to take a thirtieth of its time, so that one batch of long rounds outlasted a search of a minute."""
+    target = target_of(get_theorem("meta_fl.theorem_8"), "corrected")
+    formula = Formula(target.theorem, "corrected")
+    made = next(
+        s for s in search_spaces(target, formula) if s.law is POWERS and s.settings["nu"] == 2 and s.clients == 2
+    )
+    lanes = 64 * 2 * (1 + 2 * (3 + 5 * made.period))  # two fine-tuning steps draw three gradients and two Hessians
+    assert made.effort(128) - made.effort(64) == pytest.approx(3 * made.period * lanes * 15 * EACH_LANE_STEP)
+
+
 # --- the order of the visits --------------------------------------------------------------------------------------------------
 
 

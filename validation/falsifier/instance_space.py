@@ -167,6 +167,16 @@ class InstanceSpace:
         """The part of the clients that run a round."""
         return self.law.share(self.clients)
 
+    @property
+    def draws(self) -> int:
+        """Samples that a client draws in a step, at most: those along the fine-tuning steps of a meta problem; elsewhere about two."""
+        return max(2, 1 + 2 * self.settings.get("nu", 0))
+
+    @property
+    def step_cost(self) -> int:
+        """How many times as long a step takes as elsewhere: each draw of a meta problem is a call of a piecewise polynomial (measured)."""
+        return 3 * self.draws if "nu" in self.settings else 1
+
     def _hyperparameter(self, cube: UnitCube, quantity: str, domain: str, parameters: Mapping[str, Array]) -> Any:
         if quantity in EDGES or quantity in LENGTHS:
             return None  # set by the limit, and by the run

@@ -121,7 +121,7 @@ class Law(ABC):
     def effort(self, space: InstanceSpace, count: int) -> float:
         """About the seconds of a generation of so many points, from its size and not by the clock."""
         return EACH_GENERATION + self.steps(space) * (
-            EACH_STEP + count * self.runs(space) * space.clients * EACH_LANE_STEP
+            EACH_STEP + count * self.runs(space) * space.clients * space.step_cost * EACH_LANE_STEP
         )
 
     def steps(self, space: InstanceSpace) -> int:

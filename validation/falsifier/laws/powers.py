@@ -87,9 +87,9 @@ class Powers(Law):
         return space.period * space.clients
 
     def effort(self, space: InstanceSpace, count: int) -> float:
-        lanes = count * space.clients * (1 + space.clients * (_STATE_PARTS + 2 * space.period))
+        lanes = count * space.clients * (1 + space.clients * (_STATE_PARTS + space.draws * space.period))
         begun = len(rounds_compared(space)) * EACH_RUN_BEGUN * EACH_STEP
-        return EACH_GENERATION + begun + 3 * space.period * (EACH_STEP + lanes * EACH_LANE_STEP)
+        return EACH_GENERATION + begun + 3 * space.period * (EACH_STEP + lanes * space.step_cost * EACH_LANE_STEP)
 
     def left(self, space: InstanceSpace, parameters: dict[str, Array], values: Values, count: int) -> Left:
         counted = Counted(space.period, space.statistic)
