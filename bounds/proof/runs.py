@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, reduce
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from math import prod
 from random import Random
 from typing import Any
@@ -20,6 +20,7 @@ from ..evaluation.enclosure import enclose
 from ..language.bounding import Form, implied
 from ..language.metrics import AVERAGED, LAST, MINIMUM
 from ..language.reading import InputError
+from ..language.theorem import Condition
 from .finite import FAIR, LAW, Component, Run, Vector, evaluated, in_reverse, plus, rational, root, times
 from .instances import (
     IDENTITY,
@@ -569,9 +570,25 @@ def _adapted(style: Style, progress: Progress) -> Style:
         style = replace(style, clients=2, loud=2, horizon=min(style.horizon, 2))
     elif style.loud and setting.index(client_index(setting)).identical:
         style = replace(style, clients=2, loud=2)
+    for condition in _equalities(style, progress)[1]:
+        binding = progress.theorem.symbols(progress.label).get(str(condition.left))
+        if binding is not None and binding.quantity.name in _FIELDS and condition.right.is_Integer:
+            field, most = _FIELDS[binding.quantity.name]
+            style = replace(style, **{field: min(int(condition.right), most)})
+    style = replace(style, loud=min(style.loud, style.clients))
     return _small_enough(style, setting)
 
 
+_FIELDS = {
+    "clients": ("clients", 3),
+    "batch_size": ("b", 4),
+    "inner_batch_size": ("m", 4),
+    "initial_batch_size": ("B", 4),
+    "communication_period": ("period", 16),
+    "iterations": ("horizon", 256),
+    "delay": ("delay", 4),
+}
+"""Sizes of a style that a condition may set to a number, and the largest number that can be run."""
 MOST_BITS = 12
 """Samples in a run: their outcomes are enumerated."""
 
@@ -754,13 +771,19 @@ def _inner_error(progress: Progress) -> Term | None:
 def _admissible(style: Style, reader: Reader, progress: Progress, point) -> dict[Param, Fraction]:
     """Hyperparameters that satisfy all conditions: weights at random, the step size the largest power of 2."""
     rng, statement = Random(style.name), progress.theorem.statement(progress.label)
-    chosen_by = [c for c in statement.conditions if c.relation == "=="]
     names = {b.name: b.quantity.name for b in progress.theorem.notation}
+    choices, equations = _equalities(style, progress)
     weights = [reader.params[n] for n, q in names.items() if q in WEIGHTS]
     steps = [reader.params[n] for n, q in names.items() if q == "step_size"]
     declining = [[reader.params[n] for n in statement.symbols if names[n] == each] for each in DECLINING]
     failing = [reader.params[n] for n, q in names.items() if q == "failure_probability"]
     chances = dict.fromkeys((style.sizes["failure_probability"], *CHANCES)) if failing else (None,)
+    varied = {*weights, *steps, *failing, *chain(*declining), *(reader.params[c.left.name] for c in choices)}
+    if any(
+        not (difference.params & varied) and difference.at(_derived(point, progress)) != 0
+        for difference in (reader.read(c.left) - reader.read(c.right) for c in equations)
+    ):
+        raise InputError(f"{progress.theorem.id}: an instance of the style {style.name} does not meet an equality")
     for _ in range(20):
         chosen = dict(point) | {param: Fraction(1, 2 ** rng.randint(0, 3)) for param in weights}
         for chance, (k, *scales) in product(chances, _sizes(style.longest, any(declining))):
@@ -768,10 +791,26 @@ def _admissible(style: Style, reader: Reader, progress: Progress, point) -> dict
             for params, scale in zip(declining, scales, strict=False):
                 sized |= dict.fromkeys(params, Fraction(2) ** scale)
             found = _derived(chosen | sized, progress)
-            found |= {reader.params[c.left.name]: reader.read(c.right).at(found) for c in chosen_by}
-            if all(slack.at(found) >= 0 for slack in progress.state.region.conditions.values()):
+            found |= {reader.params[c.left.name]: reader.read(c.right).at(found) for c in choices}
+            is_met = all(reader.read(c.left).at(found) == reader.read(c.right).at(found) for c in equations)
+            if is_met and all(slack.at(found) >= 0 for slack in progress.state.region.conditions.values()):
                 return found
     raise InputError(f"{progress.theorem.id}: no admissible step size for the style {style.name}")
+
+
+def _equalities(style: Style, progress: Progress) -> tuple[list[Condition], list[Condition]]:
+    """Those that choose a hyperparameter, and those that an instance meets or does not: constants and sizes are what it has."""
+    symbols, choices, equations = progress.theorem.symbols(progress.label), [], []
+    for condition in progress.theorem.statement(progress.label).conditions:
+        if condition.relation == "==":
+            binding = symbols.get(str(condition.left)) if condition.left.is_Symbol else None
+            is_free = (
+                binding is not None
+                and binding.quantity.role == "hyperparameter"
+                and binding.quantity.name not in style.sizes
+            )
+            (choices if is_free else equations).append(condition)
+    return choices, equations
 
 
 CHANCES = (Fraction(1, 4), Fraction(1, 20), Fraction(1, 1000))

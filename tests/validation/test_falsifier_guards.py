@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import replace
 from fractions import Fraction as Q
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import fedco
 import numpy as np
 import pytest
 import sympy as sp
@@ -28,7 +30,7 @@ from fedco.validation.falsifier.exact_run import ExactRun
 from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.laws import FOREVER, law_of
 from fedco.validation.falsifier.lemma import balanced, rows_of
-from fedco.validation.falsifier.rounding import confirmed, drafts, settle
+from fedco.validation.falsifier.rounding import Draft, confirmed, drafts, settle
 from fedco.validation.falsifier.search_space import Candidate
 from fedco.validation.falsifier.search_spaces import search_spaces
 
@@ -67,6 +69,7 @@ def test_a_part_of_the_clients_is_a_whole_number_of_them_and_no_group():
 def test_constants_are_at_least_those_of_the_instance(monkeypatch):
     grows = {"by": 1}
     monkeypatch.setattr(module, "_right", lambda target, claimed: (grows["by"] * claimed.constants["F_gap"],) * 2)
+    monkeypatch.setattr(module, "_completed", lambda target, stated, claimed: {})
     names = {b.quantity.name: name for name, b in SGD.symbols.items() if b.quantity.role == "constant"}
     problem: Any = SimpleNamespace(constants=lambda: dict.fromkeys(names, Q(2)))
 
@@ -92,6 +95,74 @@ def test_constants_are_at_least_those_of_the_instance(monkeypatch):
         else:
             assert check(**{**true, "F_gap": Q(3)})
         assert check(**{**true, "L": Q(3)})
+
+
+# Gradient descent with step size 1 on F' = x/2 beyond -5 and x up to 0, from -10: F(x_0) - F_* is 43.75 and D = 10.
+SLOWER = Instance(
+    "federated",
+    {
+        "gradient_noise": [Q(0)],
+        "knots": [[Q(-10), Q(-5), Q(0)]],
+        "slopes": [[Q(-15, 2), Q(-5), Q(0)]],
+        "start": Q(-10),
+    },
+    {},
+)
+DESCENT = {
+    "id": "mine.descent",
+    "metric": "last_distance_sq",
+    "assume": ["deterministic", "convex"],
+    "symbols": {
+        "L_bar": "objective_smoothness",
+        "F_gap": "objective_gap",
+        "D": "initial_distance",
+        "eta": "step_size",
+        "T": "iterations",
+    },
+    "terms": {"start": "(1 - L_bar*eta)**(2*T)*D**2"},
+    "conditions": {"step_size": "eta <= 1/L_bar", "gap": "F_gap == L_bar*D**2/2"},
+    "method": {"name": "minibatch_sgd", "eta": "eta", "b": 1},
+}
+
+
+def test_a_gap_that_a_condition_speaks_of_is_the_one_that_the_instance_has():
+    """The statement is true: the equality forces F' = L (x - x_*) on the way. A true theorem was refuted with a gap declared larger."""
+    target = target_of(fedco.define(**DESCENT), "printed")
+    given = {"eta": Q(1), "T": Q(1)}
+    with pytest.raises(NotConfirmed, match="gap"):
+        confirm(target, Claimed(SLOWER, {"L_bar": Q(1), "F_gap": Q(50), "D": Q(10)}, given))
+    symbols = {name: meaning for name, meaning in DESCENT["symbols"].items() if name != "F_gap"}
+    without = {**DESCENT, "symbols": symbols, "conditions": {"step_size": "eta <= 1/L_bar"}}
+    found = confirm(target_of(fedco.define(**without), "printed"), Claimed(SLOWER, {"L_bar": Q(1), "D": Q(10)}, given))
+    assert found.left[0] == Q(25, 4) and found.right[1] == 0
+
+
+def test_a_gap_that_sets_the_step_size_is_the_one_that_the_instance_has():
+    chosen = "2*F_gap/(L_bar**2*D**2)"
+    given = {"L_bar": Q(1), "F_gap": Q(50), "D": Q(10)}
+    asked = {**DESCENT, "conditions": {"step_size": f"eta == {chosen}"}}
+    with pytest.raises(NotConfirmed, match=r"step_size fails .*wanted == 0.875, got 1"):
+        confirm(target_of(fedco.define(**asked), "printed"), Claimed(SLOWER, given, {"eta": Q(1), "T": Q(1)}))
+    scheduled = {**DESCENT, "conditions": {"step_size": "eta <= 1/L_bar"}, "schedule": {"eta": chosen}}
+    with pytest.raises(NotConfirmed, match="F_gap: declared larger than it is, and eta depends on it"):
+        confirm(target_of(fedco.define(**scheduled), "printed"), Claimed(SLOWER, given, {"T": Q(1)}))
+
+
+def test_a_constant_is_no_hyperparameter():
+    """Of a name that was both, the constant was checked and the hyperparameter put into the bound: a proved theorem was refuted."""
+    with pytest.raises(ValueError, match="F_gap: it is a constant"):
+        Claimed(SLOWER, {"F_gap": Q(50)}, {"F_gap": Q(1, 100)})
+
+
+def test_what_an_equality_says_of_a_constant_is_declared_of_it():
+    target = target_of(fedco.define(**DESCENT), "printed")
+    formula = Formula(target.theorem, "printed")
+    nearly = {**SLOWER.parameters, "slopes": [[Q(-10) + Q(1, 10**10), Q(-5), Q(0)]]}  # the equality holds in doubles
+    draft = Draft("federated", nearly, {}, {"eta": Q(1), "T": Q(1)}, Q(1), Q(1, 10**15), False)
+    made = settle(target, formula, draft)
+    assert made.constants["F_gap"] == 50 and "F_gap" not in made.hyperparameters
+    with pytest.raises(NotConfirmed):
+        confirm(target, made)
 
 
 def test_a_violation_is_certainly_above_the_bound(monkeypatch):
@@ -484,7 +555,7 @@ def test_a_condition_that_is_not_refuted_is_relaxed_by_nothing():
 def test_an_exact_run_is_broken_off_when_its_time_is_over():
     theorem = get_theorem("local_scgdm.theorem_3_4")
     target, formula = target_of(theorem, "printed"), Formula(theorem, "printed")
-    draft = search.search(target, formula, seconds=20).draft
+    draft = search.search(target, formula, seconds=20, clock=time.process_time).draft
     assert draft is not None and confirmed(target, formula, draft)
     steps = iter(range(3))
     with as_long_as(lambda: next(steps, None) is None), pytest.raises(NotConfirmed, match="broken off at step 3"):
@@ -495,5 +566,7 @@ def test_a_check_of_a_search_has_its_own_time(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(search, "_CHECK_PART", 0.0)
     monkeypatch.setattr(search, "_SHORTEST_CHECK", -1.0)
     theorem = get_theorem("local_scgdm.theorem_3_4")
-    found = search.search(target_of(theorem, "printed"), Formula(theorem, "printed"), seconds=2)
+    found = search.search(
+        target_of(theorem, "printed"), Formula(theorem, "printed"), seconds=4, clock=time.process_time
+    )
     assert found.violation is None and "takes too long: broken off at step 0" in found.refused[0]

@@ -75,6 +75,14 @@ class Claimed:
     options: Mapping[str, str] = field(default_factory=dict)
     is_kept: bool = False
 
+    def __post_init__(self) -> None:
+        """
+        Raises:
+            ValueError: a constant stands among the hyperparameters too.
+        """
+        if twice := sorted(set(self.constants) & set(self.hyperparameters)):
+            raise ValueError(f"{twice[0]}: it is a constant, which no hyperparameter is")
+
     @property
     def values(self) -> dict[str, Fraction]:
         return {**self.constants, **self.hyperparameters}
@@ -188,7 +196,7 @@ def check_constants(target: Target, claimed: Claimed, problem: ExactProblem) -> 
         if declared > value if quantity.more_is_stronger else declared < value:
             raise ValueError(f"{name}: declared {declared}, the instance has {value}")
         if quantity.name in OF_THE_START and declared > value:
-            _check_grows(target, name, claimed)
+            _check_grows(target, name, claimed, value)
     return ["every declared constant is one that the instance has, recomputed from its knots"]
 
 
@@ -196,11 +204,16 @@ OF_THE_START = ("objective_gap", "initial_distance", "initial_gradient_heterogen
 """Quantities of the start, of which a statement may speak as of equalities."""
 
 
-def _check_grows(target: Target, gap: str, claimed: Claimed) -> None:
-    """A gap that is declared larger than it is counts only where the bound grows with it."""
-    smaller = {**claimed.constants, gap: claimed.constants[gap] / 2}
-    other = Claimed(claimed.instance, smaller, claimed.hyperparameters)
-    if _right(target, other)[0] > _right(target, claimed)[1]:
+def _check_grows(target: Target, gap: str, claimed: Claimed, true: Fraction) -> None:
+    """A gap that is declared larger than it is counts only where the statement, with the gap as it is, says no less of the same run.
+
+    Where it is 0, half of what is declared stands for it.
+    """
+    other = replace(claimed, constants={**claimed.constants, gap: true or claimed.constants[gap] / 2})
+    there, here = (_completed(target, each.stated(target), each) for each in (other, claimed))
+    if moved := [name for name in here if name != gap and here[name] != there.get(name)]:
+        raise ValueError(f"{gap}: declared larger than it is, and {moved[0]} depends on it")
+    if _right(target, other)[1] > _right(target, claimed)[1]:
         raise ValueError(f"{gap}: declared larger than it is, and the bound does not grow with it")
 
 

@@ -149,7 +149,8 @@ def settle(target: Target, formula: Formula, made: Draft) -> Claimed:
         values = {key: float(value) for key, value in {**unseen(target.symbols), **constants, **free}.items()}
         end = float(edge(formula, values, name, side, steps, 1)[0])
         free[name] = _step(name, end, side, made.free[name], made.play)
-    free.update(formula.chosen({**constants, **free}))
+    for name, value in formula.chosen({**constants, **free}).items():
+        (constants if name in constants else free)[name] = value
     claimed = Claimed(instance, constants, free, place=made.place)
     return _at_rest(target, claimed) if made.stays else claimed
 

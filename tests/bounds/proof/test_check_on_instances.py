@@ -8,7 +8,9 @@ from functools import cache
 
 import pytest
 from fedco.bounds import get_theorem
+from fedco.bounds.language.change import narrowed
 from fedco.bounds.language.quantities import QUANTITIES
+from fedco.bounds.language.reading import InputError
 from fedco.bounds.proof.check_on_instances import (
     STATEMENT,
     STYLES,
@@ -312,6 +314,34 @@ def test_a_wrong_size_is_caught():
     for fact, other in ((later, first), (first, later)):
         assert all(one.holds for one in both_sides("batch", fact, run))
         assert not all(one.holds for one in both_sides("batch", replace(fact, phases=other.phases), run))
+
+
+def with_condition(name, text):
+    progress = checked(name)
+    return replace(progress, theorem=narrowed(progress.theorem, progress.label, [text]))
+
+
+def test_a_condition_that_is_an_equality_chooses_no_constant():
+    """mu = L was written over the mu of functions that grow less: claims about a larger mu, which a true theorem fails."""
+    name = "library.sgd_strongly_convex"
+    assert [instance(style, with_condition(name, "eta == 1/(4*L_bar)")) for style in QUICK[:2]]
+    for text, said in (
+        ("mu == L_bar", "not meet"),
+        ("D == 1/7", "not meet"),
+        ("T == 2**20", "not meet"),
+        ("mu*eta == 1/3", "no admissible step size"),
+    ):
+        for style in QUICK[:2]:
+            with pytest.raises(InputError, match=said):
+                instance(style, with_condition(name, text))
+
+
+def test_a_size_that_a_condition_sets_is_that_of_the_instances():
+    name = "library.sgd_strongly_convex"
+    assert {instance(style, checked(name)).size("i", True) for style in STYLES if style.b > 1} != {1}
+    for style in (style for style in STYLES if style.b > 1):
+        made = instance(style, with_condition(name, "b == 1"))
+        assert made.size("i", True) == 1
 
 
 def test_the_instances_are_not_degenerate():
