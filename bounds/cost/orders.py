@@ -399,7 +399,7 @@ def _exponents(
     rows: list[tuple[Coefficients, Fraction]] = []
     decaying = {decay.term for decay in decays}
     for name, term in made.terms.items():
-        rows += [(row, Fraction(-1)) for row in _rows(converter.convert(term)) if name not in decaying]
+        rows += [(row, Fraction(-1)) for row in _rows(_converted(converter, term)) if name not in decaying]
     for decay in decays:
         (speed,) = _rows(_converted(converter, sp.expand(decay.speed)))
         rows.append(({**{name: -power for name, power in speed.items()}, str(_LOG): Fraction(1)}, Fraction(0)))

@@ -113,7 +113,8 @@ def _with_reals(
     Those whose domain has an end stay where the search put them: a program that bounds 1 - v by 1 does not choose v.
     """
     made = task.model
-    reals = {name: point[name] for name in made.real}
+    box = task.box()  # a hyperparameter that nothing depends on is in no program, and may be anything
+    reals = {name: point.get(name, min(max(1.0, box[name][0]), box[name][1])) for name in made.real}
     ending = [b.name for b in made.free if b.name in reals and b.quantity.numbers.most is not None]
     held = {**whole, **{name: Fraction(f"{reals[name]:.{digits}g}") for name in ending}}
     if made.real and room:

@@ -12,7 +12,16 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import MINIMUM_EXACT_WITNESS, Certificate, as_point, by_quantity, exact, rounded_up, upper
+from ..certificate import (
+    MINIMUM_EXACT_WITNESS,
+    Certificate,
+    as_point,
+    by_quantity,
+    difference_above,
+    exact,
+    rounded_up,
+    upper,
+)
 from ..kinds import AbstractFederated, Sample
 from ..parts.linear_losses import combination, index_of
 from ..parts.margin_problem import AbstractOfMargins
@@ -127,8 +136,8 @@ class FederatedLogistic(AbstractOfMargins, AbstractFederated):
                 dual_bound(rows, best),
                 ("log(1 + exp(-t)) >= H(p) - p t for p in [0, 1]; with sum p_i m_i = 0 the mean of H(p_i) is below F."),
             )
-        gap = rounded_up(start - infimum)
-        attained = (start - least) / gap * (1 - 1e-9)
+        gap = difference_above(start, infimum)
+        attained = max(start - least, 0.0) / gap * (1 - 1e-9)
         return Certificate(
             "objective_gap",
             gap,

@@ -112,7 +112,7 @@ class Cosine(AbstractWave):
     def value(self, t: Tensor) -> Tensor:
         if self.wavenumber == 0:
             return 0.0 * t
-        return (self.steepness / self.wavenumber) * (1 - torch.cos(self.wavenumber * t))
+        return (2 * self.steepness / self.wavenumber) * torch.sin(self.wavenumber / 2 * t).square()  # near 0 too
 
     def slope(self, t: Tensor) -> Tensor:
         return (self.wavenumber * t).sin_().mul_(self.steepness)

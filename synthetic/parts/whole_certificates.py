@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from ..certificate import Certificate, as_point, attained, exact, rounded_up, upper
+from ..certificate import Certificate, as_point, attained, difference_above, exact, rounded_up, upper
 from ..kinds import AbstractFederated, AbstractProblem
 
 _ROUNDING = 1e-12
@@ -27,7 +27,7 @@ def cap_certificate(problem: AbstractProblem, cap: float, argument: str) -> Cert
 def gap_above(problem: AbstractProblem, infimum: float, argument: str) -> Certificate:
     """F(start) - `infimum`, where the argument says why F is never below `infimum`."""
     start = problem.objective(problem.initial_point.unsqueeze(0)).item()
-    return upper("objective_gap", start - infimum, argument)
+    return upper("objective_gap", difference_above(start, infimum), argument)
 
 
 def gap_to_zero(problem: AbstractProblem) -> Certificate:

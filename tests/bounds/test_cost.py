@@ -225,6 +225,8 @@ def test_what_an_equality_fixes_has_an_order_too():
 def test_orders_have_a_reason_where_there_are_none():
     with pytest.raises(InputError, match="it has a floor"):
         rates(small("F_gap/(eta*T) + sigma**2/N*L*eta + L*F_gap", costs={"samples": "T"}), ("samples",))
+    with pytest.raises(InputError, match="no exponents: the negative number -1"):
+        rates(small("F_gap/(eta*T) + L*eta*max(p - 2, 0)*sigma**2", costs={"samples": "T"}), ("samples",))
     with pytest.raises(InputError, match=r"rounds: not a resource of m\.t"):
         rates(small("F_gap/(eta*T)", costs={"samples": "T"}))
 

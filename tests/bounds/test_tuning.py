@@ -386,6 +386,16 @@ def test_what_was_replaced_is_said_and_fixed_where_prices_are_told():
     )
 
 
+def test_a_step_size_that_nothing_depends_on_may_be_anything():
+    """With update_sq = 0 the one term with alpha is 0: the search has no alpha."""
+    constants = dict.fromkeys(("L_f", "L_g", "S_f", "S_g", "start_error_sq", "sigma_g"), Fraction(1))
+    statement = THEOREMS["fcsg_m.lemma_c_2"].statement("printed")
+    values = {name: constants[name] for name in constants if name in statement.symbols}
+    values |= {"N": 10, "consensus_error": 0, "update_sq": 0}
+    found = tune(statement, values, budget={"T": 1000})
+    assert found.bound.admissible and found.values["alpha"] > 0
+
+
 def test_why_nothing_is_admissible():
     apart = {"ranges": {"eta": (3, None)}}
     with pytest.raises(InputError, match=r"no admissible choice; in conflict: step_size$"):

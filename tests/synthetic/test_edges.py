@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 import torch
@@ -582,3 +583,22 @@ def test_atoms_are_one_run_of_every_client():
             atoms = made.atoms()
         shapes = {tuple(tensor.shape) for tensor in vars(atoms[0]).values()}
         assert shapes == {(1, made.clients, len(atoms[1]))} and float(atoms[1].sum()) == pytest.approx(1), name
+
+
+@pytest.mark.parametrize("start", [1e-9, 1.8e-8, 1e-3, 3.0])
+def test_the_gap_of_a_cosine_is_known_near_its_minimum_too(start):
+    """1 - cos t is 0 in doubles where t is 1e-9, and t^2/2 is not; the certificate says that it is exact."""
+    gap = FederatedSines(clients=3, dim=1, start=start, L=1.0, G=1.0).certificates["objective_gap"]
+    with mpmath.workdps(40):
+        assert gap.kind == "exact" and abs(gap.value / (1 - mpmath.cos(start)) - 1) < 1e-14
+
+
+@pytest.mark.parametrize("ridge", [1e-2, 1e10, 1e15])
+def test_a_gap_that_is_smaller_than_the_rounding_of_its_parts_is_not_below_the_truth(ridge):
+    made = FederatedLogistic(ridge=ridge, start=0.0)
+    rows = made.data.features.flatten(0, 1)
+    first = float(rows.mean(0).square().sum()) / 4  # |grad F(0)|^2, where the curvature is at least ridge and near it
+    gap = made.certificates["objective_gap"].value
+    if ridge > 1:
+        assert gap >= first / (2 * (ridge + float(rows.square().sum(-1).mean()))) > 0
+    assert 0 < gap < 1

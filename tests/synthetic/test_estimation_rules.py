@@ -335,3 +335,20 @@ def test_the_gap_of_exponentials_does_not_cancel(y):
     square = Fraction(y) ** 2
     series = sum(square**k / math.factorial(k) for k in range(1, 20))
     assert series <= gap_at(y, "kl_clients") <= series * (1 + Fraction(1, 10**9))
+
+
+def test_a_gap_of_0_that_is_rounding_is_an_estimate():
+    """1e16 + 1 - 1e16 is 0 in doubles: the loss at the start is 1, and the computed one 0 was an upper bound of the gap."""
+    inputs, targets = torch.tensor([[1e16, 1.0, 1e16]], dtype=torch.float64), torch.zeros(1, 1, dtype=torch.float64)
+
+    def gap_of(weights, inputs):
+        layer = nn.Linear(3, 1, bias=False).double()
+        start = torch.tensor(weights, dtype=torch.float64)
+        parts = [(inputs, targets), (inputs, targets)]
+        made = from_model(layer, nn.MSELoss(), parts, "federated", start=start)
+        return estimate_constants(made, along=made.initial_point[None], radius=0.0, points=2)["objective_gap"]
+
+    found = gap_of([1.0, 1.0, -1.0], inputs)
+    assert found.kind == "estimated" and found.value >= 1
+    for weights, others in (([0.0, 0.0, 0.0], inputs), ([1.0, 1.0, -1.0], inputs.clamp_max(3.0))):
+        assert gap_of(weights, others).kind == "upper"
