@@ -31,6 +31,7 @@ _REACH = 60
 _NARROW = Fraction(1, 2**64)
 """Relative width of an interval that is taken for a change of sign."""
 _MOST_CELLS = 20_000
+ROUNDED = (sp.floor, sp.ceiling)
 
 
 def crossings(left: sp.Expr, right: sp.Expr, variable: sp.Symbol) -> tuple[Bracket, ...]:
@@ -68,9 +69,7 @@ def _roots_and_poles(
 
 def is_transcendental(expr: sp.Expr, variable: sp.Symbol) -> bool:
     """Whether a variable stands in a logarithm, in a power with symbols in the exponent, or is rounded."""
-    return any(
-        variable in item.free_symbols for item in expr.atoms(sp.log, sp.exp, Power, PowerSum, sp.floor, sp.ceiling)
-    )
+    return any(variable in item.free_symbols for item in expr.atoms(sp.log, sp.exp, Power, PowerSum, *ROUNDED))
 
 
 def _by_halving(expr: sp.Expr, variable: sp.Symbol) -> tuple[tuple[Bracket, ...], tuple[Bracket, ...]]:
@@ -82,7 +81,7 @@ def _by_halving(expr: sp.Expr, variable: sp.Symbol) -> tuple[tuple[Bracket, ...]
     from flint import ctx
 
     inside = under_roots(expr)
-    jumps = any(variable in item.free_symbols for item in expr.atoms(sp.floor, sp.ceiling))
+    jumps = any(variable in item.free_symbols for item in expr.atoms(*ROUNDED))
     cells = [(Fraction(2) ** power, Fraction(2) ** (power + 1)) for power in range(-_REACH, _REACH)]
     found: list[tuple[Bracket, bool]] = []
     tried, saved, ctx.prec = 0, ctx.prec, _BITS

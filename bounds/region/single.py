@@ -10,16 +10,18 @@ import sympy as sp
 from ..language.theorem import Condition, Statement
 from .conditions import reduced
 from .intervals import Found, Interval, intersect, minimal_conflict
-from .roots import is_transcendental
+from .roots import ROUNDED, is_transcendental
 
 HALVING = "ends by halving intervals in ball arithmetic, between 2^-60 and 2^60"
+AT_JUMPS = "; where floor or ceil jumps the point itself is left out, admissible or not"
 
 
 def of_one(statement: Statement, name: str, values: Mapping[str, Any]) -> Found:
     variable, conditions = univariate(statement, name, values)
     pieces = intersect(conditions, variable)
     halved = any(is_transcendental(c.left - c.right, variable) for c in conditions)
-    note = HALVING if halved else ""
+    jumps = any(variable in item.free_symbols for c in conditions for item in (c.left - c.right).atoms(*ROUNDED))
+    note = (HALVING if halved else "") + (AT_JUMPS if jumps else "")
     if not pieces:
         return Found({}, minimal_conflict(conditions, variable), note=note)
     return Found({name: _largest(pieces)}, pieces={name: tuple(pieces)} if len(pieces) > 1 else {}, note=note)

@@ -15,7 +15,7 @@ from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Condition
 from fedco.bounds.region.conditions import reduced
 from fedco.bounds.region.intervals import failing, intersect
-from fedco.bounds.region.single import univariate
+from fedco.bounds.region.single import of_one, univariate
 from inverse_cases import constants, plain, seeds, solvable
 from quick import slow_but
 from registry_cases import REPRESENTATIVES, THEOREMS
@@ -313,3 +313,13 @@ def test_a_schedule_stands_for_what_is_not_given():
     assert left_open({"p": "floor(T/N)"}, limit, ("p*T", "==", "36")) == ["36/(5*T) <= 1", "36/T >= 1"]
     with pytest.raises(InputError, match=r"missing: L, p\b"):
         left_open({"p": "floor(T/N)"}, limit, L=None)
+
+
+@pytest.mark.parametrize(("condition", "is_said"), [("floor(eta*L) <= 1", True), ("log(1 + eta*L) <= 1", False)])
+def test_points_at_jumps_are_said_to_be_left_out(condition, is_said):
+    """eta = 1/L is admissible and in neither of the two pieces."""
+    symbols = {"L": "local_smoothness", "F_gap": "objective_gap", "eta": "step_size", "T": "iterations"}
+    terms = {"initialisation": "F_gap/(eta*T)", "drift": "eta*L**2*F_gap"}
+    made = fedco.define(id="r.theorem_6", symbols=symbols, terms=terms, conditions={"c": condition})
+    found = of_one(made.statement("printed"), "eta", {"L": 1, "F_gap": 1, "T": 1})
+    assert ("where floor or ceil jumps" in found.note) == is_said and len(found.pieces.get("eta", [1])) == 1 + is_said
