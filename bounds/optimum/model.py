@@ -33,7 +33,7 @@ GIVEN = frozenset(
 """Quantities that belong to the problem or to the set-up: a tuner does not choose them."""
 
 
-_LEAST_DISTANCE = 1e-9
+LEAST_DISTANCE = 1e-9
 """Least distance from the end of an open domain, relative to that end."""
 
 
@@ -72,7 +72,7 @@ class Model:
     def box(self) -> dict[str, tuple[float, float]]:
         """Where each free hyperparameter may be, without 0, and without the end of an open domain."""
         domains = {binding.name: binding.quantity.numbers for binding in self.free}
-        ends = {name: inf if d.most is None else d.most * (1 - _LEAST_DISTANCE * d.open) for name, d in domains.items()}
+        ends = {name: inf if d.most is None else d.most * (1 - LEAST_DISTANCE * d.open) for name, d in domains.items()}
         return {name: (float(domain.whole), float(ends[name])) for name, domain in domains.items()}
 
     def total(self) -> sp.Expr:

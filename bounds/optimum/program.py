@@ -17,9 +17,9 @@ from ..language.reading import InputError
 from .posynomial import Posynomial
 
 _TOLERANCE = 1e-10
-_WIDE = 80.0
-"""Logarithms of variables are kept within this distance of 0 (e^80 is 5e34), so that every problem has a bounded
-solution."""
+_WIDE, _WIDEST = 80.0, 700.0
+"""Logarithms of variables are kept within the first distance of 0 (e^80 is 5e34), so that every problem has a bounded solution, and within
+the second one, where doubles end, if there is none; what is proved is proved within the second."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,14 @@ def solve(program: Program, *, proved: bool = True) -> Solution | None:
     if not names:
         value = program.objective.at({})
         return Solution({}, value, value, {})
-    answer = _clarabel(objective, kept, len(names))
+    answer, escapes = None, ()
+    for wide in (_WIDE, _WIDEST):
+        found = _clarabel(objective, kept, len(names), wide)
+        if found is not None:
+            answer = found
+            escapes = tuple(name for name, v in zip(names, found[0], strict=True) if abs(v) > 0.9 * wide)
+            if not escapes:
+                break
     if answer is None:
         return None
     x, multipliers = answer
@@ -115,14 +122,15 @@ def solve(program: Program, *, proved: bool = True) -> Solution | None:
     prices: dict[str, float] = {}
     for (name, _, _), multiplier in zip(kept, multipliers, strict=True):
         prices[name] = prices.get(name, 0.0) + max(float(multiplier), 0.0)
-    escapes = tuple(name for name, v in zip(names, x, strict=True) if abs(v) > 0.9 * _WIDE)
     lower = 0.0
     if proved:
         lower = exp(min(_dual_value(objective, [(a, b) for _, a, b in kept], multipliers, np.asarray(x)), 700.0))
     return Solution(point, value, min(lower, value), prices, escapes)
 
 
-def _clarabel(objective: tuple[Any, Any], constraints: list[tuple[str, Any, Any]], size: int) -> tuple[Any, Any] | None:
+def _clarabel(
+    objective: tuple[Any, Any], constraints: list[tuple[str, Any, Any]], size: int, wide: float
+) -> tuple[Any, Any] | None:
     """Minimise log-sum-exp(A x + b) subject to log-sum-exp(A_i x + b_i) <= 0; returns x and the multipliers."""
     import clarabel  # type: ignore[import-untyped]
     import numpy as np
@@ -162,7 +170,7 @@ def _clarabel(objective: tuple[Any, Any], constraints: list[tuple[str, Any, Any]
             row = np.zeros(width)
             row[i] = direction
             rows.append(row)
-            right.append(_WIDE)
+            right.append(wide)
     cost = np.zeros(width)
     cost[size] = 1.0
     cones = [clarabel.NonnegativeConeT(len(rows))] + [clarabel.ExponentialConeT() for _ in range(len(cone_rows) // 3)]
@@ -239,7 +247,7 @@ def _dual_value(objective: tuple[Any, Any], constraints: list[tuple[Any, Any]], 
         start += len(shift)
         total = part.sum()
         value += sum(d * (b - log(d / total)) for d, b in zip(part, shift, strict=True) if d > 0)
-    return value - _WIDE * float(np.sum(np.abs(equations[:-1] @ weights)))
+    return value - _WIDEST * float(np.sum(np.abs(equations[:-1] @ weights)))
 
 
 def _softmax(values: Any) -> Any:

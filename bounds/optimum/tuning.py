@@ -23,7 +23,7 @@ from ..language.reading import InputError
 from ..language.rendering import lines_about, status_of, symbol_table
 from ..language.result import CONSTANTS, AbstractResult, Sheet, Table, relative, rounded_up
 from ..language.theorem import Statement
-from .model import VanishingError, model
+from .model import LEAST_DISTANCE, VanishingError, model
 from .polish import polish
 from .posynomial import Converter, NotPosynomialError
 from .program import Solution, solve
@@ -150,9 +150,25 @@ class Tuned(AbstractResult):
         if self.method == EVALUATED:
             return self.method
         least = (
-            "" if self.lower is None else f": no choice has {self.objective} below {self.lower:.6g} ({_gap(self.gap)})"
+            ""
+            if self.lower is None
+            else f": no choice{self._searched} has {self.objective} below {self.lower:.6g} ({_gap(self.gap)})"
         )
         return f"{self.method}, {self.certificate}{least}"
+
+    @property
+    def _searched(self) -> str:
+        """Where a choice lies at the end of what is searched of an open domain: that end."""
+        symbols = self.bound.statement_itself.symbols
+        ends = {name: symbols[name].quantity.numbers for name in self.values}
+        near = [
+            f"{name} <= {end:.9g}"
+            for name, domain in ends.items()
+            if domain.open
+            and domain.most is not None
+            and self.bound.numbers[name] >= (end := domain.most * (1 - LEAST_DISTANCE)) * (1 - LEAST_DISTANCE)
+        ]
+        return f" with {' and '.join(near)}" if near else ""
 
     def __str__(self) -> str:
         chosen = ", ".join(f"{name} = {_all_digits(self.bound.numbers[name])}" for name in self.values)
