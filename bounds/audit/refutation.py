@@ -70,6 +70,15 @@ class Case:
     assumptions: Mapping[str, bool] = field(default_factory=dict)
     clients: Clients | None = field(default=None, compare=False)
 
+    def __post_init__(self) -> None:
+        """
+        Raises:
+            RefutationError: a symbol has two values.
+        """
+        names = [*self.constants, *self.hyperparameters, *self.observables]
+        if twice := sorted(name for name in {*names} if names.count(name) > 1):
+            raise RefutationError(f"{twice[0]}: it has more than one value")
+
     @property
     def values(self) -> dict[str, Number]:
         """Every symbol with its value."""

@@ -602,6 +602,12 @@ class Definition:
         """The formula of a hyperparameter of the method; it may have the step t in it, unless t is a symbol of the theorem."""
         place = f"method, {key}"
         found = self._in_steps(place, value, self.names, of_clients=True)
+        own = self.names.get(STEP.name)
+        if own in found.free_symbols and read_schedule(found.xreplace({own: STEP})) is not None:
+            self.refuse(
+                place,
+                f"{_shown(value)} declines with the step t, but t is a symbol of the theorem: give that another name",
+            )
         if STEP in found.free_symbols and read_schedule(found) is None:
             self.refuse(place, f"wanted {' or '.join(SCHEDULES)} where it depends on the step t, got {_shown(value)}")
         return found
