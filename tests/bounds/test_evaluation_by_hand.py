@@ -91,6 +91,8 @@ def test_an_enclosure_answers_for_its_ends():
     assert Q(low) <= Q(1, 3) < Q(nextafter(low, inf)) and high == 0.5, "an end that is a double stays"
     low, high = Enclosure(Q(1, 2), Q(2, 3)).floats()
     assert low == 0.5 and Q(high) >= Q(2, 3) > Q(nextafter(high, -inf))
+    low, _ = Enclosure(Q(1, 10), Q(1, 2)).floats()
+    assert Q(low) < Q(1, 10) < Q(nextafter(low, inf)), "the nearest double is above"
 
 
 def test_every_operation_of_a_rule_in_balls():

@@ -305,10 +305,6 @@ def test_corrected_noise_is_below_proved_noise():
         assert prove_nonnegative(proved.term(name).expr - corrected.term(name).expr), name
 
 
-HYPER = {"alpha": Q(1), "beta": Q(1, 5), "gamma": Q(1)}
-SMALL = {"C_f": 1, "C_g": 1, "L_f": 1, "L_g": Q(1, 1000), "sigma_f": 0, "sigma_g": 0, "delta_g": 0}
-
-
 def test_printed_and_corrected_on_long_rounds_of_the_frozen_instance():
     """Its inner functions differ, so that `corrected` does not apply: there the bound would be wrong as well."""
     values = kept(THEOREM.id).case.values | {"eta": Q(1, 10**4), "p": 100, "T": 10**8}
@@ -328,11 +324,6 @@ def test_a_repaired_letter_is_not_refuted(monkeypatch):
     monkeypatch.setattr(local_scgdm_checks, "printed", repaired_letter)
     with pytest.raises(RecheckError):
         local_scgdm_checks.initial_inner()
-
-
-def test_the_printed_bound_of_the_frozen_instance():
-    values = {**SMALL, **HYPER, "L_g": 0.001, "F_gap": 1.25, "beta": 0.2, "eta": 1 / 16, "p": 4, "T": 256}
-    assert sum(equation_6(**values).values()) == 25 / 32
 
 
 def test_outside_the_conditions_it_raises():
