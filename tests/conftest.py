@@ -10,13 +10,11 @@ import gc
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch is imported: the workers share the cores
-sys.path.insert(0, str(Path(__file__).parent))  # with importlib imports pytest does not make helpers importable
 with contextlib.suppress(ImportError):  # a machine for GPU tests may have no typer
     import typer.main
     import typer.testing

@@ -33,6 +33,7 @@ from fedco.bounds.language.result import (
 )
 from fedco.bounds.registry import all_theorems
 from fedco.cli import main
+from in_a_notebook import html, latex, svg
 
 
 class Done(NamedTuple):
@@ -129,9 +130,9 @@ def test_to_dict_is_what_the_command_prints(name: str):
 def test_every_answer_has_every_face(name: str):
     found = answer(name)
     assert isinstance(found, AbstractResult) and len(repr(found).splitlines()) <= 6
-    page = ElementTree.fromstring(found._repr_html_())
+    page = ElementTree.fromstring(html(found))
     assert page.find(".//table") is not None and not page.findall(".//script")
-    assert re.fullmatch(r"\$.+\$", found._repr_latex_(), re.DOTALL)
+    assert re.fullmatch(r"\$.+\$", latex(found), re.DOTALL)
     assert found.to_markdown().startswith("**") and "\n|" in found.to_markdown()
     frame, table = found.to_frame(), found.sheet().tables[0]
     assert list(frame.columns) == list(table.columns) and len(frame) == len(table.rows) > 0
@@ -187,7 +188,7 @@ def test_a_printed_schedule_can_be_used_as_it_is_printed(medium: str):
     commands = run(
         "tune", ID, "--statement", "printed", *sets, "--budget", "samples=1000", *([medium] if "--" in medium else [])
     )
-    texts = {"text": commands.stdout, "html": best._repr_html_(), "frame": best.to_frame().to_csv()}
+    texts = {"text": commands.stdout, "html": html(best), "frame": best.to_frame().to_csv()}
     (alpha,) = set(re.findall(r"(?<![0-9.])0\.041[0-9]+", texts.get(medium, commands.stdout)))
     again = fedco.theorem(ID).bound("printed", **TIGHT, **{**best.values, "alpha": alpha})
     assert again.admissible and again.total == best.bound.total
@@ -223,7 +224,7 @@ def test_a_refuted_statement_says_so_in_every_medium(medium: str):
         assert "Refuted under the reading" in printed and "fedco replay" in printed
     assert "REFUTED" not in run(*ANSWERS["bound"][1], medium).stdout
     assert f": fedco replay {ID}" in answer("printed").plot().title
-    assert "Refuted under the reading" in answer("printed")._repr_html_()
+    assert "Refuted under the reading" in html(answer("printed"))
 
 
 PRINTED = (
@@ -250,7 +251,7 @@ def test_a_refuted_statement_says_so_in_python_too(name: str):
         "printed comparison": lambda: compare(1, theorems=[fedco.theorem(ID)], statement="printed"),
     }
     found = made[name]() if name in made else answer(name)
-    for text in (str(found), repr(found), found.to_latex(), found.to_markdown(), found._repr_html_()):
+    for text in (str(found), repr(found), found.to_latex(), found.to_markdown(), html(found)):
         assert "Refuted under the reading" in text and "fedco replay" in text.replace("\\_", "_")
     assert (
         '"status": "refuted under the reading' in found.to_json() and f'"{ID}.displayed_assumption"' in found.to_json()
@@ -288,7 +289,7 @@ def test_the_assumptions_are_in_every_export_of_a_theorem():
     for medium in ("--latex", "--markdown"):
         printed = run("show", ID, "--statement", "corrected", medium).stdout
         assert "whole space: no algorithm of the paper projects" in printed
-    assert "no algorithm of the paper projects" in fedco.theorem(ID)._repr_html_()
+    assert "no algorithm of the paper projects" in html(fedco.theorem(ID))
     assert run("show", ID, "--latex", "--json").status == 2
 
 
@@ -324,7 +325,7 @@ def test_every_answer_with_numbers_draws_itself(name: str, tmp_path: Path):
     assert "<svg" in made.read_text(encoding="utf-8")[:600] and plot.data
     head = (tmp_path / "figure.data.csv").read_text(encoding="utf-8").splitlines()[0]
     assert len(head.split(",")) >= len(plot.data) > 0
-    assert plot._repr_svg_().startswith("<?xml")
+    assert svg(plot).startswith("<?xml")
 
 
 def test_arrays_are_evaluated_point_by_point():
@@ -347,7 +348,7 @@ def test_arrays_are_evaluated_point_by_point():
 def test_a_long_array_has_all_its_points_in_the_frame_and_few_in_print():
     found = fedco.theorem(ID).bound(**{**POINT, "T": np.arange(4, 1004)})
     assert len(found.to_frame()) == 1000 and found.to_markdown().count("yes") == 20
-    assert "<svg" in found.plot()._repr_svg_() and len(found.plot().data["bound: x"]) == 1000
+    assert "<svg" in svg(found.plot()) and len(found.plot().data["bound: x"]) == 1000
 
 
 @pytest.mark.parametrize(
@@ -438,7 +439,7 @@ MEASURED: dict[str, Callable[[], Any]] = {
 def test_what_was_measured_has_the_same_faces(name: str):
     found = MEASURED[name]()
     assert isinstance(found, AbstractResult) and len(repr(found).splitlines()) <= 6
-    page = ElementTree.fromstring(found._repr_html_())
+    page = ElementTree.fromstring(html(found))
     assert page.find(".//table") is not None and not page.findall(".//script")
     frame, table = found.to_frame(), found.sheet().tables[0]
     assert list(frame.columns) == list(table.columns) and len(frame) == len(table.rows) > 0

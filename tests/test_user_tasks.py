@@ -34,6 +34,7 @@ import fedco
 import nbformat
 import numpy as np
 import pytest
+from in_a_notebook import html, latex
 from installed import run
 
 MINE = """
@@ -315,7 +316,7 @@ def test_11_answers_in_python(command: Command):
     best = theorem.tune(constants="mine.toml", budget={"samples": 10**5})
     again = theorem.bound(constants="mine.toml", **best.values)
     assert float(again) == float(best) and 0 < float(best.values["alpha"]) < 1
-    assert len(repr(best).splitlines()) <= 6 and "<table>" in best._repr_html_() and best._repr_latex_().startswith("$")
+    assert len(repr(best).splitlines()) <= 6 and "<table>" in html(best) and latex(best).startswith("$")
     assert {"theorem", "audit", "compare", "validate"} <= set(dir(fedco))
 
 

@@ -17,6 +17,7 @@ import torch
 from fedco.figures import Plot
 from fedco.ipython_names import names_for
 from fedco.validation.runs.refutations import bundle_file
+from in_a_notebook import html, svg
 from torch import nn
 
 ID, OTHER, PROBLEM = "baselines.minibatch_sgd", "baselines.local_sgd", "federated_logistic"
@@ -104,8 +105,8 @@ def test_a_repr_is_a_screen_and_html_and_a_frame_are_there(name: str):
     lines = repr(answer).splitlines()
     assert 1 <= len(lines) <= LINES and len(repr(answer)) <= SIZE, repr(answer)
     assert "tensor(" not in repr(answer) and "object at 0x" not in repr(answer)
-    html = answer._repr_html_()
-    assert "<table" in html and html.count("<div") == html.count("</div")
+    shown = html(answer)
+    assert "<table" in shown and shown.count("<div") == shown.count("</div")
     pytest.importorskip("pandas")
     assert len(answer.to_frame().columns) >= 2 and (
         name == "falsify" or len(answer.to_frame())
@@ -115,11 +116,11 @@ def test_a_repr_is_a_screen_and_html_and_a_frame_are_there(name: str):
 @pytest.mark.parametrize("name", VERBS)
 def test_an_answer_has_a_figure(name: str):
     plot = made(name).plot()
-    assert isinstance(plot, Plot) and plot.data and "<svg" in plot._repr_svg_()
+    assert isinstance(plot, Plot) and plot.data and "<svg" in svg(plot)
 
 
 def test_compare_takes_a_theorem_and_an_id():
-    assert "<table" in fedco.compare(theorem(), OTHER)._repr_html_()
+    assert "<table" in html(fedco.compare(theorem(), OTHER))
     assert OTHER in str(fedco.compare(theorem(), OTHER)) and ID in str(fedco.compare(theorem(), OTHER))
 
 

@@ -74,6 +74,8 @@ def run_tests(repository, *options):
         str(ROOT / "pyproject.toml"),
         "--rootdir",
         str(repository),
+        "-o",
+        f"pythonpath={repository / 'tests' / 'algorithms'}",
         "-rA",
         "-q",
         *options,

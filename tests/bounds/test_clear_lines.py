@@ -11,6 +11,7 @@ from pathlib import Path
 import fedco
 import pytest
 from fedco.bounds.language.reading import InputError
+from in_a_notebook import html
 
 KEYS = {
     "symbols": {
@@ -79,7 +80,7 @@ def test_a_comparison_of_outside_theorems_is_printed(cost):
     outside = fedco.define(id="mine.theorem_4", conditions={"step_size": "eta <= 1/L"}, costs=costs, **KEYS)
     plain = fedco.define(id="mine.theorem_5", conditions={"step_size": "eta <= 1/L"}, **KEYS)
     found = fedco.compare("1/10", theorems=[outside, MINE, plain], cost=cost)
-    for text in (str(found), found.markdown(), found.to_latex(), found._repr_html_(), str(found.sheet())):
+    for text in (str(found), found.markdown(), found.to_latex(), html(found), str(found.sheet())):
         assert all(name in text or name.replace("_", r"\_") in text for name in ("mine.theorem_4", "mine.theorem_5"))
     rows = found.markdown().splitlines()
     assert len({row.count("|") for row in rows}) == 1

@@ -1,15 +1,12 @@
-"""Gradients that are tau steps old: the bound against exact second moments on quadratic objectives in R, and what the kernel refuses of
-the variable that is another one of tau steps before, and of the rule that says how far it is.
+"""Gradients that are tau steps old: what the kernel refuses of the variable that is another one of tau steps before, and of the rule
+that says how far it is.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 
-import numpy as np
 import pytest
-from fedco.bounds.evaluation.arrays import bound_on_arrays
 from fedco.bounds.language.formula import read_formula
 from fedco.bounds.proof.derivations import derivation
 from fedco.bounds.proof.kernel import (
@@ -32,77 +29,6 @@ from rewritten import rewritten
 DELAYED = get_theorem("library.delayed_sgd")
 PRINTED = DELAYED.statement("printed")
 NAMES = {binding.name: binding.symbol for binding in DELAYED.notation}
-COUNT, SEED = 400, 3
-DELAYS, HORIZONS = (1, 2, 3, 8, 32), (1, 2, 9, 64, 1024)
-
-
-def largest_step(tau):
-    """eta L where eta L + tau^2 eta^2 L^2 = 1."""
-    return 2 / (1 + np.sqrt(1 + 4 * tau**2))
-
-
-def gradients(tau, eta, h, sigma, x, steps):
-    """E (h x_t)^2 of x_{t+1} = x_t - eta (h x_{t-tau} + noise), x_t = x before: means, and weights of the noises so far, are exact."""
-    older = [x] * (tau + 1)
-    weights = [np.ones_like(x)] * 1
-    for t in range(steps):
-        noise = sum(weight**2 for weight in weights[:-1]) if t else 0
-        yield h**2 * (older[-1] ** 2 + (eta * sigma) ** 2 * noise)
-        older = [*older[1:], older[-1] - eta * h * older[0]]
-        late = weights[-1 - tau] if t >= tau else 0 * x
-        weights.append(weights[-1] - eta * h * late)
-
-
-@cache
-def runs():
-    """(left side, constants) at a number of horizons; half of the steps are as long as the condition allows, and L = 1."""
-    rng, found = np.random.default_rng(SEED), []
-    for tau in DELAYS:
-        h, x = (10 ** rng.uniform(low, 0, COUNT) for low in (-2, -3))
-        h = np.where(rng.random(COUNT) < 1 / 2, 1.0, h)
-        sigma = 10 ** rng.uniform(-2, 1, COUNT) * rng.integers(0, 2, COUNT)
-        eta = largest_step(tau) * np.where(rng.random(COUNT) < 1 / 2, 1 - 1e-9, rng.random(COUNT))
-        total = np.zeros(COUNT)
-        for t, each in enumerate(gradients(tau, eta, h, sigma, x, HORIZONS[-1] if tau < 9 else 256), 1):
-            total = total + each
-            if t in HORIZONS:
-                numbers = dict(L_bar=np.ones(COUNT), sigma=sigma, F_gap=h * x**2 / 2, eta=eta)
-                found.append((total / t, {**numbers, "N": 1, "b": 1, "T": t, "tau": tau}))
-    return tuple(found)
-
-
-def largest_ratio(scaled="", factor=1.0):
-    worst = 0.0
-    for left, numbers in runs():
-        values = bound_on_arrays(PRINTED, numbers)
-        assert values.admissible.all()
-        bound = sum(value * factor if name == scaled else value for name, value in values.terms.items())
-        worst = max(worst, float((left / bound).max()))
-    return worst
-
-
-def test_no_problem_exceeds_the_bound():
-    assert 0.6 < largest_ratio() <= 1
-
-
-@pytest.mark.parametrize(("term", "factor"), [("initialisation", 1 / 2), ("variance", 1 / 4), ("delay", 0)])
-def test_a_bound_with_a_smaller_term_is_exceeded(term, factor):
-    assert largest_ratio(term, factor) > 1.02
-
-
-def test_the_noise_of_a_run_is_that_of_its_paths():
-    """All signs of the noise of six steps, with a delay of 2."""
-    tau, eta, h, sigma, x = 2, 0.3, 0.7, 0.5, 1.5
-    total = np.zeros(6)
-    for signs in np.ndindex((2,) * 6):
-        models = [x]
-        for t, sign in enumerate(signs):
-            total[t] += (h * models[-1]) ** 2 / 64
-            models.append(models[-1] - eta * (h * models[max(t - tau, 0)] + sigma * (2 * sign - 1)))
-    np.testing.assert_allclose([float(each) for each in gradients(tau, eta, h, sigma, np.float64(x), 6)], total)
-
-
-# --- what the kernel refuses ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

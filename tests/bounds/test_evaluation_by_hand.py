@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from fractions import Fraction as Q
 from itertools import pairwise
-from math import inf, nextafter
+from math import inf, isqrt, nextafter
 from random import Random
 
 import mpmath
@@ -91,6 +91,8 @@ def test_an_enclosure_answers_for_its_ends():
     assert Q(low) <= Q(1, 3) < Q(nextafter(low, inf)) and high == 0.5, "an end that is a double stays"
     low, high = Enclosure(Q(1, 2), Q(2, 3)).floats()
     assert low == 0.5 and Q(high) >= Q(2, 3) > Q(nextafter(high, -inf))
+    low, _ = Enclosure(Q(1, 10), Q(1, 2)).floats()
+    assert Q(low) < Q(1, 10) < Q(nextafter(low, inf)), "the nearest double is above"
 
 
 def test_every_operation_of_a_rule_in_balls():
@@ -354,3 +356,16 @@ def test_drawn_values_are_in_their_domains_and_satisfy_what_is_asked():
 
     scheduled()
     assert all(names == set(SYMBOLS) - {"eta"} for names in free)
+
+
+@pytest.mark.parametrize("digits", [10, 40, 80])
+def test_the_sign_of_a_tiny_difference(digits):
+    below = sp.Rational(isqrt(2 * 10 ** (2 * digits)), 10**digits)  # the digits of the root, cut off
+    above = below + sp.Rational(1, 10**digits)
+    assert (sign(sp.sqrt(2) - below), sign(sp.sqrt(2) - above)) == (1, -1)
+    assert (sign(below - sp.sqrt(2)), sign(above - sp.sqrt(2))) == (-1, 1)
+
+
+def test_a_tie_is_0():
+    assert sign(sp.sqrt(2) + sp.sqrt(3) - sp.sqrt(5 + 2 * sp.sqrt(6))) == 0
+    assert sign(sp.sqrt(8) - 2 * sp.sqrt(2)) == 0 and sign(sp.Integer(0)) == 0

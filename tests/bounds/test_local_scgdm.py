@@ -10,7 +10,6 @@ from random import Random
 import fedco
 import kept_findings
 import pytest
-from fedco.algorithms.methods.local_scgdm import LocalSCGDM
 from fedco.bounds import paper_theorems
 from fedco.bounds.audit.checks import automatic, compare_terms, corollary_terms
 from fedco.bounds.audit.findings import RecheckError
@@ -23,8 +22,6 @@ from fedco.bounds.papers.local_scgdm import composed as local_scgdm_proof
 from fedco.bounds.papers.local_scgdm.checks import FINDINGS
 from fedco.bounds.proof.certificates import prove_nonnegative
 from fedco.bounds.proof.derivations import prove
-from fedco.validation.exact.problem import Instance, exact_problem
-from fedco.validation.exact.run import scalar, stepped
 
 THEOREMS = paper_theorems("local_scgdm")
 
@@ -308,33 +305,6 @@ def test_corrected_noise_is_below_proved_noise():
         assert prove_nonnegative(proved.term(name).expr - corrected.term(name).expr), name
 
 
-HYPER = {"alpha": Q(1), "beta": Q(1, 5), "gamma": Q(1)}
-SMALL = {"C_f": 1, "C_g": 1, "L_f": 1, "L_g": Q(1, 1000), "sigma_f": 0, "sigma_g": 0, "delta_g": 0}
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_corrected_holds_for_equal_inner_functions(seed):
-    """Two clients behind one affine map with scaled Huber functions; all constants are 1 or below."""
-    rng = Random(seed)
-    slope, shift = Q(rng.randint(-8, 8), 8) or Q(1, 2), Q(rng.randint(-20, 20), 10)
-    bends = [(Q(rng.randint(1, 8), 8), Q(rng.randint(-20, 20), 10)) for _ in range(2)]
-    parameters = {
-        "inner_slope": [slope] * 2,
-        "inner_offset": [shift] * 2,
-        "value_noise": [Q(0)] * 2,
-        "gradient_noise": [Q(0)] * 2,
-        "knots": [[at - 1, at + 1] for _, at in bends],
-        "slopes": [[-height, height] for height, _ in bends],
-        "start": Q(rng.randint(-30, 30), 10),
-    }
-    problem = exact_problem(Instance("local_composite", parameters))
-    eta, p = Q(1, rng.randint(2, 9)), rng.randint(1, 4)
-    method = LocalSCGDM(eta=scalar(eta), p=p, **{name: scalar(value) for name, value in HYPER.items()})
-    _, left = stepped(method, problem, 60)
-    values = {**SMALL, **HYPER, "eta": eta, "p": p, "T": 60, "F_gap": problem.constants()["objective_gap"]}
-    assert float(left) <= THEOREM.bound("corrected", **values).total
-
-
 def test_printed_and_corrected_on_long_rounds_of_the_frozen_instance():
     """Its inner functions differ, so that `corrected` does not apply: there the bound would be wrong as well."""
     values = kept(THEOREM.id).case.values | {"eta": Q(1, 10**4), "p": 100, "T": 10**8}
@@ -354,11 +324,6 @@ def test_a_repaired_letter_is_not_refuted(monkeypatch):
     monkeypatch.setattr(local_scgdm_checks, "printed", repaired_letter)
     with pytest.raises(RecheckError):
         local_scgdm_checks.initial_inner()
-
-
-def test_the_printed_bound_of_the_frozen_instance():
-    values = {**SMALL, **HYPER, "L_g": 0.001, "F_gap": 1.25, "beta": 0.2, "eta": 1 / 16, "p": 4, "T": 256}
-    assert sum(equation_6(**values).values()) == 25 / 32
 
 
 def test_outside_the_conditions_it_raises():

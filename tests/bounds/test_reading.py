@@ -110,10 +110,6 @@ def test_what_is_not_a_plain_number_is_refused(value):
     assert caught.value.__cause__ is None
 
 
-def test_there_are_enough_hostile_inputs():
-    assert len({ascii(value) for value in NOT_NUMBERS + NOT_EVEN_TEXT}) >= 70
-
-
 def test_an_array_of_numbers_is_refused():
     with pytest.raises(InputError):
         read_number("L_f", np.array([1, 2]))

@@ -17,6 +17,7 @@ from fedco.bounds.settings import resolve
 from fedco.cli import app
 from fedco.errors import InputError
 from fedco.synthetic import problem, problems
+from in_a_notebook import html
 from typer.testing import CliRunner
 
 LOCAL = "baselines.local_sgd"
@@ -220,7 +221,7 @@ def test_every_answer_says_that_it_is_vacuous():
     arrays = theorem.bound(strict=False, **{**AT, "T": [1, 10**9]}, initial_gradient_norm=1)
     for found in (short, wide):
         assert found.to_dict()["vacuous"] is True and found.to_dict()["without_running"]["formula"] == "2 L F_gap"
-        for text in (str(found), found.to_markdown(), found._repr_html_(), found.to_latex()):
+        for text in (str(found), found.to_markdown(), html(found), found.to_latex()):
             assert "vacuous" in text and "2 L F" in text
     assert arrays.vacuous.tolist() == [True, False] and "vacuous at 1 of 2 points" in str(arrays)
     printed = asked("tune", LOCAL, *sets(CONSTANTS), "--budget", "T=1")

@@ -35,6 +35,7 @@ from fedco.bounds.language.result import (
     to_markdown,
 )
 from fedco.bounds.region.admissible import region_picture
+from in_a_notebook import html, latex
 
 TEXT = r"""demo.theorem_1: A demonstration (demo, Theorem 1, eq. (7))
 bounds (1/T) sum_t E||grad F(xbar_t)||^2  [[f]^2 [x]^-2]
@@ -329,9 +330,9 @@ class Answer(AbstractResult):
 def test_an_answer_is_cut_to_six_lines_the_last_among_them():
     assert repr(Answer(6)) == str(Answer(6)) and repr(Answer(3)) == str(Answer(3))
     assert repr(Answer(7)).splitlines() == [*(f"line {n}" for n in range(1, 5)), "  … 7 lines", "line 7"]
-    assert Answer(1)._repr_latex_() == r"$\text{a\_b}$"
-    assert Answer(1, Math("x", r"\xi"))._repr_latex_() == r"$\displaystyle \xi$"
-    assert Answer(1)._repr_html_() == to_html(Answer(1).sheet()) and Answer(1).to_latex() == to_latex(Answer(1).sheet())
+    assert latex(Answer(1)) == r"$\text{a\_b}$"
+    assert latex(Answer(1, Math("x", r"\xi"))) == r"$\displaystyle \xi$"
+    assert html(Answer(1)) == to_html(Answer(1).sheet()) and Answer(1).to_latex() == to_latex(Answer(1).sheet())
 
 
 def test_json_has_null_for_what_is_not_finite():

@@ -117,10 +117,6 @@ def test_bad_input_is_one_line_and_status_2(arguments, named, capsys, monkeypatc
     assert "Traceback" not in err and "\x1b" not in err
 
 
-def test_there_are_enough_bad_inputs():
-    assert len(OUT_OF_DOMAIN) + len(OTHERS) + len(BAD_FILES) >= 60
-
-
 BAD_FILES = {
     "list": "L_h = [1, 2]",
     "table": "[L_h]\nvalue = 1",

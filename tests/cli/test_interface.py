@@ -18,6 +18,7 @@ from fedco.cli import app, command, main, options, startup, terminal
 from fedco.cli.command import Answer, noted, pairs
 from fedco.cli.runs import problem_text
 from fedco.errors import InputError
+from in_process import run
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -353,3 +354,9 @@ def test_a_fast_start_is_prepared_once(monkeypatch):
     finally:
         gc.set_threshold(*kept)
         os.environ.pop("SYMPY_GROUND_TYPES", None)
+
+
+def test_version_and_help(capsys, monkeypatch):
+    assert run(capsys, monkeypatch, "--version")[:2] == (0, "fedco 0.1.0\n")
+    assert run(capsys, monkeypatch, "-h")[1] == run(capsys, monkeypatch, "--help")[1]
+    assert "Usage" in run(capsys, monkeypatch, "bound", "-h")[1]

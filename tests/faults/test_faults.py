@@ -2,13 +2,9 @@
 
 import random
 import signal
-import sys
-from pathlib import Path
 
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 import fault_campaign as campaign
+import pytest
 from fedco import storage
 
 JOB = "run"

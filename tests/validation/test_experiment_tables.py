@@ -18,6 +18,7 @@ from fedco.validation.experiments import curves, run, table
 from fedco.validation.experiments.curves import Best, CurveTable, Row, Size, varied
 from fedco.validation.experiments.figures import Measured, Setup
 from fedco.validation.experiments.table import RunTable, aligned, bands, mean_interval
+from in_a_notebook import html
 from scipy.stats import t as student
 
 
@@ -99,7 +100,7 @@ def test_a_run_shows_itself_on_one_screen() -> None:
     assert len(repr(done).splitlines()) <= 6 and len(repr(done)) < 500 and "diverged" in repr(done)
     cells = done.sheet().tables[0].rows
     assert cells == ((0.5, 1.0, 1.0, 1.0), (0.25, "diverged", None, None))
-    assert "<table>" in done._repr_html_() and "m on p, 7 steps" in done.to_markdown()
+    assert "<table>" in html(done) and "m on p, 7 steps" in done.to_markdown()
     assert len(done.to_frame()) == 12 and str(done.plot()).startswith("Plot(")
     with pytest.raises(ValueError, match="shorter"):
         aligned([["a"], ["b", "c"]])

@@ -1,69 +1,69 @@
-"""The moments by matrix powers against the rational recursion, against closed forms, and at horizons beyond any loop."""
+"""The moments by matrix powers against the mean over all paths of the noise, against closed forms, and at horizons beyond any loop."""
 
+from dataclasses import replace
 from fractions import Fraction
+from random import Random
 
 import pytest
-from exact_moments import Chain, affine_map
 from fedco.bounds.evaluation.enclosure import EnclosureError
 from fedco.bounds.evaluation.moments import RandomMap, Recursion
-from linear_quadratic import Numbers, exact_chain, gradient_statistic
 
 F = Fraction
-METHODS = {
-    "local_scgdm": (dict(eta=F(1, 8), alpha=F(2), beta=F(1), gamma=F(2), p=3), True),
-    "comfedl": (dict(eta=F(1, 8), tau=2), False),
-    "fcsg": (dict(alpha=F(1, 8), q=4, m=2), False),
-    "feddro": (dict(eta=F(1, 8), beta=F(1, 4), I=3), True),
-    "modified_fedavg": (dict(eta=F(1, 16), I=3), False),
-}
-"""Hyperparameters, and whether step 0 differs from the others."""
-AVERAGED = {"local_scgdm": ("x", "u", "m")}
+G = [[F(1), F(2), F(-1)], [F(0), F(1, 2), F(1)]]
+STEPS = 11
 
 
-def averaging(method, clients, size):
-    """The communication on (1, z): each of the method's averaged tensors comes as one entry per client (dim = 1)."""
-    rows = [[F(i == j) for j in range(1 + size)] for i in range(1 + size)]
-    for block in range(len(AVERAGED.get(method, ("x",)))):
-        mine = range(1 + block * clients, 1 + (block + 1) * clients)
-        for i in mine:
-            rows[i] = [F(1, clients) if j in mine else F(0) for j in range(1 + size)]
-    return RandomMap([(1, rows)])
+def random_map(rng, *chances):
+    """z in R^2 goes to one affine function of it or another, with these probabilities."""
+
+    def row():
+        return [F(rng.randint(-6, 6), 8) for _ in range(3)]
+
+    return RandomMap([(chance, [[1, 0, 0], row(), row()]) for chance in chances])
 
 
-def recursion_of(name):
-    settings, special = METHODS[name]
-    numbers = Numbers.generated(clients=2, dim=1, inner_dim=1, seed=5)
-    problem, chain = exact_chain(name, numbers, settings)
-    period = next(v for k, v in settings.items() if k in ("p", "tau", "q", "I"))
-    local, first = RandomMap(chain.maps(period)), RandomMap(chain.maps(0))
-    share = averaging(name, 2, len(chain.start))
-    return problem, chain, Recursion(chain.start, local, share, period, first if special else None)
+def drawn(seed, special=True):
+    """Rounds of three steps; `special` where step 0 differs from the others."""
+    rng = Random(seed)
+    local, share, first = random_map(rng, F(1, 3), F(2, 3)), random_map(rng, F(1)), random_map(rng, F(1, 4), F(3, 4))
+    return Recursion([F(2), F(-1)], local, share, 3, first if special else None)
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_powers_agree_with_the_rational_recursion(name):
-    """Every horizon up to two rounds and a bit: whole rounds, unfinished ones, and the step 0 that differs."""
-    problem, chain, recursion = recursion_of(name)
-    G = gradient_statistic(problem, chain)
-    exact = chain.mean_square(G, 11)
-    assert len(set(exact)) == 12
+def over_all_paths(recursion):
+    """E|G Z_t|^2 for t = 0, ..., STEPS."""
+
+    def times(rows, Z):
+        return [sum(a * v for a, v in zip(row, Z, strict=True)) for row in rows]
+
+    states, found = [(F(1), [F(1), *recursion.start])], []
+    for t in range(STEPS + 1):
+        found.append(sum(chance * sum(v * v for v in times(G, Z)) for chance, Z in states))
+        parts = [recursion.first if t == 0 and recursion.first else recursion.local]
+        parts += [recursion.communication] if (t + 1) % recursion.period == 0 else []
+        for part in parts:
+            states = [(chance * p, times(M, Z)) for chance, Z in states for p, M in part.outcomes]
+    return found
+
+
+@pytest.mark.parametrize("special", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_powers_agree_with_the_mean_over_all_paths(seed, special):
+    """Every horizon up to three rounds and a bit: whole rounds, unfinished ones, and the step 0 that differs."""
+    recursion = drawn(seed, special)
+    exact = over_all_paths(recursion)
+    assert len(set(exact)) == STEPS + 1
     for t, value in enumerate(exact):
         found = recursion.mean_square(G, t)
         assert found.contains(value) and found.width <= value / 10**12
-    for steps in (1, 2, 3, 4, 7, 11):
+    for steps in (1, 2, 3, 4, 7, STEPS):
         before, after = recursion.average(G, steps), recursion.average(G, steps, after=True)
         assert before.contains(sum(exact[:steps]) / steps) and after.contains(sum(exact[1 : steps + 1]) / steps)
 
 
-@pytest.mark.parametrize("name", ["local_scgdm", "feddro"])
-def test_a_wrong_period_and_a_forgotten_first_step_are_seen(name):
-    problem, chain, right = recursion_of(name)
-    G = gradient_statistic(problem, chain)
-    value = chain.mean_square(G, 11)[-1]
-    no_first = Recursion(right.start, right.local, right.communication, right.period)
-    longer = Recursion(right.start, right.local, right.communication, right.period + 1, right.first)
-    silent = Recursion(right.start, right.local, None, right.period, right.first)
-    assert not any(other.mean_square(G, 11).contains(value) for other in (no_first, longer, silent))
+@pytest.mark.parametrize("changed", [{"first": None}, {"period": 4}, {"communication": None}], ids=str)
+def test_a_wrong_period_and_a_forgotten_first_step_are_seen(changed):
+    value = over_all_paths(drawn(0))[-1]
+    assert not replace(drawn(0), **changed).mean_square(G, STEPS).contains(value)
 
 
 def walk(rate, noise):
@@ -101,10 +101,6 @@ def test_random_participation_is_a_random_communication():
     assert two.mean_square([[0, 0, 1]], 3).contains(F(9) * F(16 + 81, 2))
 
 
-def test_an_affine_map_is_found_by_its_values():
-    assert affine_map(lambda z: [2 * z[0] + z[1] + 5, -z[1]], 2) == [[1, 0, 0], [5, 2, 1], [0, 0, -1]]
-
-
 def test_what_is_no_recursion_is_refused():
     with pytest.raises(ValueError, match="sum of 1"):
         RandomMap([(F(1, 2), [[1, 0], [0, 1]])])
@@ -130,8 +126,3 @@ def test_an_enclosure_too_wide_is_an_error():
     flat = Recursion([F(1, 7), F(1, 3)], RandomMap([(1, thirds)]))
     with pytest.raises(EnclosureError, match="relative"):
         flat.mean_square([[0, 1, -1]], 5)
-
-
-def test_the_rational_chain_takes_its_maps_from_the_same_function():
-    chain = Chain([F(1)], lambda z, outcome, t: [z[0] / 2 + outcome], [(F(1), F(1, 2)), (F(-1), F(1, 2))], lambda t: 0)
-    assert chain.maps(0) == [(F(1, 2), [[1, 0], [1, F(1, 2)]]), (F(1, 2), [[1, 0], [-1, F(1, 2)]])]

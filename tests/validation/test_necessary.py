@@ -44,6 +44,7 @@ from fedco.validation.falsifier.necessary_table import (
 )
 from fedco.validation.runs.bundle import from_dict
 from fedco.validation.runs.refutations import named_bundle, replay
+from in_a_notebook import html
 from quick import slow_but
 from typer.testing import CliRunner
 
@@ -139,7 +140,7 @@ def test_it_is_shown_where_the_term_is_shown():
     shown = json.loads(CliRunner().invoke(app, ["show", theorem.id, "--json"]).stdout)
     assert shown["statements"]["corrected"]["necessary"]["variance"] == {"least": part.least, "bundle": part.bundle}
     assert shown["statements"]["printed"]["necessary"] == {}
-    assert str(part) in theorem._repr_html_() and part.bundle in theorem._repr_html_()
+    assert str(part) in html(theorem) and part.bundle in html(theorem)
     assert str(part) in theorem.to_markdown()
     terms = {term["name"]: term["needed"] for term in statement_data(theorem.statement("corrected"))["terms"]}
     assert terms["variance"] == f"{part} (fedco replay {part.bundle})"

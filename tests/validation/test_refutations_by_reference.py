@@ -6,16 +6,12 @@ oracles here are three lines of arithmetic for each kind of problem.
 
 from __future__ import annotations
 
-import sys
 from fractions import Fraction as Q
-from pathlib import Path
 
 import numpy as np
 import pytest
-from fedco.bounds.audit.refuted import evidence, refutations
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "algorithms"))
 import reference
+from fedco.bounds.audit.refuted import evidence, refutations
 
 DATA = {name: item for name, item in {**refutations(), **evidence()}.items() if item.data is not None}
 

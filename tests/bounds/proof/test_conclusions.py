@@ -687,6 +687,7 @@ def test_a_vector_without_length_at_a_step():
     state = make_state(zero=(scalar(0), None), step=(sq(p - r), LATER))
     assert Vanishing("step", p - r).apply(state) == Equation(state.algebra.normal(p - r), LATER, frozenset({"told"}))
     refused("wanted a statement about a step", Vanishing("zero", ZERO), state)
+    refused("does not say", Vanishing("step", p), state)
 
 
 MOVES = {
@@ -875,6 +876,11 @@ def test_an_invariant_needs_both_kinds_of_step():
     for first, later in (("late", "later"), ("first", "early"), ("run", "later"), ("first", "run")):
         refused("about step 0 and one about every later step", Invariant("Q", 2 * C, first, later), state)
     refused("is no bound of", Invariant("Q", 2 * C, "first", "double"), state)
+    refused("does not say", Invariant("Q", C, "first", "later"), state)
+    state.facts["another"] = put(state, step - quantity("R"), LATER)
+    refused("more than Q", Invariant("Q", 2 * C, "first", "another"), state)
+    state.facts["falling"] = put(state, quantity("Q", 1) + quantity("Q") - C, LATER)
+    refused("not certified", Invariant("Q", 2 * C, "first", "falling"), state)
     state.facts["higher"] = put(state, step - C / 100, LATER)
     refused("not certified", Invariant("Q", 2 * C, "first", "higher"), state)
 
@@ -949,14 +955,19 @@ def test_a_drift_needs_its_equations():
             drift("all", quantity_=name)
     with pytest.raises(ProofError, match="bounded by a constant"):
         drift("every step")
+    with pytest.raises(ProofError, match=r"has no sign|nonnegative multiple"):
+        drift("all", -GROWTH)
+    with pytest.raises(ProofError, match="wanted all"):
+        drift("never")
 
 
 NOISE_OF_STEP = two(p) - two(p, None, None)
 
 
-def noisy(end="", weight=A):
+def noisy(end="", weight=A, noise=NOISE_OF_STEP, growth=GROWTH, size=D, phases=EVERY):
     """u moves by r and centred noise at local steps, ||r||^2 <= 2 R + C and ||noise||^2 <= D; `end` is what a round would end with."""
-    state = make_state(growth=(sq(r) - 2 * quantity("R") - C,), noise=(sq(NOISE_OF_STEP) - D,))
+    rest = r + NOISE_OF_STEP - noise
+    state = make_state(growth=(sq(rest) - growth, phases), noise=(sq(noise) - size,))
     ends = {"end": Quantity("end", sq(u + r + NOISE_OF_STEP))}
     state.quantities = {**state.quantities, "drift": Quantity("drift", sq(u)), **ends}
     told = {
@@ -967,7 +978,7 @@ def noisy(end="", weight=A):
     for name, (term, phases) in told.items():
         state.facts[name] = Equation(state.algebra.normal(term), phases, frozenset({name}))
     state.facts["noise"] = Inequality(state.facts["noise"].form, False, EVERY, frozenset({"noisy"}))
-    return NoisyDrift("drift", "move", "reset", "start", NOISE_OF_STEP, "growth", "noise", weight, end).apply(state)
+    return NoisyDrift("drift", "move", "reset", "start", noise, "growth", "noise", weight, end).apply(state)
 
 
 @pytest.mark.parametrize("n", range(1, 6))
@@ -987,19 +998,36 @@ def test_the_drift_with_noise(n):
     assert len(found.table) == 3 and not found.equal
 
 
+@pytest.mark.parametrize(
+    ("message", "changed"),
+    [
+        ("not centred", {"noise": two(p)}),
+        ("not known after the step", {"noise": two(p, 1, 1) - two(p, None, None)}),
+        ("growth: the constant", {"growth": scalar(-C)}),
+        ("noise: the constant", {"size": -D}),
+        ("by a constant", {"size": quantity("R")}),
+        ("at every step", {"phases": LATER}),
+    ],
+)
+def test_a_drift_with_noise_needs_fresh_noise_and_bounds(message, changed):
+    with pytest.raises(ProofError, match=message):
+        noisy(**changed)
+
+
 def test_the_weight_of_the_noise_is_positive():
     for weight in (-A, 0 * A, A - C, A + C, E):
         with pytest.raises(ProofError):
             noisy(weight=weight)
 
 
-def within(factor, adds, begin, level, growth, start):
-    state = make_state(
-        reset=(quantity("Q", 1), COMMUNICATION),
-        first=(quantity("Q", 1) - begin, LOCAL & FIRST),
-        later=(quantity("Q", 1) - factor * quantity("Q") - adds, LOCAL & LATER),
-    )
-    return WithinRound("Q", "reset", "first", "later", *(signomial(v) for v in (level, growth, start))).apply(state)
+def within(factor, adds, begin, level, growth, start, name="Q", **changed):
+    told = {
+        "reset": (quantity("Q", 1), COMMUNICATION),
+        "first": (quantity("Q", 1) - begin, LOCAL & FIRST),
+        "later": (quantity("Q", 1) - factor * quantity("Q") - adds, LOCAL & LATER),
+    }
+    numbers = (signomial(v) for v in (level, growth, start))
+    return WithinRound(name, "reset", "first", "later", *numbers).apply(make_state(**(told | changed)))
 
 
 @pytest.mark.parametrize(
@@ -1048,6 +1076,23 @@ def test_growth_within_a_round_needs_enough_of_each_number():
         within(Q(11, 10), Q(0), Q(0), Q(0), Q(0), Q(0))
     with pytest.raises(ProofError, match="the factor"):
         within(Q(-1, 10), Q(0), Q(0), Q(0), Q(0), Q(0))
+
+
+@pytest.mark.parametrize(
+    ("message", "changed"),
+    [
+        ("after a communication", {"reset": (quantity("Q", 1), COMMUNICATION & LATER)}),
+        ("is 0 after", {"reset": (quantity("Q", 1) - C, COMMUNICATION)}),
+        ("does not hold at step 0", {"first": (quantity("Q", 1) - 2, LOCAL & LATER)}),
+        ("by a number", {"first": (quantity("Q", 1) - quantity("Q"), EVERY)}),
+        ("every later local", {"later": (quantity("Q", 1) - 3, LOCAL & FIRST)}),
+        ("and a number", {"later": (quantity("Q", 1) - quantity("R"), EVERY)}),
+        ("no nonnegative quantity", {"name": "V"}),
+    ],
+)
+def test_growth_within_a_round_needs_a_statement_about_each_step(message, changed):
+    with pytest.raises(ProofError, match=message):
+        within(Q(1, 2), Q(3), Q(5), Q(6), Q(0), Q(10), **changed)
 
 
 def test_the_exponential_is_exceeded():

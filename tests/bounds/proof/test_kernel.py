@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from fractions import Fraction
-
-import numpy as np
 import pytest
 from fedco.bounds.proof.kernel import (
     COMMUNICATION,
     EVERY,
-    LATER,
     LOCAL,
     ONE,
     Act,
     Action,
     App,
     Assume,
-    AtStart,
     Bounded,
-    Cases,
     Combine,
     Definition,
-    Drift,
     Function,
     Given,
     Heterogeneity,
@@ -30,18 +22,12 @@ from fedco.bounds.proof.kernel import (
     IndependentMoment,
     Index,
     Instance,
-    Invariant,
     Known,
-    Later,
-    Linear,
     Lipschitz,
     LipschitzOperator,
     Mean,
-    NoisyDrift,
     Objective,
-    Open,
     Product,
-    Project,
     ProofError,
     Quantity,
     SecondMoment,
@@ -50,16 +36,12 @@ from fedco.bounds.proof.kernel import (
     Source,
     Start,
     SumOver,
-    Vanishing,
     Var,
     Variable,
     Variance,
-    WithinRound,
-    facts,
     parameter,
     quantity,
     scalar,
-    signomial,
     sq,
     value,
 )
@@ -160,16 +142,6 @@ def refuse(message, *rules):
 # --- measurability is derived -----------------------------------------------------------------------------------------
 
 
-def test_what_is_made_from_the_samples_of_a_step_is_not_known_before_it():
-    assert {name: table["z"] for name, table in make_setting().levels.items()} == {"x": 0, "y": 1, "p": 0, "r": 0}
-    assert {name: table["shared"] for name, table in make_setting().levels.items()} == {
-        "x": -1,
-        "y": -1,
-        "p": 0,
-        "r": 0,
-    }
-
-
 def test_the_error_of_the_paper_is_refused():
     """FedDRO, (16): y leaves the conditional expectation although it is made from the samples of the Jacobian."""
     algebra = make_state().algebra
@@ -187,11 +159,6 @@ def test_centring_at_a_point_that_depends_on_the_sample():
 
 
 # --- declarations -----------------------------------------------------------------------------------------------------
-
-
-def test_nothing_defines_itself():
-    with pytest.raises(ProofError, match="not known yet"):
-        make_setting(variables=(Variable("x", "x", CLIENT, ((EVERY, Var("x", 1)),)),), objectives=())
 
 
 def test_one_equation_for_each_phase():
@@ -212,12 +179,6 @@ def test_no_conditional_expectation_in_an_update():
 def test_names_are_unique():
     with pytest.raises(ProofError, match="declared twice"):
         make_setting(indices=(Index("k", K), Index("k", B)))
-
-
-def test_a_quantity_is_a_sum_of_squares_or_a_value():
-    for wrong in (-1 * sq(x), sq(x) + value("F", x), value("F", x) + value("F", p)):
-        with pytest.raises(ProofError, match="wanted squared norms"):
-            Quantity("Q", wrong)
 
 
 def test_spaces():
@@ -245,11 +206,6 @@ def test_no_division_by_what_may_be_zero():
         1 / SIGMA
     with pytest.raises(ProofError, match="single term"):
         1 / (ETA + L)
-
-
-def test_no_floats():
-    with pytest.raises(ProofError, match="exact"):
-        signomial(0.5)
 
 
 # --- combination ------------------------------------------------------------------------------------------------------
@@ -353,15 +309,6 @@ def test_assumptions_at_points_that_depend_on_the_sample():
     refuse("no such assumption", Assume("wished for"))
 
 
-def test_an_operator_acts_on_a_bounded_vector():
-    moment = Assume("moment J", (jacobian(x),))
-    assert apply(moment, Action("0", df(y), True))
-    fact = apply(moment, Action("0", df(y)))
-    assert "past" in repr(fact), "y is not known, so the product is averaged"
-    known = apply(moment, Action("0", df(Given(PAST, y))))
-    assert "E[" not in repr(known).split("<=")[0].replace("E[y | past]", "")
-
-
 # --- smoothness -------------------------------------------------------------------------------------------------------
 
 BAR, NEXT = Mean("k", x), Mean("k", Var("x", 1))
@@ -390,88 +337,7 @@ def test_a_gradient_is_averaged_over_its_samples():
             SmoothDescent("F", "0", L, "r", BAR, NEXT).apply(state)
 
 
-# --- rounds and sums --------------------------------------------------------------------------------------------------
-
-D = x - Mean("k", x)
-LATER_X, STEP = Var("x", 1), Mean("i", DIRECTION)
-ROUND = (
-    Definition("x", "local"),
-    Project("0", ("k",)),
-    Linear((LATER_X - Mean("k", LATER_X)) - D + ETA * (STEP - Mean("k", STEP)), ((ONE, "0"), (-ONE, "1"))),
-    Definition("x", "communication"),
-    Project("3", ("k",)),
-    Linear(LATER_X - Mean("k", LATER_X), ((ONE, "3"), (-ONE, "4"))),
-    Assume("start"),
-    Assume("moment J", (jacobian(x),)),
-    Action("7", df(y), True),
-    Combine(
-        sq(ETA * (STEP - Mean("k", STEP))),
-        scalar(ETA**2 * L**4),
-        ((ETA**2, "8"),),
-        squares=((ETA**2, Mean("k", STEP)), (ETA**2, DIRECTION - STEP)),
-    ),
-)
-DRIFT = Drift("X", "2", "5", "6", "9")
-
-
-def test_drift():
-    assert apply(*ROUND, DRIFT).phases is None
-    assert apply(*ROUND, replace(DRIFT, where="communications"))
-    assert apply(*ROUND, replace(DRIFT, where="every step")).phases == EVERY
-    refuse("after a communication", *ROUND, replace(DRIFT, reset="2"))
-    refuse("at the start", *ROUND, replace(DRIFT, start="5"))
-    refuse("every local step", *ROUND, replace(DRIFT, move="5"))
-    refuse("has no sign|nonnegative multiple", *ROUND, replace(DRIFT, growth="8"))
-    refuse("wanted all", *ROUND, replace(DRIFT, where="never"))
-    refuse("not one squared norm", *ROUND, replace(DRIFT, quantity="F"))
-    refuse("after a communication", *ROUND, replace(DRIFT, quantity="U"))
-
-
-def test_local_and_communication_steps_are_not_mixed():
-    both = Mean("k", LATER_X - x + ETA * STEP)
-    refuse("no step at which", *ROUND, Linear(2 * both, ((ONE, "1"), (ONE, "4"))))
-    refuse("left over", *ROUND, Linear(D, ((ONE, "0"),)))
-    refuse("different conclusions", *ROUND, Cases(("0", "3")))
-
-
-def test_sums():
-    bound = Combine(quantity("X", 1), quantity("X", 1) + 1)
-    total = apply(bound, SumOver("0"))
-    assert "T" in repr(total)
-    refuse("at most one step", bound, SumOver("0", start=1, drop=1))
-    refuse("only those are summed", SMALL, SumOver("0"))
-    refuse("at every step", *ROUND[:6], Open("X"), Later("6", -1), SumOver("7"))
-
-
-def test_reading_a_statement_at_another_step():
-    assert apply(Open("X"), Later("0", -1)).phases == LATER
-    refuse("cannot be read", Open("X"), Later("0", -2))
-    refuse("cannot be read", *ROUND, Later("2", 1))
-
-
-def test_the_first_step_needs_a_statement_about_it():
-    assert apply(Open("X"), Combine(quantity("X"), quantity("X") + 1), AtStart("1"))
-    late = (Combine(quantity("X"), quantity("X") + 1), Later("0", -1))
-    refuse("does not hold there", *late, AtStart("1"))
-
-
-# --- induction, and samples that are averaged away ------------------------------------------------------------------
-
-
-def test_induction():
-    state = make_state()
-    for name, claim in {"0": quantity("X", 1) - L, "1": quantity("X", 1) - quantity("X") / 2 - L / 2}.items():
-        state.facts[name] = facts.Inequality(facts.fact_form(state.form(claim)), False, EVERY)
-    assert Invariant("X", L, "0", "1").apply(state).phases == EVERY
-    with pytest.raises(ProofError, match="does not say"):
-        Invariant("X", L / 2, "0", "1").apply(state)
-    for wrong in (quantity("X", 1) - quantity("X") - L, quantity("X", 1) + quantity("X") - L):
-        state.facts["2"] = facts.Inequality(facts.fact_form(state.form(wrong)), False, EVERY)
-        with pytest.raises(ProofError, match="not certified"):
-            Invariant("X", L, "0", "2").apply(state)
-    state.facts["3"] = facts.Inequality(facts.fact_form(state.form(quantity("X", 1) - quantity("U") - L)), False, EVERY)
-    with pytest.raises(ProofError, match="more than X"):
-        Invariant("X", L, "0", "3").apply(state)
+# --- samples that are averaged away -----------------------------------------------------------------------------------
 
 
 def test_which_step_averaged_samples_were_of_does_not_matter():
@@ -492,7 +358,7 @@ def test_a_batch_of_another_size_at_the_start_keeps_its_step():
     assert algebra.normal(now) != algebra.normal(then)
 
 
-# --- products, vectors without length, growth within a round ----------------------------------------------------------
+# --- products and mean functions --------------------------------------------------------------------------------------
 
 DRAWN = App("sampled", x, (0,))
 WITH_OWN = {
@@ -553,141 +419,3 @@ def test_a_mean_function_is_equal_by_assumption():
     functions = (*make_setting().functions[1:], Function("g", "x", "y", ("z",), CLIENT))
     with pytest.raises(ProofError, match="no assumption says that its mean is the same"):
         make_setting(functions=functions)
-
-
-def test_a_vector_without_length():
-    zero = Combine(sq(D), scalar(0), pairings=((ONE, "0", D),))
-    found = apply(Assume("start"), zero, Vanishing("1", D))
-    assert found.phases == {"first local", "first communication"}
-    refuse("does not say", SMALL, Vanishing("0", D))
-    refuse("does not say", Assume("start"), zero, Vanishing("1", x))
-    refuse("does not say", Combine(sq(D), sq(D) + 1), Vanishing("0", D))
-    refuse("does not say", Combine(-1 * sq(x), scalar(0)), Vanishing("0", x))
-
-
-def within(changed=(), level=ETA * L, growth=ETA, start=L, factor=1 - ETA * L):
-    """A quantity X with X = 0 after communications, X_1 <= eta L^2, X_{t+1} <= (1 - eta L) X_t + eta L + ..."""
-    state = make_state()
-    claims = {
-        "reset": (quantity("X", 1), COMMUNICATION),
-        "first": (quantity("X", 1) - ETA * L**2, LOCAL - LATER),
-        "later": (quantity("X", 1) - factor * quantity("X") - ETA * L * ETA * L - ETA, LOCAL & LATER),
-    } | dict(changed)
-    for name, (claim, phases) in claims.items():
-        state.facts[name] = facts.Inequality(facts.fact_form(state.form(claim)), False, phases)
-    return WithinRound("X", "reset", "first", "later", level, growth, start).apply(state)
-
-
-def test_growth_within_a_round():
-    assert within().phases is None
-    wrong = {
-        "after a communication": {"reset": (quantity("X", 1), COMMUNICATION & LATER)},
-        "is 0 after": {"reset": (quantity("X", 1) - ETA, COMMUNICATION)},
-        "does not hold at step 0": {"first": (quantity("X", 1) - ETA, LOCAL & LATER)},
-        "by a number": {"first": (quantity("X", 1) - quantity("X"), EVERY)},
-        "every later local": {"later": (quantity("X", 1) - ETA, LOCAL - LATER)},
-        "and a number": {"later": (quantity("X", 1) - quantity("U"), EVERY)},
-        "the factor": {"later": (quantity("X", 1) + quantity("X"), EVERY)},
-        "1 minus the factor": {"later": (quantity("X", 1) - 2 * quantity("X"), EVERY)},
-    }
-    for message, changed in wrong.items():
-        with pytest.raises(ProofError, match=message):
-            within(changed.items())
-    for message, numbers in {
-        "what a step adds": {"growth": ETA / 2},
-        "the level": {"level": -L},
-        "the growth": {"growth": ETA - 2 * L},
-        "the start": {"start": L / 2},
-    }.items():
-        with pytest.raises(ProofError, match=message):
-            within(**numbers)
-    with pytest.raises(ProofError, match="no nonnegative quantity"):
-        WithinRound("F", "reset", "first", "later", L, L, L).apply(make_state())
-
-
-# --- drift with noise, a mean over clients, constants that are roots --------------------------------------------------
-
-
-def noisy(noise_term, growth=L, size=SIGMA, weight=ONE, phases=EVERY):
-    """x moves by eta times a known part and fresh noise; both are given bounds."""
-    known = App("dF", p)
-    functions = (
-        *make_setting().functions[:1],
-        Function("dF", "x", "x"),
-        Function("noisy", "x", "x", ("z",), CLIENT, CLIENT),
-    )
-    drawn = Mean("i", App("noisy", p, (0,)))
-    moved = x + known + drawn
-    variables = (
-        Variable("x", "x", CLIENT, ((LOCAL, moved), (COMMUNICATION, Mean("k", moved)))),
-        Variable("p", "x"),
-    )
-    setting = Setting(make_setting().indices, make_setting().sources, functions, variables)
-    state = make_state(setting)
-    state.quantities = {"X": Quantity("X", sq(x - Mean("k", x)))}
-    rules = {
-        "local": Definition("x", "local"),
-        "local.mean": Project("local", ("k",)),
-        "move": Linear(
-            (LATER_X - Mean("k", LATER_X)) - D - (drawn - Mean("k", drawn)), ((ONE, "local"), (-ONE, "local.mean"))
-        ),
-        "communication": Definition("x", "communication"),
-        "communication.mean": Project("communication", ("k",)),
-        "reset": Linear(LATER_X - Mean("k", LATER_X), ((ONE, "communication"), (-ONE, "communication.mean"))),
-        "start": Assume("start"),
-    }
-    for name, rule in rules.items():
-        state.facts[name] = rule.apply(state)
-    given = {
-        "drawn": drawn - Mean("k", drawn),
-        "centred": (drawn - App("noisy", p, (None,))) - Mean("k", drawn - App("noisy", p, (None,))),
-        "next": App("noisy", p, (1,)) - App("noisy", p, (None,)),
-    }[noise_term]
-    rest = state.algebra.normal((drawn - Mean("k", drawn)) - given)
-    for name, term, bound in (("growth", rest, growth), ("size", given, size)):
-        form_ = state.form(sq(term) - (bound if not isinstance(bound, str) else quantity(bound)))
-        state.facts[name] = facts.Inequality(facts.fact_form(form_), False, phases)
-    return NoisyDrift("X", "move", "reset", "start", given, "growth", "size", weight).apply(state)
-
-
-def test_drift_with_noise():
-    found = noisy("centred").table
-    bound = -next(c for atom, c in found.items() if repr(atom) == "1")
-    assert bound == T * (2 * (I - 1) * (2 * I - 1) / 6 * L + 2 * (I - 1) / 2 * SIGMA)
-    for message, given in {
-        "not centred": {"noise_term": "drawn"},
-        "not known after the step": {"noise_term": "next"},
-        "growth: the constant": {"noise_term": "centred", "growth": -L},
-        "size: the constant": {"noise_term": "centred", "size": -SIGMA},
-        "by a constant": {"noise_term": "centred", "size": "X"},
-        "the weight": {"noise_term": "centred", "weight": -ONE},
-        "at every step": {"noise_term": "centred", "phases": LATER},
-    }.items():
-        with pytest.raises(ProofError, match=message):
-            noisy(**given)
-
-
-def test_drift_of_a_known_move_that_is_bounded_by_a_quantity():
-    """(1 + a) I(I-1)/2 with a = 1. No run needs more, and at I = 2 one needs all: its first move is the whole drift."""
-    table = noisy("centred", growth="X").table
-    (coefficient,) = (c for atom, c in table.items() if repr(atom) != "1")
-    assert coefficient == 1 - 2 * (I * (I - 1) / 2)
-    bound = -next(c for atom, c in noisy("centred", growth="X", weight=3 * ONE).table.items() if repr(atom) == "1")
-    assert bound == T * (1 + ONE / 3) * (I - 1) / 2 * SIGMA  # (1 + 1/a) (I-1)/2 for each of the T steps
-    for steps in range(2, 8):
-        sums = np.tril(np.ones((steps, steps)), -1)  # the drift at each step of a round, from the moves before it
-        worst = float(np.linalg.eigvalsh(sums.T @ sums)[-1])
-        assert worst <= steps * (steps - 1) / 2 + 1e-12 and (steps > 2 or worst == pytest.approx(1))
-
-
-def test_a_constant_that_is_a_root():
-    root, square = parameter("M"), L**2 + ETA
-    (param,) = root.params
-    region = Region({}, {param: square}, {param: 2})
-    assert region.certified(root**2 - L**2, ())
-    assert not region.certified(root**2 - L**2 - 2 * ETA, ())
-    assert not region.certified(root - L, ()), "an odd power is left as it is"
-    point = {next(iter(L.params)): Fraction(3), next(iter(ETA.params)): Fraction(16)}
-    assert region.constants_at(point)[param] == 5
-    with pytest.raises(ProofError, match="not rational"):
-        region.constants_at({**point, next(iter(ETA.params)): Fraction(1)})

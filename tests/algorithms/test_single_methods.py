@@ -1,0 +1,131 @@
+"""What the shared tests cannot ask of single methods: where they end, what they refuse, how they draw and project."""
+
+import pytest
+import torch
+from fedco import synthetic
+from fedco.algorithms import (
+    DRFA,
+    FedAvg,
+    FedDRO,
+    LocalSGD,
+    MetaFL,
+    ModifiedFedAvg,
+    NotApplicable,
+    QFedAvg,
+    Scaffold,
+    Start,
+    drive,
+)
+from fedco.algorithms.baselines.drfa import drawn, onto_simplex
+from fedco.algorithms.engine import metrics
+from tiny import TINY, TinyData, TinyLocal, TinyMeta
+
+DETERMINISTIC = "feddro_counterexample"
+CLIENTS = 3
+
+STEPS = 4000
+START = Start(x=torch.tensor([0.5], dtype=torch.float64))
+
+
+@pytest.mark.parametrize(
+    ("method", "converges"),
+    [
+        (FedAvg(eta=0.04, I=2, case="I"), False),
+        (FedAvg(eta=0.04, I=2, case="II"), False),
+        (ModifiedFedAvg(eta=0.04, I=2), True),
+        (FedDRO(eta=0.04, beta=0.1, I=2), True),
+    ],
+    ids=["case I", "case II", "modified", "feddro"],
+)
+def test_the_counterexample_of_theorem_4_1(method, converges):
+    """From xbar^0 = 1/2, I = 2: vanilla FedAvg stays above 1/2 at every round, sharing the embedding leads to 0."""
+    problem = synthetic.problem(DETERMINISTIC)
+    record = {"xbar": lambda problem, state, t: state.average[:, 0]}
+    rounds = drive(method, problem, steps=STEPS, start=START, record=record, every=2).values["xbar"][:, 0]
+    if converges:
+        assert abs(rounds[-1]) < 1e-6
+    else:
+        assert rounds.min() >= 0.5 and problem.gradient(rounds[-1:, None]).abs().item() > 0.1
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"D": (2, 2)}, "D must be one number or 3"),
+        ({"D_H": [1, 1, 1]}, "D_H must be one number or 2"),
+        ({"nu": 1, "D": (1, 1, 1)}, "D must be one number or 2"),
+    ],
+)
+def test_batch_sizes_per_step_must_be_as_many_as_the_steps(settings, named):
+    with pytest.raises(ValueError, match=named):
+        drive(MetaFL(beta=0.05, tau=3, **settings), TinyMeta(TinyData.random(5, CLIENTS)), steps=2)
+
+
+@pytest.mark.parametrize("sizes", [(), (2, 0, 1), (2, 1.5), (True, 1)])
+def test_batch_sizes_are_counts(sizes):
+    with pytest.raises(ValueError, match="D must be an integer >= 1, or a list of such"):
+        MetaFL(beta=0.05, tau=3, D=sizes)
+
+
+def test_a_list_of_batch_sizes_is_frozen():
+    method = MetaFL(beta=0.05, tau=3, D=[2, 1, 1])
+    assert method.D == (2, 1, 1) and method.hyperparameters()["D"] == [2, 1, 1]
+
+
+def test_q_fedavg_says_which_losses_it_cannot_weight():
+    problem = TinyMeta(TinyData.random(3, CLIENTS))
+    far = Start(x=-100.0 * problem.a[2] / problem.a[2].norm())
+    assert problem.local_value(problem._spread(far.x[None])).min() < 0
+    with pytest.raises(NotApplicable, match="q_fedavg needs losses > 0"):
+        drive(QFedAvg(eta=0.05, q=1.0, tau=3), problem, steps=2, start=far)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [DRFA(eta=0.02, gamma=0.02, tau=4, b=4), QFedAvg(eta=0.02, q=5.0, tau=4, b=4)],
+    ids=lambda method: method.name,
+)
+def test_a_fair_method_lowers_the_worst_loss(method):
+    problem = TinyLocal(TinyData.random(10, CLIENTS))
+    results = [drive(m, problem, steps=800, seeds=8) for m in (method, LocalSGD(eta=0.02, tau=4, b=4))]
+    fair, plain = (problem.outer(problem.inner(result.state.x)).mean(0) for result in results)
+    assert fair.max() < plain.max() - 0.05 and fair.max() - fair.min() < plain.max() - plain.min() - 0.05
+    if method.name == "drfa":
+        weights = results[0].state.weights
+        assert weights.mean(0).argmax() == plain.argmax()
+        torch.testing.assert_close(weights.sum(-1), torch.ones(8, dtype=torch.float64))
+
+
+def test_scaffold_removes_the_drift_that_biases_local_sgd():
+    """With exact gradients and rounds of 8 steps Local SGD ends where the clients' drifts cancel, SCAFFOLD at a minimum."""
+    problem = synthetic.problem("federated_sines", sigma=0.0)
+    far = {"gradient": metrics.gradient_norm_squared}
+    local, corrected = (
+        drive(method, problem, steps=4000, record=far, every=8).final("gradient").item()
+        for method in (LocalSGD(eta=0.5, tau=8), Scaffold(eta=0.5, tau=8))
+    )
+    assert corrected < 1e-12 < 1e-7 < local
+
+
+@pytest.mark.parametrize("m", [None, 2])
+def test_the_server_control_is_the_mean_of_the_clients_controls(m):
+    method, problem = Scaffold(eta=0.05, tau=3, m=m), TINY["federated"](TinyData.random(5, CLIENTS))
+    state = drive(method, problem, steps=9, seeds=2).state
+    mean = state.control.mean(1, keepdim=True).expand_as(state.control)
+    assert state.control.abs().min() > 0 and not torch.allclose(state.control, mean)
+    torch.testing.assert_close(state.shared_control, mean, rtol=1e-12, atol=1e-12)
+
+
+def test_the_projection_minimises_the_distance():
+    """p is the projection of v on a convex set iff (v - p).(w - p) <= 0 for every extreme point w of it."""
+    v = torch.randn(200, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(1)) * 2
+    p = onto_simplex(v)
+    assert (p >= 0).all() and ((p == 0).any(-1) & (p > 0).any(-1)).sum() > 50, "both kinds of entries must occur"
+    torch.testing.assert_close(p.sum(-1), torch.ones(200, dtype=torch.float64))
+    assert ((v - p).unsqueeze(1) * (torch.eye(5, dtype=torch.float64) - p.unsqueeze(1))).sum(-1).max() < 1e-12
+
+
+def test_clients_are_drawn_in_proportion_to_their_weights():
+    weights = torch.tensor([[0.5, 0.0, 0.25, 0.25]], dtype=torch.float64)
+    grid = (torch.arange(4000, dtype=torch.float64) + 0.5) / 4000  # the law of the map: a fine grid of uniforms
+    assert drawn(weights, grid[None]).tolist() == [[2000.0, 0.0, 1000.0, 1000.0]]
