@@ -56,8 +56,14 @@ def _read(theorem: Theorem) -> tuple[Finding, ...]:
     return get_paper(key).findings if is_paper(key) else ()
 
 
-def automatic(theorem: Theorem) -> Iterator[Finding]:
-    """Findings that follow from the declaration alone."""
+def automatic(theorem: Theorem) -> tuple[Finding, ...]:
+    """Findings that follow from the declaration alone, which does not change: they are looked for once."""
+    if "automatic" not in theorem.kept:
+        theorem.kept["automatic"] = tuple(_of_declaration(theorem))
+    return theorem.kept["automatic"]
+
+
+def _of_declaration(theorem: Theorem) -> Iterator[Finding]:
     if "printed" not in theorem.labels:
         return  # a corrected statement alone is homogeneous, and there is nothing to compare it with
     yield from _dimension_findings(theorem)

@@ -124,6 +124,7 @@ def _is_larger(statement: Statement, corrected: Statement) -> bool:
     )
 
 
+@cache
 def _at_least(larger: sp.Expr, smaller: sp.Expr) -> bool:
     """Certified: directly, or by squares where roots stand in the way."""
     if compare_expressions(larger, smaller)[0] in ("equal", "larger"):

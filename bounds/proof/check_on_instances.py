@@ -274,16 +274,18 @@ class Leaves:
 
 def derivation_names() -> tuple[str, ...]:
     """Ids of the theorems with a derivation of their own (a corollary follows from its theorem); with several cases, "ID CASE" each."""
-    found: list[str] = []
-    for name in derived_ids():
-        plan = unsolved(get_theorem(name))
-        if isinstance(plan, Alternatives):
-            found += [f"{name} {case}" for case, _ in plan.cases]
-        elif isinstance(plan, Loop):
-            found += [f"{name} {prefix}".strip() for prefix, _ in loops(plan)]
-        elif isinstance(plan, Derivation):
-            found.append(name)
-    return tuple(found)
+    return tuple(found for name in derived_ids() for found in _names_of(get_theorem(name)))
+
+
+@cache
+def _names_of(theorem: Theorem) -> tuple[str, ...]:
+    """Read off its derivation once in a process."""
+    plan = unsolved(theorem)
+    if isinstance(plan, Alternatives):
+        return tuple(f"{theorem.id} {case}" for case, _ in plan.cases)
+    if isinstance(plan, Loop):
+        return tuple(f"{theorem.id} {prefix}".strip() for prefix, _ in loops(plan))
+    return (theorem.id,) if isinstance(plan, Derivation) else ()
 
 
 @cache

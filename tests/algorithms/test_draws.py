@@ -132,7 +132,7 @@ BLOCKS = {
         [draws.at(t).words("p", 8).reshape(-1) for draws in [Draws(11, 4, 4)] for t in range(4096)]
     ),
     "components": lambda: Draws(11, 1, 1).at(0).words("p", 2**20).reshape(-1),
-    "root seeds": lambda: torch.cat([Draws(root, 4, 4).at(0).words("p", 16).reshape(-1) for root in range(4096)]),
+    "root seeds": lambda: torch.cat([Draws(root, 8, 8).at(0).words("p", 16).reshape(-1) for root in range(1024)]),
 }
 """About 2^20 words along each coordinate of the key in turn: adjacent seeds, clients, steps and components."""
 

@@ -36,7 +36,6 @@ from .signomial import (
     clock,
     holds,
     is_positive,
-    mentions,
     moves,
     params_in,
 )
@@ -443,11 +442,12 @@ def checked_line(state: State, step: Step) -> Line:
         raise ProofError(f"{step.rule!r} is no rule")
     if state.failure is not None and type(step.rule) not in PATHWISE:
         raise ProofError(f"{step.rule.title}: not in a pathwise derivation, as it may be about an expectation")
-    moving = {param for param in params_in(step.rule) if param.moving}
+    present = params_in(step.rule)
+    moving = {param for param in present if param.moving}
     by_clock = moving == {CLOCK} and state.numbers is None and type(step.rule) in WITH_CLOCK
     if moving and type(step.rule) not in POSITIONAL and not by_clock:
         raise ProofError(f"{step.rule.title}: not for statements about the position in the round, or about the step")
-    if state.offset is None and mentions(step.rule, CLOCK):
+    if state.offset is None and CLOCK in present:
         raise ProofError("the derivation has no clock")
     if step.name in state.facts:
         raise ProofError("there is a step of this name already")

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
-from typing import Union
+from functools import cache
+from typing import Any, Union
 
 
 class ProofError(ValueError):
@@ -54,7 +55,8 @@ class Signomial:
 
     def __init__(self, terms: Mapping[Monomial, Fraction | int] | Iterable[tuple[Monomial, Fraction | int]] = ()):
         collected: dict[Monomial, Fraction] = {}
-        for monomial, coefficient in terms.items() if isinstance(terms, Mapping) else terms:
+        given: Any = terms if type(terms) in (list, tuple) or not isinstance(terms, Mapping) else terms.items()
+        for monomial, coefficient in given:
             new = coefficient if type(coefficient) is Fraction else Fraction(coefficient)
             before = collected.get(monomial)
             collected[monomial] = new if before is None else before + new
@@ -78,12 +80,12 @@ class Signomial:
         return bool(self.terms)
 
     def __add__(self, other: Coefficient) -> Signomial:
-        if not isinstance(other, Signomial | Fraction | int):
+        if not isinstance(other, Signomial | int | Fraction):
             return NotImplemented
         return Signomial((*self.terms, *signomial(other).terms))
 
     def __mul__(self, other: Coefficient) -> Signomial:
-        if not isinstance(other, Signomial | Fraction | int):
+        if not isinstance(other, Signomial | int | Fraction):
             return NotImplemented
         left, right = self.terms, signomial(other).terms
         for terms, factor in ((left, right), (right, left)):
@@ -97,7 +99,7 @@ class Signomial:
         return _scaled(self.terms, Fraction(-1))
 
     def __sub__(self, other: Coefficient) -> Signomial:
-        if not isinstance(other, Signomial | Fraction | int):
+        if not isinstance(other, Signomial | int | Fraction):
             return NotImplemented
         return self + -signomial(other)
 
@@ -230,7 +232,7 @@ def signomial(value: Coefficient) -> Signomial:
     """A number or a signomial as a signomial; a float is refused."""
     if isinstance(value, Signomial):
         return value
-    if isinstance(value, bool) or not isinstance(value, Fraction | int):
+    if isinstance(value, bool) or not isinstance(value, int | Fraction):
         raise ProofError(f"{value!r}: wanted an exact number")
     return Signomial([((), Fraction(value))])
 
@@ -318,13 +320,24 @@ def params_in(value: object) -> frozenset[Param]:
 
 
 def _parts_of(value: object) -> Iterable[object]:
+    kind: Any = type(value)
+    if kind in _LEAVES:
+        return ()
     if isinstance(value, Mapping):
         return (*value.keys(), *value.values())
     if isinstance(value, tuple | list | frozenset):
         return value
-    if is_dataclass(value) and not isinstance(value, type):
-        return [getattr(value, item.name) for item in fields(value)]
-    return ()
+    return [getattr(value, name) for name in _field_names(kind)]
+
+
+_LEAVES = frozenset({type(None), str, bool, int, Fraction})
+"""Types, and none that is derived from them, of most of what is asked about."""
+
+
+@cache
+def _field_names(kind: type) -> tuple[str, ...]:
+    """Of a dataclass; another type has none."""
+    return tuple(item.name for item in fields(kind)) if is_dataclass(kind) else ()
 
 
 def put_in_numbers(value: Signomial, table: Mapping[Param, Signomial]) -> Signomial:

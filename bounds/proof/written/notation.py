@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import sympy as sp
 
@@ -46,7 +46,7 @@ class Notation:
         algebra: says what a vector depends on. letters: the LaTeX of the statement's symbols and constants.
         symbols: those symbols by name. horizon: the number of steps. quantities: the named numbers of the derivation.
         offset: what the clock shows at step 0.
-        hats: the means over a batch that were written so far, with their meanings.
+        hats: the means over a batch that were written so far, with their meanings. numbers: the numbers that were, in LaTeX.
     """
 
     algebra: Algebra
@@ -56,6 +56,7 @@ class Notation:
     quantities: tuple[Quantity, ...] = ()
     offset: Signomial | None = None
     hats: dict[str, str] = field(default_factory=dict)
+    numbers: dict[Signomial, str] = field(default_factory=dict)
 
     @property
     def setting(self) -> Setting:
@@ -87,10 +88,12 @@ class Notation:
 
     def number(self, value: Signomial) -> str:
         """A number, factored where that makes it short."""
-        expr = self.expression(value)
-        if isinstance(expr, sp.Add) and len(expr.args) <= _FACTORED:
-            expr = _without_sign(sp.factor_terms(expr) if _has_roots(value) else sp.factor(expr))
-        return latex(expr, self._all_letters(value))
+        if value not in self.numbers:
+            expr = self.expression(value)
+            if isinstance(expr, sp.Add) and len(expr.args) <= _FACTORED:
+                expr = _without_sign(sp.factor_terms(expr) if _has_roots(value) else _factored(expr))
+            self.numbers[value] = latex(expr, self._all_letters(value))
+        return self.numbers[value]
 
     def _all_letters(self, value: Signomial) -> Letters:
         """The statement's letters, and those of the numbers that only the derivation has."""
@@ -112,7 +115,7 @@ class Notation:
         number = self.number(coefficient)
         if number in ("1", "-1"):
             return number[:-1] + text
-        expr = sp.factor(self.expression(coefficient)) if len(coefficient.terms) > 1 else sp.S.One
+        expr = _factored(self.expression(coefficient)) if len(coefficient.terms) > 1 else sp.S.One
         if isinstance(expr, sp.Add):
             number = rf"\left({number}\right)"
         return rf"{number}\, {text}"
@@ -409,6 +412,12 @@ class Notation:
     def conventions(self) -> tuple[str, ...]:
         """Names of the indices whose batches have another size at step 0."""
         return tuple(index.name for index in self.setting.indices if index.first is not None)
+
+
+@lru_cache(maxsize=1024)
+def _factored(expr: sp.Expr) -> sp.Expr:
+    """The same numbers stand in many lines of a proof."""
+    return sp.factor(expr)
 
 
 def _has_roots(value: Signomial) -> bool:
