@@ -106,7 +106,8 @@ def solve(program: Program, *, proved: bool = True) -> Solution | None:
     if not names:
         value = program.objective.at({})
         return Solution({}, value, value, {})
-    answer, escapes = None, ()
+    answer = None
+    escapes: tuple[str, ...] = ()
     for wide in (_WIDE, _WIDEST):
         found = _clarabel(objective, kept, len(names), wide)
         if found is not None:

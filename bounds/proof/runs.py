@@ -574,7 +574,7 @@ def _adapted(style: Style, progress: Progress) -> Style:
         binding = progress.theorem.symbols(progress.label).get(str(condition.left))
         if binding is not None and binding.quantity.name in _FIELDS and condition.right.is_Integer:
             field, most = _FIELDS[binding.quantity.name]
-            style = replace(style, **{field: min(int(condition.right), most)})
+            style = replace(style, **{field: min(int(condition.right), most)})  # type: ignore[arg-type]
     style = replace(style, loud=min(style.loud, style.clients))
     return _small_enough(style, setting)
 
@@ -800,7 +800,9 @@ def _admissible(style: Style, reader: Reader, progress: Progress, point) -> dict
 
 def _equalities(style: Style, progress: Progress) -> tuple[list[Condition], list[Condition]]:
     """Those that choose a hyperparameter, and those that an instance meets or does not: constants and sizes are what it has."""
-    symbols, choices, equations = progress.theorem.symbols(progress.label), [], []
+    symbols = progress.theorem.symbols(progress.label)
+    choices: list[Condition] = []
+    equations: list[Condition] = []
     for condition in progress.theorem.statement(progress.label).conditions:
         if condition.relation == "==":
             binding = symbols.get(str(condition.left)) if condition.left.is_Symbol else None
