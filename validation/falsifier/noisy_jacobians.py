@@ -56,6 +56,36 @@ def level_shared(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> P
     return _in_units(made, wide, tall)
 
 
+def lasting_shared(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """Clients that drift apart behind one inner map, in front of a Huber function about as wide as the noise can lead.
+
+    With beta = B_g^2 L_f eta the error of y is at most about twice the noise times the drift over the rate of f', which is 1 here.
+    """
+    noise = cube.log(-3.5, -0.3)
+    reach = 2 * noise * cube.log(-0.5, 1.5)
+    end = 2 * reach * cube.log(-0.3, 0.5)
+    ones, none = np.ones((len(noise), clients)), np.zeros((len(noise), clients))
+    drift = clients_around(0 * noise, np.ones_like(noise), clients)
+    wide = 10 * np.maximum(reach, end)[:, None, None]
+    around = np.array([-1.0, 1.0])
+    made = {
+        "inner_slope": ones,
+        "inner_offset": none,
+        "value_noise": none,
+        "jacobian_noise": noise[:, None] * ones,
+        "noise_reach": reach,
+        "knots": end[:, None, None] * around,
+        "slopes": end[:, None, None] * around,
+        "extra_knots": wide * around * ones[..., None],
+        "extra_slopes": np.repeat(drift[..., None], 2, axis=-1),
+        "gradient_noise": none,
+        "start": 0 * noise,
+        "estimate": 0 * noise,
+    }
+    tall = cube.unit(3)
+    return _in_units(made, cube.unit(3), tall)
+
+
 def with_inner_noise(decode: Callable[[UnitCube, int], Parameters]) -> Callable[..., Parameters]:
     """The instances of a decoder with noise in their Jacobians and, on the same sign, in their inner values or not."""
 
