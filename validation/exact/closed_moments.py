@@ -199,9 +199,10 @@ def _asked(run: Walk, t: int, chosen: Tensor | None) -> dict[str, Rows]:
     if not isinstance(problem, (ExactLocalComposite, ExactSharedComposite)):
         raise CannotReplay("wanted a reach, or a composition in front of which one is found")
     asked: Any = _Asked(problem)
-    begin, counting = _entries(state, 0), BatchMeans(problem.clients, chosen=chosen)
+    begin = _entries(state, 0)
+    counting: Any = BatchMeans(problem.clients, chosen=chosen)
     run.method.local_step(problem, _held(state, 1), counting.at(t), t)
-    draws = BatchMeans(problem.clients, counting.sizes, chosen)
+    draws: Any = BatchMeans(problem.clients, counting.sizes, chosen)
     run.method.local_step(asked, _held(state, draws.runs), draws.at(t), t)
     points = {"model": asked.models, "inner_value": asked.inner_values}
     return {

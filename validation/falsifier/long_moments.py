@@ -23,7 +23,7 @@ from .noise import Run, SignTable, paths
 Array = np.ndarray
 STATE = ("x", "previous", "y")
 """What a state has to have."""
-_PROPOSALS = 12
+_PROPOSALS, _ROUNDING = 12, 1e-9
 _FAR = 1e3
 """Factor by which kinks are moved outward, so that maps are read off straight functions."""
 
@@ -175,7 +175,7 @@ def reaches(maps: Maps, period: int) -> tuple[Array, Array]:
     """How far models and estimates come on any path, `(instances,)`; infinite where no limits are found that a round keeps."""
     sizes, averaged = np.abs(maps.steps), np.abs(maps.average)
     count, size = maps.root.shape
-    limits = np.zeros((count, size))
+    limits, kept = np.zeros((count, size)), np.ones(count, dtype=bool)
     limits[:, 0] = 1.0
     for _ in range(_PROPOSALS):
         now, through = limits, np.broadcast_to(np.eye(size), (count, size, size))
@@ -185,15 +185,11 @@ def reaches(maps: Maps, period: int) -> tuple[Array, Array]:
             now, through = (rows @ now[..., None])[..., 0], rows @ through
         through = averaged @ through
         gap = np.eye(size - 1) - through[:, 1:, 1:]
-        fine = np.abs(np.linalg.det(gap)) > 0
-        limits = np.ones((count, size))
-        limits[:, 1:] = np.linalg.solve(np.where(fine[:, None, None], gap, np.eye(size - 1)), through[:, 1:, :1])[
-            ..., 0
-        ]
-        limits[~fine, 1:] = np.inf
-        limits[:, 1:] = np.where(limits[:, 1:] < 0, np.inf, limits[:, 1:])
-    kept, now = np.isfinite(limits).all(axis=1), np.where(np.isfinite(limits), limits, 0.0)
-    model, estimate = np.zeros(count), np.zeros(count)
+        kept &= np.abs(np.linalg.det(gap)) > 0
+        solved = np.linalg.solve(np.where(kept[:, None, None], gap, np.eye(size - 1)), through[:, 1:, :1])[..., 0]
+        kept &= (solved >= -_ROUNDING * np.abs(solved).max(axis=1, keepdims=True)).all(axis=1)
+        limits = np.concatenate([np.ones((count, 1)), np.where(kept[:, None], np.maximum(solved, 0.0), 0.0)], axis=1)
+    model, estimate, now = np.zeros(count), np.zeros(count), limits
     for _ in range(period):
         model = np.maximum(model, (np.abs(maps.models) @ now[..., None])[..., 0].max(axis=1))
         estimate = np.maximum(estimate, (np.abs(maps.estimate) @ now[..., None])[..., 0].max(axis=1))
