@@ -17,6 +17,8 @@ Array = np.ndarray
 Parameters = dict[str, Array]
 _SILENT = 0.7
 """Part of a coordinate on which the second client's Jacobian has the noise of the first one's, or none."""
+_BESIDE = 1e-6
+"""How far beside the minimiser long runs start, in units of how far they may come: the gap of the objective is more than rounding."""
 
 
 def level(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
@@ -61,12 +63,12 @@ def lasting_shared(cube: UnitCube, clients: int, settings: Mapping[str, int]) ->
 
     With beta = B_g^2 L_f eta the error of y is at most about twice the noise times the drift over the rate of f', which is 1 here.
     """
-    noise = cube.log(-3.5, -0.3)
+    noise, wide, tall = cube.log(-3.5, -0.3), cube.unit(3), cube.unit(3)
     reach = 2 * noise * cube.log(-0.5, 1.5)
     end = 2 * reach * cube.log(-0.3, 0.5)
     ones, none = np.ones((len(noise), clients)), np.zeros((len(noise), clients))
     drift = clients_around(0 * noise, np.ones_like(noise), clients)
-    wide = 10 * np.maximum(reach, end)[:, None, None]
+    far = 10 * np.maximum(reach, end)[:, None, None]
     around = np.array([-1.0, 1.0])
     made = {
         "inner_slope": ones,
@@ -76,14 +78,13 @@ def lasting_shared(cube: UnitCube, clients: int, settings: Mapping[str, int]) ->
         "noise_reach": reach,
         "knots": end[:, None, None] * around,
         "slopes": end[:, None, None] * around,
-        "extra_knots": wide * around * ones[..., None],
+        "extra_knots": far * around * ones[..., None],
         "extra_slopes": np.repeat(drift[..., None], 2, axis=-1),
         "gradient_noise": none,
-        "start": 0 * noise,
-        "estimate": 0 * noise,
+        "start": _BESIDE * reach,
+        "estimate": _BESIDE * reach,
     }
-    tall = cube.unit(3)
-    return _in_units(made, cube.unit(3), tall)
+    return _in_units(made, wide, tall)
 
 
 def with_inner_noise(decode: Callable[[UnitCube, int], Parameters]) -> Callable[..., Parameters]:
