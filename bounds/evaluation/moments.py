@@ -132,7 +132,7 @@ class Recursion:
             ValueError: one is.
         """
         with _precision(_MOST_BITS // 8):
-            maps = [part and _matrix([[_ball(v) for v in row] for row in _only(part)]) for part in self._maps]
+            maps = [part and _matrix([[_ball(v) for v in row] for row in _only(part)]) for part in self.maps]
             Z, asked, most = (
                 _column([_ball(1), *map(_ball, self.start)]),
                 _matrix([[_ball(v) for v in row] for row in rows]),
@@ -148,7 +148,8 @@ class Recursion:
         return True
 
     @property
-    def _maps(self) -> tuple[RandomMap | None, RandomMap, RandomMap | None]:
+    def maps(self) -> tuple[RandomMap | None, RandomMap, RandomMap | None]:
+        """The first step, every other one, and the communication."""
         return self.first, self.local, self.communication
 
 

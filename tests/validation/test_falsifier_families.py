@@ -65,6 +65,17 @@ def test_long_rounds_of_many_clients_show_the_drift_by_heterogeneity() -> None:
     assert not any(found.claimed.instance.parameters["gradient_noise"])
 
 
+def test_long_runs_with_noise_in_jacobians_show_the_heterogeneity_of_the_innovation() -> None:
+    """At the theorem's own schedule, in 2^61 steps, on every path of the noise: a bundle of it is confirmed from its data alone."""
+    found = found_on("feddro.theorem_5_1", "corrected", "inner_heterogeneity", lambda i: i.law.name == "long moments")
+    sizes = found.claimed.hyperparameters
+    assert found.ratio > 1.05 and sizes["T"] >= 2**41 and sizes["I"] >= 2
+    assert any(found.claimed.instance.parameters["jacobian_noise"])
+    target = target_of(get_theorem("feddro.theorem_5_1"), "corrected", Change("inner_heterogeneity", "dropped"))
+    bundle = bundle_of(target, found)
+    assert recompute(bundle)[:2] == (bundle.values, bundle.bound)
+
+
 def test_clients_without_number_show_what_noise_does_within_a_round() -> None:
     found = found_on(
         "baselines.local_sgd_heterogeneity", "printed", "noise_drift", lambda i: i.law.name == "infinite clients"

@@ -237,7 +237,7 @@ def test_an_instance_of_no_part_is_refused(tmp_path):
         ("acc_fcsg_m.theorem_4_7", "drift", HELD, "at most 1.67 times variance"),
         ("fcsg_m.theorem_4_4", "start", SHARPER, "the statement without it at each of 5 sets of constants"),
         ("fcsg_m.corollary_4_5", "start", SHARPER, "as in fcsg_m.theorem_4_4: the premises"),
-        ("feddro.theorem_5_1", "inner_variance", SAID, "only noise in the Jacobian shows it"),
+        ("feddro.theorem_5_1", "inner_variance", SAID, "while every path of the noise stays"),
         ("feddro.corollary_1", "inner_variance", SAID, "as in feddro.theorem_5_1: only noise in the Jacobian"),
         ("fcsg_m.theorem_4_4 sharpened", "variance", SHARPER, "with 0.19 of it at each of 5 sets of constants"),
         ("meta_fl.theorem_8_FO", "drift_heterogeneity", LESS, "the sharpened statement has 0.562 of it"),

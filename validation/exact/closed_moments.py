@@ -2,8 +2,8 @@
 
 While the models and the inner values that the oracles are asked for stay where every function is a straight line, a step on one path of
 its signs is affine in the state. The map is read off the method's own code; `bounds.evaluation.moments` takes its powers. A batch is the
-mean of its signs, of which second moments know the variance only. That no path leaves the reach is seen here where every map keeps it;
-otherwise who gives a reach shows it.
+mean of its signs, of which second moments know the variance only. That no path leaves the reach is seen here where every map keeps it,
+or where none is given and `kept_reach` finds one; otherwise who gives a reach shows it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from torch import Tensor
 from ...algorithms import Method
 from ...bounds.evaluation.moments import RandomMap, RandomRounds, Recursion
 from .composite import ExactConditional, ExactLocalComposite, ExactSharedComposite
-from .interval import Ends
+from .interval import Bends, Ends
+from .kept_reach import kept_reach
 from .noise import BatchMeans, Noisy
 from .participation import choices
 from .plain import ExactMeta
@@ -29,7 +30,10 @@ from .run import MOST_SIGNS, CannotReplay, Walk, keeps_models_only
 from .tensor import ExactTensor
 
 Q = Fraction
+Rows = list[list[Fraction]]
 Act = Callable[[Any, Any], Any]
+_OF_MODELS, _OF_INNER_VALUES = ("inner", "inner_vjp", "extra_gradient", "sample_gradient"), "outer_gradient"
+"""Oracles by what they are asked for."""
 _SMALL = Q(1, 2**200)
 """How far an entry of the state is moved to see what a step does with it."""
 
@@ -39,7 +43,7 @@ def moment_average(
     problem: ExactProblem,
     steps: int,
     period: int,
-    reach: Mapping[str, Fraction],
+    reach: Mapping[str, Fraction] | None = None,
     *,
     after: bool = False,
     taking_part: int | None = None,
@@ -48,7 +52,8 @@ def moment_average(
     """An enclosure of the mean of E|F'(xbar_t)|^2 over t < steps, or over t = 1, ..., steps.
 
     Args:
-        reach: "model" and "inner_value" -> what none that an oracle is asked for exceeds in size, on any path.
+        reach: "model" and "inner_value" -> what none that an oracle is asked for exceeds in size, on any path. Without one it is found,
+            and shown in exact numbers: the coordinates of the state have limits that a round keeps whatever its signs are.
         taking_part: clients of a round, drawn afresh; everybody where it is None.
         is_kept: whether it is known that no path leaves the reach. Otherwise the one path of a conditional problem without noise is
             followed, and of another one every map has to keep it, the method keeping models only.
@@ -61,6 +66,10 @@ def moment_average(
     if taking_part not in (None, problem.clients) and (after or steps % period):
         raise CannotReplay("rounds of a part of the clients are averaged as whole ones, their first steps included")
     part = problem.clients if taking_part is None else taking_part
+    if reach is None and part != problem.clients:
+        raise CannotReplay(
+            "wanted a reach where a part of the clients takes part: one is found where every round is alike"
+        )
     masks = [torch.tensor([mask], dtype=torch.float64) for mask in choices(problem.clients, part)]
     if len(masks) == 1:
         whole, seen = _recursion(method, problem, period, reach, None, None if is_kept else steps)
@@ -69,11 +78,21 @@ def moment_average(
     return RandomRounds([(Q(1, len(rounds)), whole, seen) for whole, seen in rounds]).average(steps // period).pair
 
 
+def found_reach(method: Method, problem: ExactProblem, period: int) -> dict[str, Fraction]:
+    """The reach that `moment_average` finds: "model" and "inner_value" -> what no point that an oracle is asked for exceeds on any path.
+
+    Raises:
+        CannotReplay, Bends: as there.
+    """
+    run = _begun(method, problem, None)
+    return _found(run, _read(run, period, None), None)
+
+
 def _recursion(
     method: Method,
     problem: ExactProblem,
     period: int,
-    reach: Mapping[str, Fraction],
+    reach: Mapping[str, Fraction] | None,
     chosen: Tensor | None,
     followed: int | None,
 ) -> tuple[Recursion, list[list[Fraction]]]:
@@ -81,12 +100,44 @@ def _recursion(
 
     `followed`: steps during which it has to be seen that the reach is kept.
     """
+    run = _begun(method, problem, chosen)
+    state, moves, begin = run.state, run.method, _entries(run.state, 0)
+    if reach is not None:
+        _check_straight(problem, moves, state, reach, chosen)
+    whole = _read(run, period, chosen)
+    seen = problem.gradient_at(_held(state, 1).average.numbers[0, 0])
+    if reach is None:
+        _found(run, whole, chosen)
+    elif followed is not None and isinstance(problem, ExactConditional) and not problem.is_noisy:
+        asked: Any = _Asked(problem)
+        moves.local_step(asked, _held(state, 1), run.draws, 1)
+        rows = [_row(model, begin) for model in asked.models]
+        if not whole.stays([row for row in rows if any(row)], reach["model"], followed):
+            raise CannotReplay("the run leaves the reach")
+    elif followed is not None:
+        _check_kept(method, state, [part for part in whole.maps if part is not None], begin, reach["model"])
+    return whole, [_row(seen, begin)]
+
+
+def _begun(method: Method, problem: ExactProblem, chosen: Tensor | None) -> Walk:
+    """The run before its first step.
+
+    Raises:
+        CannotReplay: the start is random.
+    """
     run = Walk(method, problem, problem.start, BatchMeans(problem.clients, chosen=chosen))
     if run.draws.sizes:
         raise CannotReplay("the start is random")
-    state, moves = run.state, run.method
-    _check_straight(problem, moves, state, reach, chosen)
-    begin = _entries(state, 0)
+    return run
+
+
+def _read(run: Walk, period: int, chosen: Tensor | None) -> Recursion:
+    """The maps of the steps around the start, where no path leaves the straight lines.
+
+    Raises:
+        CannotReplay: the method does not do the same in every step.
+    """
+    problem, state, moves, begin = run.problem, run.state, run.method, _entries(run.state, 0)
 
     def local(t: int) -> RandomMap:
         return _map(lambda held, draws: moves.local_step(problem, held, draws.at(t), t), state, problem, chosen)
@@ -96,37 +147,90 @@ def _recursion(
 
     first, step, averaging = local(0), local(1), communication(period - 1)
     if any(local(t) != step for t in (2, period, 2 * period)) or averaging != communication(3 * period - 1):
-        raise CannotReplay(f"{method.name} does not do the same in every step")
+        raise CannotReplay(f"{moves.name} does not do the same in every step")
     nothing = RandomMap([(Q(1), [[Q(int(i == j)) for j in range(len(begin) + 1)] for i in range(len(begin) + 1)])])
     if period > 1:
         if any(communication(t) != nothing for t in (period - 2, period) if t > 0):
-            raise CannotReplay(f"{method.name} communicates within a round")
+            raise CannotReplay(f"{moves.name} communicates within a round")
         first = _then(first, communication(0))
-    seen = problem.gradient_at(_held(state, 1).average.numbers[0, 0])
-    whole = Recursion(begin, step, averaging, period, None if first == step else first)
-    if followed is not None and isinstance(problem, ExactConditional) and not problem.is_noisy:
-        asked = _Asked(problem)
-        moves.local_step(asked, _held(state, 1), run.draws, 1)
-        rows = [_row(model, begin) for model in asked.models]
-        if not whole.stays([row for row in rows if any(row)], reach["model"], followed):
-            raise CannotReplay("the run leaves the reach")
-    elif followed is not None:
-        _check_kept(method, state, (first, step, averaging), begin, reach["model"])
-    return whole, [_row(seen, begin)]
+    return Recursion(begin, step, averaging, period, None if first == step else first)
+
+
+def _found(run: Walk, whole: Recursion, chosen: Tensor | None) -> dict[str, Fraction]:
+    """A reach that no path leaves, within which every oracle is straight.
+
+    Raises:
+        CannotReplay: none is found.
+        Bends: an oracle is not.
+    """
+    at_first, later = (_asked(run, t, chosen) for t in (0, 1))
+    reach = kept_reach(whole, _coordinates(run.state, run.problem), at_first, later)
+    _check_straight(run.problem, run.method, run.state, reach, chosen)
+    return reach
 
 
 class _Asked:
-    """A conditional problem, and the models that its oracles are asked for."""
+    """A problem, and the points that its oracles are asked for: the models, and the inner values where they are asked for by themselves."""
 
-    def __init__(self, problem: ExactConditional) -> None:
-        self._problem, self.models = problem, list[Any]()
+    def __init__(self, problem: ExactProblem) -> None:
+        self._problem, self.models, self.inner_values = problem, list[Any](), list[Any]()
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._problem, name)
+        found = getattr(self._problem, name)
+        if name not in _OF_MODELS and name != _OF_INNER_VALUES:
+            return found
 
-    def sample_gradient(self, x: ExactTensor, *batch: Any) -> ExactTensor:
-        self.models += x.numbers.flatten().tolist()
-        return self._problem.sample_gradient(x, *batch)
+        def asked(point: ExactTensor, *more: Any) -> ExactTensor:
+            into = self.inner_values if name == _OF_INNER_VALUES else self.models
+            into += point.numbers.flatten().tolist()
+            answer: ExactTensor = found(point, *more)
+            return answer
+
+        return asked
+
+
+def _asked(run: Walk, t: int, chosen: Tensor | None) -> dict[str, Rows]:
+    """ "model" and "inner_value" -> the points that a step asks its oracles for, as rows over (1, z).
+
+    Raises:
+        CannotReplay: of this kind of problem it is not known which oracles take what.
+    """
+    problem, state = run.problem, run.state
+    if not isinstance(problem, (ExactLocalComposite, ExactSharedComposite)):
+        raise CannotReplay("wanted a reach, or a composition in front of which one is found")
+    asked: Any = _Asked(problem)
+    begin = _entries(state, 0)
+    counting: Any = BatchMeans(problem.clients, chosen=chosen)
+    run.method.local_step(problem, _held(state, 1), counting.at(t), t)
+    draws: Any = BatchMeans(problem.clients, counting.sizes, chosen)
+    run.method.local_step(asked, _held(state, draws.runs), draws.at(t), t)
+    points = {"model": asked.models, "inner_value": asked.inner_values}
+    return {
+        name: list({tuple(row): row for row in (_row(v, begin) for v in of)}.values()) for name, of in points.items()
+    }
+
+
+def _coordinates(state: Any, problem: Any) -> Rows:
+    """Coordinates of a state that signs move little: the mean model, what each client is off it, the last moves, and the error of y.
+
+    Entries of other names are coordinates by themselves.
+    """
+    held, begin, clients = _held(state, 1), _entries(state, 0), range(problem.clients)
+    parts = {name: list(getattr(held, name).numbers[0].flatten()) for name in _names(state)}
+    x = parts.pop("x")
+    mean = sum(x, Q(0)) / problem.clients
+    found = [mean, *(x[k] - mean for k in clients[1:])]
+    before = parts.pop("previous", x)
+    found += [x[k] - before[k] for k in clients] if before is not x else []
+    if "y" in parts:
+        y, values = parts.pop("y"), [problem.inner_number(k, before[k]) for k in clients]
+        shared = isinstance(problem, ExactSharedComposite)
+        found += (
+            [y[0] - sum(values, Q(0)) / problem.clients, *(y[k] - y[0] for k in clients[1:])]
+            if shared
+            else [y[k] - values[k] for k in clients]
+        )
+    return [_row(v, begin) for v in [*found, *(v for of in parts.values() for v in of)]]
 
 
 def _check_kept(
@@ -230,6 +334,8 @@ def _row(entry: Any, begin: Sequence[Fraction]) -> list[Fraction]:
     """A number as a constant and a multiple of each entry of the state."""
     if not isinstance(entry, Noisy):
         return [Q(entry), *[Q(0)] * len(begin)]
+    if any(part and not -len(begin) <= index < 0 for index, part in entry.parts.items()):
+        raise Bends("a step multiplies two entries of the state")
     rates = [entry.parts.get(-1 - j, Q(0)) / _SMALL for j in range(len(begin))]
     return [entry.centre - sum((rate * at for rate, at in zip(rates, begin, strict=True)), Q(0)), *rates]
 

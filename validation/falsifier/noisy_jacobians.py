@@ -17,6 +17,8 @@ Array = np.ndarray
 Parameters = dict[str, Array]
 _SILENT = 0.7
 """Part of a coordinate on which the second client's Jacobian has the noise of the first one's, or none."""
+_BESIDE = 1e-6
+"""How far beside the minimiser long runs start, in units of how far they may come: the gap of the objective is more than rounding."""
 
 
 def level(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
@@ -53,6 +55,35 @@ def level_shared(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> P
     wide, tall = cube.unit(3), cube.unit(3)
     off = np.maximum(cube.clipped(-1, 1), 0.0) * cube.log(-2, 1)
     made["estimate"] = made["inner_slope"].mean(1) * made["start"] + made["inner_offset"].mean(1) + off
+    return _in_units(made, wide, tall)
+
+
+def lasting_shared(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """Clients that drift apart behind one inner map, in front of a Huber function about as wide as the noise can lead.
+
+    With beta = B_g^2 L_f eta the error of y is at most about twice the noise times the drift over the rate of f', which is 1 here.
+    """
+    noise, wide, tall = cube.log(-3.5, -0.3), cube.unit(3), cube.unit(3)
+    reach = 2 * noise * cube.log(-0.5, 1.5)
+    end = 2 * reach * cube.log(-0.3, 0.5)
+    ones, none = np.ones((len(noise), clients)), np.zeros((len(noise), clients))
+    drift = clients_around(0 * noise, np.ones_like(noise), clients)
+    far = 10 * np.maximum(reach, end)[:, None, None]
+    around = np.array([-1.0, 1.0])
+    made = {
+        "inner_slope": ones,
+        "inner_offset": none,
+        "value_noise": none,
+        "jacobian_noise": noise[:, None] * ones,
+        "noise_reach": reach,
+        "knots": end[:, None, None] * around,
+        "slopes": end[:, None, None] * around,
+        "extra_knots": far * around * ones[..., None],
+        "extra_slopes": np.repeat(drift[..., None], 2, axis=-1),
+        "gradient_noise": none,
+        "start": _BESIDE * reach,
+        "estimate": _BESIDE * reach,
+    }
     return _in_units(made, wide, tall)
 
 

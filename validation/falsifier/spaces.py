@@ -301,6 +301,7 @@ class KindSpaces:
         crowded: infinitely many clients are run with noise.
         level: noise lies in Jacobians, and runs are affine in it as long as they stay where outer functions are straight.
         multiplied: noise lies in Jacobians, and what it multiplies is random too: runs over all paths.
+        lasting: the same on straight lines that no path leaves: long runs in closed moments.
     """
 
     silent: tuple[Space, ...] = ()
@@ -310,6 +311,7 @@ class KindSpaces:
     crowded: tuple[Space, ...] = ()
     level: tuple[Space, ...] = ()
     multiplied: tuple[Space, ...] = ()
+    lasting: tuple[Space, ...] = ()
 
 
 def _bowls(decode: Callable[..., Parameters]) -> tuple[Space, Space]:
@@ -369,6 +371,9 @@ SPACES: Mapping[str, KindSpaces] = {
         affine=(_SHARED[1],),
         level=(Space(_STRAIGHT, noisy_jacobians.level_shared, own_noise=True),),
         multiplied=_multiplied(noisy_quadratics.silent_shared),
+        lasting=(
+            Space("clients that drift apart, noise in the Jacobians", noisy_jacobians.lasting_shared, own_noise=True),
+        ),
     ),
     "conditional": KindSpaces(silent=(_ONE_INNER, _TWO_INNER, _COMPOSITE[0]), affine=(_COMPOSITE[1],), bent=(_FEET,)),
     "minimax": KindSpaces(

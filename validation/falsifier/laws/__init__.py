@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from .base import FOREVER, Law, Left
 from .infinite_clients import InfinitelyMany
+from .long_moments import LongMoments
 from .moments import Moments
 from .none import NoNoise
 from .partial_participation import PartialParticipation
@@ -19,9 +20,10 @@ from .powers import Powers
 if TYPE_CHECKING:
     from ..exact_run import ExactRun
 
-NONE, MOMENTS, POWERS, PATHS, PARTIAL, INFINITE = LAWS = (
+NONE, MOMENTS, LONG_MOMENTS, POWERS, PATHS, PARTIAL, INFINITE = LAWS = (
     NoNoise(),
     Moments(),
+    LongMoments(),
     Powers(),
     Paths(),
     PartialParticipation(),
