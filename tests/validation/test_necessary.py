@@ -238,7 +238,7 @@ def test_an_instance_of_no_part_is_refused(tmp_path):
         ("fcsg_m.theorem_4_4", "start", SHARPER, "the statement without it at each of 5 sets of constants"),
         ("fcsg_m.corollary_4_5", "start", SHARPER, "as in fcsg_m.theorem_4_4: the premises"),
         ("feddro.theorem_5_1", "inner_variance", SAID, "while every path of the noise stays"),
-        ("feddro.corollary_1", "inner_variance", SAID, "as in feddro.theorem_5_1: only noise in the Jacobian"),
+        ("feddro.corollary_1", "inner_variance", SAID, "as in feddro.theorem_5_1: while every path of the noise stays"),
         ("fcsg_m.theorem_4_4 sharpened", "variance", SHARPER, "with 0.19 of it at each of 5 sets of constants"),
         ("meta_fl.theorem_8_FO", "drift_heterogeneity", LESS, "the sharpened statement has 0.562 of it"),
         ("fcsg.theorem_4_1", "initialisation", "", ""),
