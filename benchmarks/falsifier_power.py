@@ -43,9 +43,10 @@ from fedco.bounds.language.theorem import Statement, Theorem
 from fedco.bounds.proof.derivations import derivation, verdict
 from fedco.bounds.proof.kernel import ProofError
 from fedco.bounds.proof.mutation import with_statement
+from fedco.bounds.proof.sharpen.record import parts_given, rows_in
 from fedco.bounds.registry import all_theorems
 from fedco.validation.falsifier.declared import formula_of, target_of
-from fedco.validation.falsifier.necessary_table import given_up, reason
+from fedco.validation.falsifier.necessary_table import SHARPENED, given_up, reason
 from fedco.validation.falsifier.search import Claim, search_together
 
 CLASSES = {
@@ -195,22 +196,46 @@ def kept(path: Path) -> list[dict[str, Any]]:
 def table(rows: list[dict[str, Any]]) -> str:
     """Detection rate by class, in Markdown: of what was planted, what is known to be true, and what was found of the rest.
 
-    The last column is of the terms that some instance shows to be missing when they are dropped.
+    Of what is missed, the last but one column has what the premises of the proof give at every set of constants of
+    docs/sharpened.md, where no instance can show it; the last one is of the terms that some instance shows to be missing when they
+    are dropped.
     """
+    head = (
+        "planted",
+        "searched",
+        "true nevertheless",
+        "detected",
+        "rate of the others",
+        "missed, and proved at numbers",
+    )
     lines = [
-        "| planted | searched | true nevertheless | detected | rate of the others | rate where the dropped term is detected |"
+        "| " + " | ".join((*head, "rate where the dropped term is detected")) + " |",
+        "|---" * (len(head) + 1) + "|",
     ]
-    lines.append("|---" * 6 + "|")
     unseen = _unseen(rows)
     for kind in [*CLASSES, "all"]:
         mine = [row for row in rows if kind in ("all", row["class"])]
         others = [row for row in mine if not row.get("true")]
         shown = [row for row in others if (row["theorem"], _part(row)) not in unseen]
         hits = sum(row["detected"] for row in mine)
+        given = sum(not row["detected"] and _is_given(row) for row in others)
         if mine:
             rates = [_rate(others), "" if kind in ("term dropped", "condition relaxed by 4", "all") else _rate(shown)]
-            lines.append(f"| {kind} | {len(mine)} | {len(mine) - len(others)} | {hits} | {rates[0]} | {rates[1]} |")
+            lines.append(
+                f"| {kind} | {len(mine)} | {len(mine) - len(others)} | {hits} | {rates[0]} | {given} | {rates[1]} |"
+            )
     return "\n".join(lines)
+
+
+_LEFT = {"term dropped": 0.0, "coefficient / 4": 0.25, "coefficient / 100": 0.01}
+"""The part of a term that a change leaves."""
+
+
+def _is_given(row: dict[str, Any]) -> bool:
+    """Whether the premises of the proof give the changed statement at every set of constants that was tried."""
+    statement = all_theorems()[row["theorem"]].statement(row["statement"])
+    given = parts_given(statement, tuple(rows_in(SHARPENED))).get(_part(row), [])
+    return row["class"] in _LEFT and bool(given) and max(given) <= _LEFT[row["class"]]
 
 
 def _rate(rows: list[dict[str, Any]]) -> str:
