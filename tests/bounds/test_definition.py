@@ -366,24 +366,3 @@ def test_a_corrected_statement_alone_is_a_theorem():
     assert status(alone).outcome == "derived"
     with pytest.raises(DeclarationError, match="needs its printed statement, or a corrected one"):
         replace(printed, statements={"composed": replace(printed.statement("printed"), label="composed")})
-
-
-def test_a_symbol_named_t_is_not_taken_for_the_step():
-    """eta = a/(t + t0) was a constant step with the number t of iterations in it, and nothing said so."""
-    keys = {
-        "id": "mine.declining",
-        "metric": "last_gap",
-        "assume": ["deterministic", "convex"],
-        "symbols": {"L": "objective_smoothness", "D": "initial_distance", "a": "step_numerator", "t0": "step_offset"},
-        "terms": {"start": "D**2*L"},
-        "conditions": {"step_size": "a <= t0/L"},
-        "method": {"name": "minibatch_sgd", "eta": "a/(t + t0)", "b": 1},
-    }
-
-    def named(length):
-        symbols, terms = {**keys["symbols"], length: "iterations"}, {"start": f"D**2*L/{length}"}
-        return fedco.define(**{**keys, "symbols": symbols, "terms": terms})
-
-    assert named("T").id == "mine.declining"
-    with pytest.raises(InputError, match="declines with the step t, but t is a symbol of the theorem"):
-        named("t")

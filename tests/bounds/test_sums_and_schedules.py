@@ -189,10 +189,11 @@ def test_what_is_no_schedule_is_one_line(method: dict[str, str], reason: str):
 def test_t_is_the_step_only_under_method():
     with pytest.raises(InputError, match="'t' is not a declared name"):
         fedco.define(**{**DECLINING, "terms": {"start": "D**2/(t + t0)"}})
-    own = fedco.define(
-        **{**DECLINING, "symbols": {**DECLINING["symbols"], "t": "batch_size"}, "conditions": {"t": "t == t"}}
-    )
-    assert read_schedule(own.method.values["eta"]) is None  # a symbol of the theorem, not the step
+    own = {**DECLINING, "symbols": {**DECLINING["symbols"], "t": "batch_size"}, "conditions": {"t": "t == t"}}
+    with pytest.raises(InputError, match="declines with the step t, but t is a symbol of the theorem"):
+        fedco.define(**own)  # it was a constant step, and nothing said so
+    constant = fedco.define(**{**own, "method": {**own["method"], "eta": "a*t/t0"}})
+    assert read_schedule(constant.method.values["eta"]) is None
 
 
 def test_orders_of_sums():
