@@ -76,14 +76,19 @@ class Posynomial:
         """A rational power of a monomial, or a small positive whole power.
 
         Raises:
-            NotPosynomialError: any other power.
+            NotPosynomialError: any other power, or one beyond the doubles.
         """
         if not self.terms and exponent > 0:
             return self
         if self.is_monomial:
             ((exponents, coefficient),) = self.terms.items()
             raised = tuple((name, _exponent(power * exponent)) for name, power in exponents)
-            return Posynomial({raised if exponent else (): coefficient ** float(exponent)})
+            try:
+                return Posynomial({raised if exponent else (): coefficient ** float(exponent)})
+            except OverflowError:
+                raise NotPosynomialError(
+                    f"the power {float(exponent):g} of {coefficient:.3g}, which is beyond the doubles"
+                ) from None
         if exponent.denominator == 1 and 0 < exponent <= MAX_POWER:
             result = Posynomial.number(1.0)
             for _ in range(int(exponent)):

@@ -106,16 +106,11 @@ def solve(program: Program, *, proved: bool = True) -> Solution | None:
     if not names:
         value = program.objective.at({})
         return Solution({}, value, value, {})
-    answer = None
-    escapes: tuple[str, ...] = ()
     for wide in (_WIDE, _WIDEST):
-        found = _clarabel(objective, kept, len(names), wide)
-        if found is not None:
-            answer = found
-            escapes = tuple(name for name, v in zip(names, found[0], strict=True) if abs(v) > 0.9 * wide)
-            if not escapes:
-                break
-    if answer is None:
+        answer = _clarabel(objective, kept, len(names), wide)
+        if answer is not None:
+            break
+    else:
         return None
     x, multipliers = answer
     point = {name: exp(v) for name, v in zip(names, x, strict=True)}
@@ -123,6 +118,7 @@ def solve(program: Program, *, proved: bool = True) -> Solution | None:
     prices: dict[str, float] = {}
     for (name, _, _), multiplier in zip(kept, multipliers, strict=True):
         prices[name] = prices.get(name, 0.0) + max(float(multiplier), 0.0)
+    escapes = tuple(name for name, v in zip(names, x, strict=True) if abs(v) > 0.9 * wide)
     lower = 0.0
     if proved:
         lower = exp(min(_dual_value(objective, [(a, b) for _, a, b in kept], multipliers, np.asarray(x)), 700.0))
