@@ -18,7 +18,9 @@ from ..bounds.language.quantities import quantity
 CERTIFICATE_KINDS = ("exact", "upper", "estimated")
 MINIMUM_EXACT_WITNESS = 0.99  # what "exact" promises: stated points attain at least this fraction
 EVERYWHERE = "all of R^d"
-_BITS, _ERROR = 34, 1e-12
+_BITS = 34
+ROUNDING = 1e-12
+"""Relative error of a number that is computed from data, such as a sum: far more than a few thousand operations make."""
 
 
 def rounded_up(size: float) -> float:
@@ -26,13 +28,13 @@ def rounded_up(size: float) -> float:
 
     Singular values differ in their last bits between processes and machines; on this grid they hardly ever do.
     """
-    mantissa, exponent = math.frexp(size * (1 + _ERROR))
+    mantissa, exponent = math.frexp(size * (1 + ROUNDING))
     return math.ldexp(math.ceil(math.ldexp(mantissa, _BITS)), exponent - _BITS)
 
 
 def difference_above(start: float, least: float) -> float:
     """How far a computed value is above another one, rounded up: the rounding errors of both are covered, also where they nearly agree."""
-    return rounded_up(start - least + _ERROR * (abs(start) + abs(least)))
+    return rounded_up(start - least + ROUNDING * (abs(start) + abs(least)))
 
 
 @dataclass(frozen=True)

@@ -24,14 +24,9 @@ with contextlib.suppress(ImportError):  # a machine for GPU tests may have no ty
 settings.register_profile("fedco", deadline=None)  # no test of this suite is one of speed, and machines are busy
 settings.load_profile("fedco")
 gc.disable()  # while modules are imported and cases are made: all of that stays
-WROTE_NO_BYTECODE = sys.dont_write_bytecode
-sys.dont_write_bytecode = (
-    False  # until then: compiling the tests and the package anew takes 10 s of each worker of each run
-)
 
 
 def pytest_collection_finish():
-    sys.dont_write_bytecode = WROTE_NO_BYTECODE
     gc.freeze()
     gc.set_threshold(20_000)  # tests make many small objects that live long, and few circles
     gc.enable()

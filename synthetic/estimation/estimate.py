@@ -23,7 +23,7 @@ from torch import Tensor
 
 from ...bounds.language.quantities import QUANTITIES
 from ...errors import InputError
-from ..certificate import difference_above, rounded_up
+from ..certificate import ROUNDING, difference_above, rounded_up
 from ..kinds import AbstractConditional
 from ..models.base import AbstractModelProblem
 from ..models.build import FORMS as MADE
@@ -41,8 +41,6 @@ from .search import POINTS, Estimate, Estimates, Search, in_chunks
 
 LEAST = 1e-9
 """Value of a constant that is 0 and has to be positive."""
-_ROUNDING = 1e-12
-"""Relative errors of a computed loss or objective, as `certificate.rounded_up` covers them."""
 _LAST_BIT, _TRIES, _MANY, _SEEN = 2.0**-52, 8, 64, 1e-6
 """How far parameters are moved to see rounding errors, how often, and how many times as large these may be; the part of a gap from
 which an error makes it an estimate."""
@@ -144,7 +142,7 @@ def _gap(problem: Any, run: Tensor, stated: float | None, search: Search) -> Est
     start, error = _at_the_start(problem)
     floor, gap = _above(problem, start, lower_bound)
     is_known = error <= _SEEN * gap
-    gap = gap if error <= _ROUNDING * gap else rounded_up(gap + error)
+    gap = gap if error <= ROUNDING * gap else rounded_up(gap + error)
     values = in_chunks(problem.objective, run, search.together)
     dropped = start - float(values.min())
     search.say("objective_gap")
@@ -186,7 +184,7 @@ def _above(problem: Any, start: float, lower_bound: float) -> tuple[float, float
         return lower_bound, difference_above(start, lower_bound)
     floor = math.exp((lower_bound - problem.level) / problem.gamma)
     losses = problem.inner(problem.to_clients(problem.initial_point.unsqueeze(0))).flatten()
-    apart = losses - lower_bound + _ROUNDING * (losses.abs() + abs(lower_bound))
+    apart = losses - lower_bound + ROUNDING * (losses.abs() + abs(lower_bound))
     return floor, rounded_up(floor * float(torch.expm1(apart / problem.gamma).mean()))
 
 

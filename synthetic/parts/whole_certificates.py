@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from ..certificate import Certificate, as_point, attained, difference_above, exact, rounded_up, upper
+from ..certificate import ROUNDING, Certificate, as_point, attained, difference_above, exact, rounded_up, upper
 from ..kinds import AbstractFederated, AbstractProblem
-
-_ROUNDING = 1e-12
 
 
 def cap_certificate(problem: AbstractProblem, cap: float, argument: str) -> Certificate:
@@ -19,7 +17,7 @@ def cap_certificate(problem: AbstractProblem, cap: float, argument: str) -> Cert
         cap,
         "upper",
         argument,
-        witness=min(1.0, attained) * (1 - _ROUNDING),
+        witness=min(1.0, attained) * (1 - ROUNDING),
         points=(as_point(start),),
     )
 

@@ -148,6 +148,21 @@ def test_a_gap_that_sets_the_step_size_is_the_one_that_the_instance_has():
         confirm(target_of(fedco.define(**scheduled), "printed"), Claimed(SLOWER, given, {"T": Q(1)}))
 
 
+def test_gaps_are_compared_all_together(monkeypatch):
+    """A bound that is small where either of two gaps is declared larger, and large with both as they are."""
+    target = target_of(fedco.define(**DESCENT), "printed")
+    names = {b.quantity.name: name for name, b in target.symbols.items() if b.quantity.role == "constant"}
+    problem: Any = SimpleNamespace(constants=lambda: dict.fromkeys(names, Q(2)))
+    monkeypatch.setattr(module, "_completed", lambda target, stated, claimed: {})
+    monkeypatch.setattr(module, "_right", lambda _, made: (Q(made.constants["F_gap"] == 2 == made.constants["D"]),) * 2)
+    for gap, distance in ((3, 2), (2, 3), (3, 3)):
+        with pytest.raises(ValueError, match="declared larger than it is, and the bound does not grow"):
+            module.check_constants(
+                target, Claimed(SLOWER, {"L_bar": Q(2), "F_gap": Q(gap), "D": Q(distance)}, {}), problem
+            )
+    assert module.check_constants(target, Claimed(SLOWER, dict.fromkeys(names.values(), Q(2)), {}), problem)
+
+
 def test_a_constant_is_no_hyperparameter():
     """Of a name that was both, the constant was checked and the hyperparameter put into the bound: a proved theorem was refuted."""
     with pytest.raises(ValueError, match="F_gap: it is a constant"):

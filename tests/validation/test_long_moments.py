@@ -14,9 +14,9 @@ from fedco.validation.exact.run import CannotReplay
 from fedco.validation.falsifier.confirm import NotConfirmed, exact_run, sides
 from fedco.validation.falsifier.declared import formula_of, target_of
 from fedco.validation.falsifier.laws import LONG_MOMENTS, law_of
-from fedco.validation.falsifier.long_moments import reaches, read, straightened
 from fedco.validation.falsifier.rounding import drafts, settle
 from fedco.validation.falsifier.search_spaces import search_spaces
+from fedco.validation.falsifier.second_moments import reaches, read, straightened
 
 TARGET = target_of(get_theorem("feddro.theorem_5_1"), "corrected")
 

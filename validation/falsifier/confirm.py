@@ -191,12 +191,15 @@ def check_constants(target: Target, claimed: Claimed, problem: ExactProblem) -> 
     wanted = {name: b.quantity for name, b in target.symbols.items() if b.quantity.role == "constant"}
     if set(wanted) != set(claimed.constants):
         raise ValueError(f"constants: wanted {sorted(wanted)}, got {sorted(claimed.constants)}")
+    larger = {}
     for name, quantity in wanted.items():
         value, declared = true[quantity.name], claimed.constants[name]
         if declared > value if quantity.more_is_stronger else declared < value:
             raise ValueError(f"{name}: declared {declared}, the instance has {value}")
         if quantity.name in OF_THE_START and declared > value:
-            _check_grows(target, name, claimed, value)
+            larger[name] = value or declared / 2
+    if larger:
+        _check_grows(target, claimed, larger)
     return ["every declared constant is one that the instance has, recomputed from its knots"]
 
 
@@ -204,17 +207,18 @@ OF_THE_START = ("objective_gap", "initial_distance", "initial_gradient_heterogen
 """Quantities of the start, of which a statement may speak as of equalities."""
 
 
-def _check_grows(target: Target, gap: str, claimed: Claimed, true: Fraction) -> None:
-    """A gap that is declared larger than it is counts only where the statement, with the gap as it is, says no less of the same run.
+def _check_grows(target: Target, claimed: Claimed, true: Mapping[str, Fraction]) -> None:
+    """Gaps that are declared larger than they are count only where the statement, with all of them as they are, says no less of the run.
 
-    Where it is 0, half of what is declared stands for it.
+    `true`: their values; half of what is declared for one that is 0.
     """
-    other = replace(claimed, constants={**claimed.constants, gap: true or claimed.constants[gap] / 2})
+    other = replace(claimed, constants={**claimed.constants, **true})
     there, here = (_completed(target, each.stated(target), each) for each in (other, claimed))
-    if moved := [name for name in here if name != gap and here[name] != there.get(name)]:
-        raise ValueError(f"{gap}: declared larger than it is, and {moved[0]} depends on it")
+    said = f"{', '.join(true)}: declared larger than it is"
+    if moved := [name for name in here if name not in true and here[name] != there.get(name)]:
+        raise ValueError(f"{said}, and {moved[0]} depends on it")
     if _right(target, other)[1] > _right(target, claimed)[1]:
-        raise ValueError(f"{gap}: declared larger than it is, and the bound does not grow with it")
+        raise ValueError(f"{said}, and the bound does not grow with it")
 
 
 def check_shape(target: Target, claimed: Claimed, problem: ExactProblem) -> list[str]:

@@ -15,8 +15,8 @@ from ...exact.interval import Bends, Ends
 from ...exact.run import CannotReplay
 from ...exact.statistic import SQUARES_OF_AFFINE, Statistic
 from ...exact.tensor import InexactError
-from ..long_moments import STATE, begun, means, reaches, read, straightened
 from ..long_run import moving
+from ..second_moments import STATE, begun, means, reaches, read, straightened
 from .base import EACH_GENERATION, EACH_LANE_STEP, EACH_STEP, Array, Law, Left, Values
 from .lanes import is_stepped
 from .powers import Powers, rounds_compared
