@@ -20,6 +20,8 @@ from ..language.theorem import Statement
 from .evaluate import complete
 
 BITS = 128
+_NARROW_BITS = 30
+"""Relative accuracy from which a power of a ball is as narrow as a ball's radius lets it be."""
 _MOST_BITS = 1_000_000
 """Most bits of an end that is written out; moments of a run that diverges have billions."""
 
@@ -182,13 +184,13 @@ class _Evaluator:
     def _power(self, base: sp.Expr, exponent: sp.Expr) -> Any:
         ball = self.ball(base)
         if exponent.is_Integer:
-            return ball ** int(exponent)
+            return _whole_power(ball, int(exponent))
         if exponent.is_Rational:
             root = ball.sqrt() if exponent.q == 2 else ball.root(int(exponent.q))
-            return root ** int(exponent.p)
+            return _whole_power(root, int(exponent.p))
         power = self.ball(exponent)
         whole = power.unique_fmpz() if power.is_exact() else None
-        return ball ** int(whole) if whole is not None else (ball.log() * power).exp()
+        return _whole_power(ball, int(whole)) if whole is not None else (ball.log() * power).exp()
 
     def _unroll(self, expr: sp.Expr) -> Any:
         from ..language.recursion import checked
@@ -234,6 +236,13 @@ class _Evaluator:
         if power == -1:
             return (first + count).digamma() - first.digamma()
         return (arb(0) - power).zeta(first) - (arb(0) - power).zeta(first + count)
+
+
+def _whole_power(ball: Any, power: int) -> Any:
+    """A power of a ball; of a wide one on one side of 0 between the powers of its ends, where products of balls are much wider."""
+    if ball.rel_accuracy_bits() > _NARROW_BITS or ball.contains(0):
+        return ball**power
+    return (ball.lower() ** power).union(ball.upper() ** power)
 
 
 class _Ordered:

@@ -141,7 +141,7 @@ class Admissible(AbstractResult):
     def __str__(self) -> str:
         if not self.feasible:
             head = f"{self.theorem} ({self.statement}): infeasible; conflicting conditions: {', '.join(self.conflict)}"
-            explained = [f"  {line}" for line in self._explained(self.conflict)]
+            explained = [f"  {line}" for line in (*self._explained(self.conflict), *([self.note] if self.note else []))]
             return "\n".join([head, *explained, *lines_about(self.about)])
         rows = [f"{self.theorem} ({self.statement}):"]
         rows += [f"  {name} in {interval.markdown()}" for name, interval in self._all()]

@@ -3,7 +3,7 @@
 With everything else fixed at exact numbers a condition compares two functions of one positive variable. Its sign can
 change only at roots of a generalised polynomial (rational exponents) or of a denominator; they are isolated here and
 enclosed by rational numbers. Nothing relies on a solver's idea of positivity. Where the variable stands in a logarithm, in an
-exponent or is rounded, ball arithmetic decides the sign on intervals that are halved, from 2^-60 to 2^60.
+exponent or is rounded, ball arithmetic decides the sign on intervals that are halved, over all positive floats.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ from ..language.theorem import under_roots
 Bracket = tuple[Fraction, Fraction]
 _BITS = 192
 _TOLERANCE = 1e-40
-_REACH = 60
-"""Powers of 2 between which changes of sign are looked for."""
+_FLOATS = (Fraction(2) ** -1074, Fraction(2) ** 1024)
+"""Between which changes of sign are looked for: all positive floats."""
+_FLOAT_BITS = 1280
+"""Of the balls: so that 1 + x differs from 1 at each of them."""
 _NARROW = Fraction(1, 2**64)
 """Relative width of an interval that is taken for a change of sign."""
 _MOST_CELLS = 20_000
@@ -82,9 +84,9 @@ def _by_halving(expr: sp.Expr, variable: sp.Symbol) -> tuple[tuple[Bracket, ...]
 
     inside = under_roots(expr)
     jumps = any(variable in item.free_symbols for item in expr.atoms(*ROUNDED))
-    cells = [(Fraction(2) ** power, Fraction(2) ** (power + 1)) for power in range(-_REACH, _REACH)]
+    cells = [_FLOATS]
     found: list[tuple[Bracket, bool]] = []
-    tried, saved, ctx.prec = 0, ctx.prec, _BITS
+    tried, saved, ctx.prec = 0, ctx.prec, _FLOAT_BITS
     try:
         while cells:
             low, high = cells.pop()
@@ -95,7 +97,7 @@ def _by_halving(expr: sp.Expr, variable: sp.Symbol) -> tuple[tuple[Bracket, ...]
             if is_one_sign or any(base < 0 for base in bases):
                 continue
             if high - low > high * _NARROW:
-                middle = (low + high) / 2
+                middle = _middle(low, high)
                 cells += [(low, middle), (middle, high)]
                 if tried > _MOST_CELLS:
                     shown = sp.sstr(expr)[:60]
@@ -113,6 +115,14 @@ def _by_halving(expr: sp.Expr, variable: sp.Symbol) -> tuple[tuple[Bracket, ...]
             low, broken = first, before or broken
         merged.append(((low, high), broken))
     return tuple(b for b, broken in merged if not broken), tuple(b for b, broken in merged if broken)
+
+
+def _middle(low: Fraction, high: Fraction) -> Fraction:
+    """Where an interval is cut: between ends of different size at a power of 2, else at half of their sum."""
+    smallest, largest = (end.numerator.bit_length() - end.denominator.bit_length() for end in (low, high))
+    if largest - smallest > 1:
+        return Fraction(2) ** ((smallest + largest) // 2)
+    return (low + high) / 2
 
 
 def _clear_root(left: sp.Expr, right: sp.Expr, variable: sp.Symbol) -> tuple[sp.Expr, sp.Expr]:

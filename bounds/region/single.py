@@ -12,7 +12,7 @@ from .conditions import reduced
 from .intervals import Found, Interval, intersect, minimal_conflict
 from .roots import ROUNDED, is_transcendental
 
-HALVING = "ends by halving intervals in ball arithmetic, between 2^-60 and 2^60"
+HALVING = "ends by halving intervals in ball arithmetic, over all positive floats"
 AT_JUMPS = "; where floor or ceil jumps the point itself is left out, admissible or not"
 
 

@@ -203,6 +203,16 @@ def test_regions_of_transcendental_conditions_have_enclosed_ends():
     assert (rounded.lower, rounded.upper) == (21, None)
 
 
+def test_ends_far_from_1_are_found():
+    found = limited(slow="L*eta*log(T) <= 1").admissible("T", eta="1/50", **ONES).intervals["T"]
+    assert found.binding["upper"] == "slow" and found.upper == pytest.approx(exp(50), rel=1e-12)
+    assert not found.contains(10**25)
+    steep = limited(mild="log(1 + L*eta) <= 1").admissible("eta", T=100, **ONES | {"L": 10**20, "mu": 1})
+    assert steep.feasible and steep.intervals["eta"].upper == 10**-20  # eta <= 1/L binds first
+    open_end = limited(mild="log(1 + L*eta) <= 2*L*eta").admissible("eta", T=100, **ONES).intervals["eta"]
+    assert (open_end.lower, open_end.upper) == (0, 1)
+
+
 def test_a_logarithm_has_no_value_below_0():
     theorem = limited(inside="log(2 - 4*eta*L) <= 0")
     assert theorem.admissible("eta", T=100, **ONES).intervals["eta"].to_dict() == {
