@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 _DECADES = 12.0
 """Real hyperparameters are searched over this many decades on both sides of 1, whole ones from 1 upwards."""
 _REJECTED = 1e6
+_FARTHEST = 1e3
+"""Most decades for which the sides of a condition that fails count."""
 
 
 def differential_evolution(task: Task, *, seed: int = 0, steps: int = 300) -> dict[str, float]:
@@ -27,21 +29,24 @@ def differential_evolution(task: Task, *, seed: int = 0, steps: int = 300) -> di
     from scipy.optimize import differential_evolution as search
 
     names = [binding.name for binding in task.model.free]
-    evaluate = penalised(task)
     box = _limited(task)
     bounds = [_decades(*box[name]) for name in names]
     whole = [name in task.model.whole for name in names]
-    answer = search(
-        lambda x: evaluate(x, whole),
-        bounds,
-        seed=seed,
-        maxiter=steps,
-        popsize=20,
-        tol=1e-10,
-        vectorized=True,
-        updating="deferred",
-    )
-    if answer.fun >= _REJECTED / 2:
+    for by_size in (False, True):  # where the admissible points are few, how far the others are from them leads there
+        evaluate = penalised(task, by_size=by_size)
+        answer = search(
+            lambda x, evaluate=evaluate: evaluate(x, whole),
+            bounds,
+            seed=seed,
+            maxiter=steps,
+            popsize=20,
+            tol=1e-10,
+            vectorized=True,
+            updating="deferred",
+        )
+        if answer.fun < _REJECTED / 2:
+            break
+    else:
         raise InputError(f"{task.model.statement.name}: no admissible values were found by a numerical search")
     point = {name: 10.0**value for name, value in zip(names, answer.x, strict=True)}
     return {name: float(round(value)) if name in task.model.whole else value for name, value in point.items()}
@@ -64,9 +69,9 @@ def _decades(low: float, high: float) -> tuple[float, float]:
     return (log10(low) if low > 0 else -_DECADES, log10(high) if 0 < high < inf else _DECADES)
 
 
-def measured(task: Task, tolerance: float = 0.0) -> Any:
+def measured(task: Task, tolerance: float = 0.0, *, by_size: bool = False) -> Any:
     """A numpy function of the free hyperparameters, one array each: the objective, and how many conditions, budgets,
-    ranges and targets fail there.
+    ranges and targets fail there; with ``by_size`` each counts for more, the more decades its sides are apart.
 
     What speaks of real hyperparameters may fail by a relative ``tolerance``; between whole numbers there is none.
     """
@@ -95,17 +100,19 @@ def measured(task: Task, tolerance: float = 0.0) -> Any:
             objective, *sides = (np.broadcast_to(np.asarray(v, float), shape) for v in function(*arrays))
             failed = np.zeros(shape)
             for small, large, room in zip(sides[::2], sides[1::2], allowed, strict=True):
-                failed += small > large + room * np.abs(large)
+                fails = small > large + room * np.abs(large)
+                decades = np.log10(np.abs(small)) - np.log10(np.maximum(large, 1e-300)) if by_size else 0.0
+                failed += fails * (1.0 + np.clip(np.nan_to_num(decades), 0.0, _FARTHEST))
         return objective, failed
 
     return measure
 
 
-def penalised(task: Task) -> Any:
+def penalised(task: Task, *, by_size: bool = False) -> Any:
     """log10 of the objective at an array of log10 points, shape (names, many); a penalty where something fails."""
     import numpy as np
 
-    measure = measured(task)
+    measure = measured(task, by_size=by_size)
 
     def evaluate(points: Any, whole: list[bool]) -> Any:
         values = [np.maximum(np.rint(10.0**p), 1.0) if w else 10.0**p for p, w in zip(points, whole, strict=True)]

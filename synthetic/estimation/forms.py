@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from ...errors import InputError
 from ..models.conditional import InvariantModel, TasksModel
 from ..models.forms import Chi2OverExamples, FederatedModel, KLOverClients, KLOverExamples, MAMLModel, MetaModel
 from ..models.precision import PrecisionModel
@@ -161,7 +162,13 @@ def _kl_clients(problem: KLOverClients, search: Search) -> Iterator[Estimate]:
     )
 
     def exponential(value: float, order: int) -> float:
-        return math.exp((value - problem.level) / problem.gamma) / problem.gamma**order
+        try:
+            return math.exp((value - problem.level) / problem.gamma) / problem.gamma**order
+        except OverflowError:
+            raise InputError(
+                f"gamma = {problem.gamma:g}: exp((loss - level)/gamma) is too large for a double at a loss of {value:g}: "
+                "wanted a larger gamma, or a level near the losses"
+            ) from None
 
     def of(name: str, order: int) -> Estimate:
         growth = tuple((count, exponential(value, order)) for count, value in top.growth)

@@ -12,6 +12,9 @@ from torch import Tensor
 
 from ...errors import InputError
 
+_LARGEST = 1e75
+"""Of inputs and targets: constants have fourth powers of them, which a double must hold; 1e-75 is the smallest."""
+
 
 @dataclass(frozen=True, eq=False)
 class ClientData:
@@ -86,7 +89,7 @@ class ClientData:
         """From (inputs, targets) of each client, with as many rows in both.
 
         Raises:
-            InputError: no client, a client without data, or shapes that differ between clients.
+            InputError: no client, a client without data, shapes that differ between clients, or numbers whose powers leave the doubles.
         """
         if not parts:
             raise InputError("client data: wanted at least one client, got none")
@@ -100,6 +103,8 @@ class ClientData:
                     raise InputError(
                         f"client {k}: wanted {what} of the shape {tuple(first.shape[1:])} of client 0, got {tuple(own.shape[1:])}"
                     )
+        for what, each in (("inputs", [inputs for inputs, _ in parts]), ("targets", [targets for _, targets in parts])):
+            _check_size(what, each)
         counts = torch.tensor([len(inputs) for inputs, _ in parts])
         most = int(counts.max())
         return ClientData(
@@ -107,6 +112,14 @@ class ClientData:
             torch.stack([_filled(as_double(targets), most) for _, targets in parts]),
             counts,
         )
+
+
+def _check_size(what: str, values: Sequence[Tensor]) -> None:
+    finite = [own[own.isfinite()] for own in values if own.is_floating_point()]
+    size = max((float(own.abs().max()) for own in finite if len(own)), default=0.0)
+    if size and not 1 / _LARGEST <= size <= _LARGEST:
+        wanted = f"wanted the largest between {1 / _LARGEST:g} and {_LARGEST:g}"
+        raise InputError(f"{what}: {wanted}, so that fourth powers are within the doubles; got {size:g}")
 
 
 def as_double(values: Tensor) -> Tensor:

@@ -86,7 +86,11 @@ def law_of(parts: ModelParts, outputs: int) -> Law | None:
     logistic = _is(loss, nn.BCEWithLogitsLoss, functional.binary_cross_entropy_with_logits, "weight", "pos_weight")
     if outputs == 1 and logistic and bool(((inside >= 0) & (inside <= 1)).all()):
         return Law(1.0, 0.25, "the logistic loss has slopes of at most 1 and curvature of at most 1/4", _of_logistic)
-    if _is(loss, nn.MSELoss, functional.mse_loss) and bool(inside.isfinite().all()):
+    one_each = tuple(inside.shape[1:]) in (
+        (outputs,),
+        () if outputs == 1 else (outputs,),
+    )  # else torch compares each with each
+    if one_each and _is(loss, nn.MSELoss, functional.mse_loss) and bool(inside.isfinite().all()):
         return Law(None, 2.0 / outputs, "the mean squared error has the Hessian 2/outputs in every output", _of_square)
     return None
 
@@ -163,5 +167,6 @@ def _are_distributions(targets: Tensor) -> bool:
 
 def least_loss(parts: ModelParts) -> float | None:
     """What no example's loss is below, whatever the model; None where the loss is not recognised."""
-    classes = int(parts.train.targets.max()) + 1 if not parts.train.targets.is_floating_point() else 1
+    targets = parts.train.targets
+    classes = int(targets.max()) + 1 if not targets.is_floating_point() else targets.shape[3:].numel()
     return 0.0 if any(law_of(parts, outputs) is not None for outputs in (1, classes)) else None

@@ -33,12 +33,13 @@ def zeros(path: Path) -> None:
     path.write_text(json.dumps(data))
 
 
+ARRAYS = ("statistic", "before", "after")
+
+
 def zeros_without_checksum(path: Path) -> None:
     """As an older format or a careless hand would write it."""
     count = len(json.loads(path.read_text())["value"]["statistic"])
-    path.write_text(
-        json.dumps({"statistic": [0.0] * count, "proof_average": [0.0] * count, "messages": {}, "seconds": 1})
-    )
+    path.write_text(json.dumps({**dict.fromkeys(ARRAYS, [0.0] * count), "messages": {}, "seconds": 1}))
 
 
 DAMAGES = {
@@ -57,7 +58,7 @@ def measurements(cache: Path, **more):
 
 
 def numbers(results) -> list[list[float]]:
-    return [data[name] for data in results.values() for name in ("statistic", "proof_average")]
+    return [data[name] for data in results.values() for name in ARRAYS]
 
 
 @pytest.mark.parametrize(
@@ -85,9 +86,9 @@ def test_a_measurement_under_the_name_of_another_is_not_taken_for_it(tmp_path):
 
 def test_infinite_and_tiny_doubles_keep_their_bits(tmp_path, monkeypatch):
     strange = np.array([np.inf, 5e-324])
-    measured = SimpleNamespace(statistic=strange, proof_average=strange, messages={}, seconds=0.0)
+    measured = SimpleNamespace(**dict.fromkeys(ARRAYS, strange), messages={}, seconds=0.0)
     monkeypatch.setattr(campaign, "measure", lambda *_, **__: measured)
-    assert numbers(measurements(tmp_path)) == numbers(measurements(tmp_path)) == [strange.tolist()] * 4
+    assert numbers(measurements(tmp_path)) == numbers(measurements(tmp_path)) == [strange.tolist()] * 6
 
 
 def test_the_results_of_a_validation_do_not_depend_on_damage_nor_on_the_clock(tmp_path, monkeypatch):

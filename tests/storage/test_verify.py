@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 from fedco import lossless, storage, theorem
+from fedco.bounds.language.rendering import status_of
 from fedco.errors import InputError
 from fedco.storage import write_json
 from fedco.user_files import trusting
@@ -58,7 +59,7 @@ def first(data: dict) -> dict:
 
 
 FORGERIES = {
-    "a mean in its last bit": lambda d: first(d).update(mean_over_1_to_T=first(d)["mean_over_1_to_T"] * (1 + 3e-16)),
+    "a mean in its last bit": lambda d: first(d).update(mean=first(d)["mean"] * (1 + 3e-16)),
     "another outcome": lambda d: first(d)["verdict"].update(outcome="REFUTED"),
     "a larger bound": lambda d: first(d)["bound"].update(total=1e6),
     "other data": lambda d: first(d).update(statistic_sha256="0" * 64),
@@ -69,6 +70,9 @@ FORGERIES = {
     "a field that is not measured": lambda d: first(d).update(praise="sound"),
     "a larger share of alpha": lambda d: [test.update(alpha="1/3") for test in d["ledger"]["tests"]],
     "no ledger": lambda d: d.pop("ledger"),
+    "another theorem in the head": lambda d: d.update(theorem="fcsg.theorem_4_1"),
+    "another statement in the head": lambda d: d.update(statement="corrected"),
+    "a better status": lambda d: d.update(status="proved", refuted_by=[]),
 }
 
 
@@ -86,9 +90,9 @@ def test_measurements_forged_before_the_verdict_are_found(tmp_path, monkeypatch)
         kept["value"]["statistic"] = [float(0).hex()] * 32
         storage.write_json(path, kept)
     validate(THEOREM, alpha="1e-3", jobs=1, out=tmp_path, seeds=32)
-    assert storage.read_json(tmp_path / "results.json", RESULTS)["results"][0]["mean_over_1_to_T"] == 0.0
+    assert storage.read_json(tmp_path / "results.json", RESULTS)["results"][0]["mean"] == 0.0
     found = verify(tmp_path, cases=1)
-    assert not found.verified and any("mean_over_1_to_T: 0.0 stored" in line for line in found.differences)
+    assert not found.verified and any("mean: 0.0 stored" in line for line in found.differences)
 
 
 def test_the_sample_is_drawn_by_its_seed(results, tmp_path):
@@ -155,7 +159,9 @@ def test_a_verification_needs_something_compared_and_nothing_different():
     one = module.Verification(("f: a",), 3, (), ("torch: 1 then, 2 now; last bits may differ",))
     assert (
         one.verified
-        and str(one) == "verified: 1 of 3 measured again\n  f: a\n  torch: 1 then, 2 now; last bits may differ"
+        and str(one)
+        == "verified: 1 of 3 measured again\n  f: a\n  torch: 1 then, 2 now; last bits may differ\n"
+        "  not looked at: negative controls, and which results are missing"
     )
     assert not module.Verification((), 3, (), ()).verified
     other = replace(one, differences=("f: a: b",))
@@ -175,7 +181,8 @@ def verified(tmp_path, monkeypatch):
         for row in rows:
             if isinstance(row["theorem"], str) and row["theorem"] == SGD:
                 ledger.allot(experiment(T=row["T"], seeds=3).name, Q(1, 10**4), 3)
-        data = {"format": module.RESULTS, "results": rows, "ledger": ledger.to_dict(), "versions": {}}
+        head = {"theorem": SGD, "statement": "printed", **status_of(theorem(SGD).statement("printed"))}
+        data = {"format": module.RESULTS, **head, "results": rows, "ledger": ledger.to_dict(), "versions": {}}
         write_json(tmp_path / "results.json", data)
         asked = []
         monkeypatch.setattr(module, "versions", lambda: {"torch": "2"})

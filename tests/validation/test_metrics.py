@@ -65,6 +65,15 @@ def test_every_metric_is_measured_as_it_is_declared(of: str):
     assert measured(f"last_{of}", average="after") == pytest.approx(rows[-1], rel=1e-12)
 
 
+@pytest.mark.parametrize("word", ["mean_gap", "last_gap"])
+def test_the_means_before_and_after_are_those_of_their_iterates(word: str):
+    """Whatever the statement itself averages."""
+    found = measure(theorem(word), Instance(PROBLEM, {"eta": Fraction(1, 4)}, ""), STEPS, 1, label="printed")
+    rows = by_hand()["gap"]
+    assert found.before.item() == pytest.approx(rows[:-1].mean(), rel=1e-12)
+    assert found.after.item() == pytest.approx(rows[1:].mean(), rel=1e-12)
+
+
 WEIGHTS = {
     "(t + 1)**2": lambda t: (t + 1.0) ** 2,
     "(1 - L_bar*eta/2)**(-t)": lambda t: 0.8125**-t,

@@ -138,7 +138,8 @@ def test_chunks_on_disk_keep_infinities_and_every_bit(tmp_path):
     task = Task(experiment(), 0, 3)
     data = {
         "statistic": [0.1, math.inf, 5e-324],
-        "proof_average": [1.0, 2.0, 3.0],
+        "before": [1.0, 2.0, 3.0],
+        "after": [2.0, 3.0, 4.0],
         "messages": {"rounds": "3"},
         "seconds": 1.5,
     }

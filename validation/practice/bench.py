@@ -108,7 +108,7 @@ class Bench:
         known = self.ran.setdefault(value, {})
         if new := [seed for seed in range(seeds) if seed not in known]:
             with np.errstate(over="ignore", invalid="ignore"):
-                result, metric, _ = statistics(
+                result, metric, *_ = statistics(
                     self.recipe,
                     self.problem,
                     self.numbers(value),

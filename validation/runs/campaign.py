@@ -142,7 +142,8 @@ class ExperimentResult:
     cap: float
     certificates: str
     statistic: np.ndarray
-    proof_average: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
     messages: dict[str, str]
     seconds: float
     verdict: Verdict
@@ -163,8 +164,9 @@ class ExperimentResult:
             "hyperparameters": self.bound.values,
             "bound": self.bound.numbers_only(),
             "statistic_sha256": digest([float(x).hex() for x in self.statistic]),
-            "mean_over_1_to_T": float(self.statistic.mean()),
-            "mean_over_0_to_T_minus_1": float(self.proof_average.mean()),
+            "mean": float(self.statistic.mean()),
+            "mean_over_1_to_T": float(self.after.mean()),
+            "mean_over_0_to_T_minus_1": float(self.before.mean()),
             "messages_per_client": self.messages,
             "verdict": self.verdict.to_dict(),
         }
@@ -246,8 +248,7 @@ def run_task(task: Task, cache: Path | None, device: str = "cpu") -> dict[str, A
         method=experiment.method,
     )
     data = {
-        "statistic": measured.statistic.tolist(),
-        "proof_average": measured.proof_average.tolist(),
+        **{name: getattr(measured, name).tolist() for name in _ARRAYS},
         "messages": measured.messages,
         "seconds": measured.seconds,
     }
@@ -255,7 +256,7 @@ def run_task(task: Task, cache: Path | None, device: str = "cpu") -> dict[str, A
     return data
 
 
-_ARRAYS = ("statistic", "proof_average")
+_ARRAYS = ("statistic", "before", "after")
 
 
 def cached(task: Task, cache: Path | None) -> dict[str, Any] | None:
@@ -353,11 +354,12 @@ def _conclude(experiment: Experiment, parts: list[dict[str, Any]], ledger: Alpha
     instance, problem = experiment.instance, experiment.instance.made()
     bound, kind = evaluate_at(experiment.theorem, experiment.label, problem, instance.hyperparameters, experiment.T)
     cap = cap_of(experiment.theorem, problem, instance, bound, experiment.method)
-    statistic = np.concatenate([part["statistic"] for part in parts])
-    before = np.concatenate([part["proof_average"] for part in parts])
+    statistic, before, after = (np.concatenate([part[name] for part in parts]) for name in _ARRAYS)
     verdict = verdict_for(experiment, bound, cap, kind, statistic, ledger)
     seconds = sum(part["seconds"] for part in parts)
-    return ExperimentResult(experiment, bound, cap, kind, statistic, before, parts[0]["messages"], seconds, verdict)
+    return ExperimentResult(
+        experiment, bound, cap, kind, statistic, before, after, parts[0]["messages"], seconds, verdict
+    )
 
 
 def verdict_for(

@@ -28,7 +28,8 @@ class Measured:
 
     Attributes:
         statistic: (seeds,) what the statement speaks of, an average over the iterates or the last one.
-        proof_average: (seeds,) the same over t = 0..T-1, which the proof bounds.
+        before: (seeds,) the mean over t = 0..T-1 of what the metric measures of one iterate.
+        after: (seeds,) the same over t = 1..T.
         messages: what one client sends, by size.
     """
 
@@ -37,7 +38,8 @@ class Measured:
     cap: float
     certificates: str
     statistic: np.ndarray
-    proof_average: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
     messages: dict[str, str]
     seconds: float
 
@@ -72,11 +74,11 @@ def measure(
     if strict and not bound.admissible:
         raise InputError(f"{item.id}: condition {', '.join(bound.failed)} fails on {instance.name} at T={T}")
     numbers = numbers_of(instance, bound, recipe.defaults)
-    result, statistic, before = statistics(
+    result, *means = statistics(
         recipe, problem, numbers, seeds, metric=item.metric, root_seed=root_seed, progress=progress
     )
     cap = cap_of(item, problem, instance, bound, method)
-    return Measured(instance, bound, cap, kind, statistic, before, result.messages.to_json(), result.seconds)
+    return Measured(instance, bound, cap, kind, *means, result.messages.to_json(), result.seconds)
 
 
 def cap_of(theorem: Theorem, problem: Any, instance: Instance, bound: Bound, method: Given | None = None) -> float:
@@ -99,8 +101,8 @@ def statistics(
     metric: Metric,
     root_seed: int = 0,
     progress: Callable[[Any], None] | None = None,
-) -> tuple[Result, np.ndarray, np.ndarray]:
-    """The run of a recipe, what the metric of its statement measures, and its mean over t = 0..T-1, `(seeds,)` each.
+) -> tuple[Result, np.ndarray, np.ndarray, np.ndarray]:
+    """The run of a recipe, what the metric of its statement measures, and the means over t = 0..T-1 and t = 1..T, `(seeds,)` each.
 
     Args:
         numbers: what the method is built from (`numbers_of`).

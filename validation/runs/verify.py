@@ -1,7 +1,8 @@
 """`fedco verify`: some of the results of a folder measured again from nothing, and compared to the last bit.
 
 A checksum tells of accidents, not of a hand that computes it again. So nothing kept is believed here: the instance is
-built from what the result says of it, every seed is run, the verdict is drawn again.
+built from what the result says of it, every seed is run, the verdict is drawn again. The head of a file has to name the theorem of
+its results and its status. What is not looked at is said: negative controls, and results that were missing or taken out.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from ...bounds.language.rendering import status_of
 from ...bounds.registry import get_theorem, is_paper
 from ...errors import InputError
 from ...lossless import decode
@@ -26,6 +28,7 @@ from .validate import RESULTS, versions
 
 CASES = 3
 """Results that are measured again unless the user says how many."""
+_LEFT_OUT = "not looked at: negative controls, and which results are missing"
 
 
 @dataclass(frozen=True)
@@ -49,11 +52,13 @@ class Verification:
         return bool(self.compared) and not self.differences
 
     def to_dict(self) -> dict[str, Any]:
-        return {"verified": self.verified, **asdict(self)}
+        return {"verified": self.verified, **asdict(self), "note": _LEFT_OUT}
 
     def __str__(self) -> str:
         head = f"{'verified' if self.verified else 'NOT verified'}: {len(self.compared)} of {self.total} measured again"
-        return "\n".join([head, *(f"  {line}" for line in (*self.compared, *self.differences, *self.made_with))])
+        return "\n".join(
+            [head, *(f"  {line}" for line in (*self.compared, *self.differences, *self.made_with, _LEFT_OUT))]
+        )
 
 
 def verify(
@@ -96,11 +101,22 @@ def _stored(files: Sequence[Path], folder: Path) -> tuple[list[Stored], list[str
         try:
             data = read_json(file, RESULTS)
             found += [(f"{name}: {_experiment(row).name}", row, data) for row in data["results"]]
+            wrong += [f"{name}: {line}" for line in _wrong_head(data)]
         except InputError as error:
             wrong.append(f"{name}: {error}")
         except (DamagedError, *_UNREADABLE) as error:
             wrong.append(f"{name}: not readable as results: {told(error)[:200]}")
     return found, wrong
+
+
+def _wrong_head(data: Mapping[str, Any]) -> Iterator[str]:
+    """Where the head of a file says other than its results do, or than the status of their statement is."""
+    about = (str(data["theorem"]), str(data["statement"]))
+    for other in sorted({(row["theorem"], row["statement"]) for row in data["results"]} - {about}):
+        yield f"theorem, statement: {', '.join(about)} in the head, {', '.join(other)} in a result"
+    if data["results"]:
+        now = status_of(get_theorem(about[0]).statement(about[1]))
+        yield from _places({name: data.get(name) for name in now}, now, ())
 
 
 _UNREADABLE = (KeyError, TypeError, ValueError, AttributeError)
