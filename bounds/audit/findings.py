@@ -84,10 +84,10 @@ class Finding(AbstractResult):
 
     @property
     def cause(self) -> str:
-        """Id of the finding that names the slip which is seen again in this one; empty for one of its own."""
+        """Ids of the findings that name the slips which are seen again in this one; empty for one of its own."""
         from .refuted import causes
 
-        return causes().get(self.id, "")
+        return ", ".join(causes().get(self.id, ()))
 
     @property
     def command(self) -> str:

@@ -70,9 +70,12 @@ def refuted_by(statement: Statement) -> tuple[str, ...]:
 
 
 @cache
-def causes() -> dict[str, str]:
-    """Id of a finding -> id of the one that names the slip which is seen again in it."""
-    return {again: item.id for paper in all_papers() for item in paper.repeated for again in item.seen_in}
+def causes() -> dict[str, tuple[str, ...]]:
+    """Id of a finding -> ids of those that name the slips which are seen again in it."""
+    found: dict[str, tuple[str, ...]] = {}
+    for item in (item for paper in all_papers() for item in paper.repeated):
+        found |= {again: (*found.get(again, ()), item.id) for again in item.seen_in}
+    return found
 
 
 @cache
