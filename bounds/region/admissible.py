@@ -30,7 +30,8 @@ class Admissible(AbstractResult):
     """Admissible intervals of the solved hyperparameters.
 
     Args:
-        intervals: name -> interval; for several names the projection of the joint set on each.
+        intervals: name -> interval; for several names from the least to the largest value of each in the joint set, `note` says where there
+            may be gaps.
         pieces: name -> all intervals, where one name has several (the first field then has the largest).
         conflict: a minimal set of conditions that exclude each other, where nothing is admissible.
         conditions: for several names, what describes the joint set.
@@ -178,7 +179,7 @@ def _as_math(condition: Condition, about: Statement) -> Math:
 def admissible(statement: Statement, solve: str | tuple[str, ...], values: Mapping[str, Any]) -> Admissible:
     """The admissible set of `solve` with everything else fixed.
 
-    With several names, each interval is what remains of a name when the others may be anything (`joint`).
+    With several names, each interval has the least and the largest value of a name for which the others can be chosen (`joint`).
 
     Raises:
         InputError: unknown symbol, bad value, or something else than the solved hyperparameters is missing.

@@ -3,7 +3,8 @@
 A projection is exact where the other variables can be eliminated one by one: an equality is solved; a variable in
 which every condition is monotone in the same direction goes to its best value (1 for a count, a limit for a real
 number); a real variable that is limited on one side by products only goes to each of these limits. Elsewhere the ends
-are optima of geometric programs, moved inwards by a relative 1e-9, but not past the point inside, which is exact.
+are optima of geometric programs, moved inwards by a relative 1e-9, but not past the point inside, which is exact; between
+them there may be gaps where another variable is a whole number.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from .intervals import Found, Interval, failing, intersect, minimal_conflict
 _MARGIN = 1e-9
 BROKEN = "not whole inside: an equality fixes it, and an equality between counts is read over the real numbers"
 NUMERICAL = "ends by geometric programming, moved inwards by a relative 1e-9"
+GAPS = "between two ends there may be values for which no whole number of the others serves"
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,7 @@ def of_several(statement: Statement, names: tuple[str, ...], values: Mapping[str
                 return Found({}, clash)
             intervals[str(symbol)] = found
             notes += [NUMERICAL] if clash else []
+            notes += [GAPS] if clash and any(other.is_integer for other in symbols if other != symbol) else []
         point = interior(whole, intervals)
     except NotPosynomialError as reason:
         raise InputError(f"cannot describe {', '.join(names)} together: {reason}; solve for one at a time") from None
@@ -180,10 +183,17 @@ def _combined(
                 return None
             for c in rest:
                 small, large = (side.xreplace({symbol: value}) for side in _ordered(c))
+                vanishing = sp.Mul(*(bottom for bottom in map(_bottom, (small, large)) if not bottom.is_positive))
+                if vanishing.is_nonnegative:  # such as p - 1: where it is 0 there is no limit
+                    small, large = (sp.cancel(side * vanishing) for side in (small, large))
                 strict = any(x.relation in ("<", ">") for x in (c, limit))
                 made.append(Condition(f"{c.name}, {limit.name}", small, "<" if strict else "<=", large))
         return made
     return None
+
+
+def _bottom(side: sp.Expr) -> sp.Expr:
+    return sp.fraction(sp.together(side))[1]
 
 
 def _equal(c: Condition) -> tuple[sp.Expr, str, sp.Expr]:

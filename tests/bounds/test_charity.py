@@ -75,7 +75,9 @@ def test_one_instance_without_a_reading_decides():
         i.name for i in found
     }
     assert status(get_theorem("comfedl.theorem_1"), "printed").outcome == "slip"
-    assert status(get_theorem("acc_fcsg_m.theorem_4_7"), "printed").outcome == "reading", "of a letter that it does not define"
+    assert status(get_theorem("acc_fcsg_m.theorem_4_7"), "printed").outcome == "reading", (
+        "of a letter that it does not define"
+    )
     assert status(get_theorem("acc_fcsg_m.corollary_4_8"), "printed").outcome == "refuted"
 
 

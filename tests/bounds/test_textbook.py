@@ -213,6 +213,42 @@ def test_ends_far_from_1_are_found():
     assert (open_end.lower, open_end.upper) == (0, 1)
 
 
+FACTOR = {
+    "id": "shape.drift",
+    "problem": "federated",
+    "symbols": {
+        "L": "local_smoothness",
+        "F_gap": "objective_gap",
+        "eta": "step_size",
+        "p": "communication_period",
+        "T": "iterations",
+    },
+    "terms": {"start": "2*F_gap/(eta*T)", "drift": "L*F_gap*p*(p - 1)"},
+    "method": {"name": "local_sgd", "eta": "eta", "tau": "p", "b": 1},
+}
+
+
+@pytest.mark.parametrize(
+    ("conditions", "L", "longest"),
+    [
+        ({"drift": "eta*L*p*(p - 1) <= 1", "long": "L*eta*p >= 1/10"}, 1, 11),
+        ({"drift": "eta*L*p*(p - 1) <= 7/2", "long": "eta*L >= 1/(10*p)", "few": "p*(p + 1) <= T"}, "1/7", 9),
+        ({"drift": "eta**2*L**2*(p - 1) <= 1", "long": "eta*L >= 1/5"}, "1/7", 26),
+    ],
+)
+def test_a_limit_whose_factor_is_0_at_one_step_is_none_there(conditions: Any, L: Any, longest: int):
+    found = define(**{**FACTOR, "conditions": conditions}).admissible(("eta", "p"), L=L, F_gap=1, T=100)
+    assert (found.intervals["p"].lower, found.intervals["p"].upper) == (1, longest)
+
+
+def test_gaps_between_whole_numbers_are_told():
+    conditions = {"drift": "eta*L*p**2 <= 5/2", "long": "L*eta*p >= 3/20"}
+    theorem = define(**{**FACTOR, "conditions": conditions})
+    found = theorem.admissible(("eta", "p"), L="3/4", F_gap=1, T=100)
+    assert found.intervals["eta"].contains(0.0131) and "no whole number of the others" in str(found)
+    assert not theorem.admissible("p", L="3/4", F_gap=1, T=100, eta="0.0131").feasible
+
+
 def test_a_logarithm_has_no_value_below_0():
     theorem = limited(inside="log(2 - 4*eta*L) <= 0")
     assert theorem.admissible("eta", T=100, **ONES).intervals["eta"].to_dict() == {
