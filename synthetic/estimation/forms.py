@@ -221,12 +221,27 @@ _OF_META = (
 )  # fmt: skip
 
 
-def _local(problem: Any, search: Search, names: tuple[str, ...]) -> dict[str, Estimate]:
-    """Of the losses before any fine-tuning."""
-    losses = Losses(problem.parts)
+TUNED = "the same at the models that fine-tuning makes of a point, whichever is larger"
+
+
+def _along(problem: MAMLModel | MetaModel, row: Row) -> Row:
+    """The row at a point and at every model that a client makes of it by fine-tuning: a theorem's constants hold there too."""
+
+    def widest(losses: Losses, x: Tensor) -> Tensor:
+        is_meta = isinstance(problem, MetaModel)
+        path = problem.fine_tuned(problem.to_clients(x))[1:] if is_meta else [problem.deployed(x)]
+        models = (own for step in path for own in step.unbind(1))
+        return torch.stack([row.of(losses, at) for at in (x, *models)]).amax(0)
+
+    return Row(widest, f"{row.what}; {TUNED}", row.points)
+
+
+def _local(problem: MAMLModel | MetaModel, search: Search, names: tuple[str, ...]) -> dict[str, Estimate]:
+    """Of the losses, before the fine-tuning and along it."""
     change = Row(lambda losses, x: hessian_change(losses, search)(x), HESSIAN_CHANGE, FEW)
     rows = {**LOSSES, "local_hessian_lipschitz": change}
-    return _sought(losses, replace(search, only=None), {name: rows[name] for name in names})
+    made = {name: _along(problem, rows[name]) for name in names}
+    return _sought(Losses(problem.parts), replace(search, only=None), made)
 
 
 def _meta(problem: MetaModel, search: Search) -> Iterator[Estimate]:
@@ -244,10 +259,8 @@ def _meta(problem: MetaModel, search: Search) -> Iterator[Estimate]:
 def _maml(problem: MAMLModel, search: Search) -> Iterator[Estimate]:
     """By the composition rules from the constants of the losses, with the inner step lam."""
     lam = problem.lam
-    G, L, rho, noise, shake = _local(problem, search, _OF_META[:5]).values()
-    losses = Losses(problem.parts)
-    longest = search.largest("outer_sample_lipschitz", losses.sample_gradient, "Length of an example's gradient")
-    sample = search.largest("outer_sample_smoothness", losses.sample_smoothness, "Norm of an example's Hessian", FEW)
+    of_samples = ("local_sample_gradient_bound", "local_sample_smoothness")
+    G, L, rho, noise, shake, longest, sample = _local(problem, search, (*_OF_META[:5], *of_samples)).values()
 
     def made(name: str, value: float, rule: str, of: Estimate) -> Estimate:
         return replace(
@@ -269,8 +282,8 @@ def _maml(problem: MAMLModel, search: Search) -> Iterator[Estimate]:
     yield replace(G, quantity="outer_lipschitz")
     yield replace(L, quantity="outer_smoothness")
     yield replace(noise, quantity="outer_gradient_noise")
-    yield longest
-    yield sample
+    yield replace(longest, quantity="outer_sample_lipschitz")
+    yield replace(sample, quantity="outer_sample_smoothness")
     yield made("outer_mean_square_lipschitz", math.hypot(G.value, noise.value), "root of G^2 + sigma_1^2", G)
     noises = (
         made("composite_noise", lam * shake.value, "lam times the Hessian noise", shake),

@@ -45,7 +45,7 @@ def estimated_certificates(
         if quantity != "objective_gap"
     }
     found["objective_gap"] = gap(problem, run, factor, lower_bound)
-    return capped(problem, found)
+    return capped(problem, found, factor)
 
 
 def sought(problem: AbstractProblem, quantity: str, run: Tensor, budget: Budget, factor: float) -> Certificate:
@@ -85,8 +85,9 @@ _SLOPES = ("inner_jacobian_mean_square", "inner_mean_square_lipschitz")
 _OUTER_SLOPES = ("outer_mean_square_lipschitz", "outer_lipschitz")
 
 
-def capped(problem: AbstractProblem, found: Mapping[str, Certificate]) -> dict[str, Certificate]:
-    """With the constants of the composition at most what the chain rule makes of the estimated parts."""
+def capped(problem: AbstractProblem, found: Mapping[str, Certificate], factor: float) -> dict[str, Certificate]:
+    """With the constants of the composition at most what the chain rule makes of the estimated parts, but not below what was found
+    before it was multiplied by the factor: then a part is too small."""
     J, slope = (next((found[name] for name in names if name in found), None) for names in (_SLOPES, _OUTER_SLOPES))
     is_composition = problem.kind == "local_composite" or "no_extra_term" in problem.properties
     if J is None or slope is None or not is_composition:
@@ -96,11 +97,11 @@ def capped(problem: AbstractProblem, found: Mapping[str, Certificate]) -> dict[s
         "objective_smoothness": (C_g**2 * L_f + C_f * L_g, "|J|^2 L_f + |grad f| L_g"),
         "gradient_cap": (C_g * C_f, "|J| |grad f|"),
     }
-    return {name: _at_most(one, *rules[name]) if name in rules else one for name, one in found.items()}
+    return {name: _at_most(one, *rules[name], factor) if name in rules else one for name, one in found.items()}
 
 
-def _at_most(one: Certificate, rule: float, formula: str) -> Certificate:
-    if float(one.value) <= rule:
+def _at_most(one: Certificate, rule: float, formula: str, factor: float) -> Certificate:
+    if float(one.value) <= rule or rule * factor < float(one.value):
         return one
     said = f"No proof: {formula} of the estimated parts, which is below the {float(one.value):.4g} of: {one.argument}"
     return replace(one, value=rule, argument=said)

@@ -13,6 +13,7 @@ from ...errors import InputError
 from ...figures import Axis, Curve, Panel, Plot, panel_plot
 from ...notebook import ShownAsTable
 from ..certificate import Certificate, as_point
+from .lanczos import MOST_ENLARGED
 from .losses import Pointwise
 from .region import Region, share_above
 
@@ -77,6 +78,12 @@ class Estimates(ShownAsTable, Mapping[str, Estimate]):
         if name not in self.found:
             raise InputError(f"{name[:40]}: not estimated for this form; wanted one of {' '.join(self.found)}")
         return self.found[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.found
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self.found.get(name, default)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.found)
@@ -166,9 +173,12 @@ def proved(name: str, value: float, why: str, where: str = "everywhere") -> Esti
 
 
 def capped(one: Estimate, rule: float, why: str) -> Estimate:
-    """Not above what the rule gives; the rule's inputs are estimates themselves."""
-    return (
-        one
-        if one.value <= rule
-        else replace(one, value=rule, method=f"{why}, which is below the {one.value:.4g} of: {one.method}")
-    )
+    """What a rule gives of estimated parts, where it is less by no more than Lanczos enlarges a norm; else the estimate as it is.
+
+    A part that is estimated too low makes the rule too small: then what was measured is the better one, and says so.
+    """
+    if one.value <= rule:
+        return one
+    if one.value <= rule * (1 + MOST_ENLARGED):
+        return replace(one, value=rule, method=f"{why}, which is below the {one.value:.4g} of: {one.method}")
+    return replace(one, method=f"{one.method}. {why} give only {rule:.4g}: at least one of them is too small")

@@ -79,23 +79,29 @@ RULES = {
 
 @pytest.mark.parametrize("form", RULES)
 def test_the_chain_rule_caps_what_is_found(form, monkeypatch):
-    """A search that finds too much is cut to the rule of the estimated parts, whatever form; one that finds less is kept."""
-    for size, capped in ((1e9, True), (1e-9, False)):
+    """A norm that Lanczos may have enlarged is cut to the rule of the estimated parts, whatever form; one that is less, or so much
+    more that a part must be too small, is kept."""
+    problem = made(form)
+    rule = RULES[form](values(problem)[0])
+    for size, capped in ((1.9 * rule, True), (1e9, False), (1e-9, False)):
         monkeypatch.setattr(
             forms, "smoothness_of", lambda problem, size=size: lambda x: torch.full((len(x),), size).double()
         )
-        found, whole = values(made(form))
-        assert found["objective_smoothness"] == pytest.approx(RULES[form](found) if capped else 1e-9, rel=1e-12)
-        assert ("which is below the 1e+09 of: Norm of the Hessian" in whole["objective_smoothness"].method) is capped
+        found, whole = values(problem)
+        assert found["objective_smoothness"] == pytest.approx(rule if capped else size, rel=1e-12)
+        said = whole["objective_smoothness"].method
+        assert (f"which is below the {size:.4g} of: Norm of the Hessian" in said) is capped
+        assert ("at least one of them is too small" in said) is (size == 1e9)
 
 
 def test_the_mean_of_hessians_is_capped_by_the_largest(monkeypatch):
-    too_large = forms.Row(lambda losses, x: torch.full((len(x),), 1e9).double(), "too large")
+    largest = values(made("federated"))[0]["local_smoothness"]
+    too_large = forms.Row(lambda losses, x: torch.full((len(x),), 1.9 * largest).double(), "too large")
     monkeypatch.setitem(forms.LOSSES, "objective_smoothness", too_large)
     found, _ = values(made("federated"))
-    assert found["objective_smoothness"] == found["local_smoothness"] < 1e9
+    assert found["objective_smoothness"] == found["local_smoothness"] == largest
     alone, _ = values(made("federated"), only=frozenset({"objective_smoothness"}))
-    assert alone == {"objective_smoothness": 1e9}
+    assert alone["objective_smoothness"] == pytest.approx(1.9 * largest, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +246,7 @@ FOUND = dict(outer_smoothness=0.3, inner_smoothness=0.7, objective_smoothness=1e
 def test_constants_of_a_composition_are_capped(kind, properties, slopes, caps):
     problem = SimpleNamespace(kind=kind, properties=frozenset(properties))
     found = estimates(**FOUND, **slopes)
-    made = functions.capped(problem, found)
+    made = functions.capped(problem, found, 1e4)
     if caps is None:
         assert made == found and made is not found
         return
@@ -251,10 +257,11 @@ def test_constants_of_a_composition_are_capped(kind, properties, slopes, caps):
             assert one.value == pytest.approx(wanted[name]) and "which is below the 1000 of: found" in one.argument
         else:
             assert one is found[name]
-    low = functions.capped(problem, {**found, **estimates(objective_smoothness=1e-3, gradient_cap=J * slope)})
+    low = functions.capped(problem, {**found, **estimates(objective_smoothness=1e-3, gradient_cap=J * slope)}, 1e4)
     assert low["objective_smoothness"].value == 1e-3 and low["gradient_cap"].argument == "found"
     with pytest.raises(KeyError):
-        functions.capped(problem, {name: one for name, one in found.items() if name != "outer_smoothness"})
+        functions.capped(problem, {name: one for name, one in found.items() if name != "outer_smoothness"}, 1e4)
+    assert functions.capped(problem, found, 1.5) == found  # 1000 was found of 1.5: a part must be too small
 
 
 def test_what_is_sought_is_the_largest_ratio_times_the_factor(monkeypatch):

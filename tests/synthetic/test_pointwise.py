@@ -216,8 +216,20 @@ def test_chi_square_over_examples_at_one_point():
     check(found, maps | outer(steepest, 1 / 2.3) | of_h | of_whole)
 
 
+def along(size, steps):
+    """The constants at the point and at what each of the three clients makes of it with so many steps, the largest of each."""
+    own, models = [POINT] * 3, [POINT]
+    for _ in range(steps):
+        own = [x - size * by_loops(identity, x)[k][1].mean(0) for k, x in enumerate(own)]
+        models += own
+    each = [constants(identity, x) for x in models]
+    return {name: max(one[name] for one in each) for name in each[0]}
+
+
 def test_fine_tuned_forms_at_one_point():
-    c, lam = constants(identity), 0.7
+    lam = 0.7
+    c = along(lam, 1)
+    assert c["smoothness"] > constants(identity)["smoothness"]
     problem, found, _ = estimated("maml", lam=lam)
     steep, shake = 1 + lam * c["smoothness"], lam * c["hessian_noise"]
     rho = found["inner_smoothness"] / lam
@@ -242,6 +254,7 @@ def test_fine_tuned_forms_at_one_point():
     of_whole["objective_smoothness"] = min(of_whole["objective_smoothness"], rule)
     check(found, wanted | of_whole)
     _, found, _ = estimated("meta", alpha=0.3, nu=2)
+    c = along(0.3, 2)
     local = {
         "local_gradient_bound": c["client_gradient"],
         "local_smoothness": c["smoothness"],
@@ -322,6 +335,8 @@ def test_what_is_capped_or_proved_says_so():
     assert capped(one, one.value, "rule") is one
     lower = capped(one, one.value / 2, "The rule")
     assert lower.value == one.value / 2 and lower.method == f"The rule, which is below the {one.value:.4g} of: What"
+    kept = capped(one, one.value / 3, "The rule")
+    assert kept.value == one.value and kept.method.startswith("What. The rule give only ")
     sure = proved("local_smoothness", 2.0, "Because")
     assert sure.said == "Because" and sure.certificate.kind == "upper" and sure.where == "everywhere"
     grown = ", ".join(f"{value:.4g} after {count}" for count, value in one.growth)
