@@ -141,7 +141,7 @@ def sheet(checked: Sequence[Checked]) -> Sheet:
 
 
 def _is_larger(left: Order, right: Order) -> bool:
-    return (left.eps, left.clients) > (right.eps, right.clients)
+    return (left.eps, left.clients or 0) > (right.eps, right.clients or 0)
 
 
 def check(claim: Claim) -> Checked:

@@ -57,29 +57,32 @@ _FIXED = {
 
 @dataclass(frozen=True)
 class Order:
-    """`eps^(-eps) K^(clients) log(1/eps)^(logs)`: how a quantity grows as the target goes to 0, and with the number of clients."""
+    """`eps^(-eps) K^(clients) log(1/eps)^(logs)`: how a quantity grows as the target goes to 0, and with the number of clients; `clients`
+    is None where a formula in their number has no exponents, and it stands for a fixed one."""
 
     eps: Fraction
-    clients: Fraction
+    clients: Fraction | None
     logs: Fraction = Fraction(0)
 
     def __str__(self) -> str:
         parts = [f"eps^{-self.eps}" if self.eps else "", f"clients^{self.clients}" if self.clients else ""]
+        parts += ["(clients not known)"] if self.clients is None else []
         parts += [f"log(1/eps)^{self.logs}" if self.logs else ""]
         return " ".join(part for part in parts if part) or "1"
 
     def latex(self) -> str:
         """As \\epsilon, K and a logarithm to their powers."""
         parts = [rf"\epsilon^{{{-self.eps}}}" if self.eps else "", f"K^{{{self.clients}}}" if self.clients else ""]
+        parts += ["K^{?}"] if self.clients is None else []
         parts += [rf"\log^{{{self.logs}}}(1/\epsilon)" if self.logs else ""]
         return "".join(parts) or "1"
 
     def math(self) -> Math:
         return Math(str(self), self.latex())
 
-    def to_dict(self) -> dict[str, str]:
+    def to_dict(self) -> dict[str, str | None]:
         logs = {"logs": str(self.logs)} if self.logs else {}
-        return {"eps": str(-self.eps), "clients": str(self.clients), **logs}
+        return {"eps": str(-self.eps), "clients": None if self.clients is None else str(self.clients), **logs}
 
 
 @dataclass(frozen=True, repr=False)
@@ -117,7 +120,8 @@ class Rates(AbstractResult):
 
     def sheet(self) -> Sheet:
         costs = tuple(
-            (name, order.math(), float(order.eps), float(order.clients)) for name, order in self.costs.items()
+            (name, order.math(), float(order.eps), None if order.clients is None else float(order.clients))
+            for name, order in self.costs.items()
         )
         heads = ("cost", "order", "power of 1/eps", "power of the clients")
         about = self.about
@@ -163,7 +167,7 @@ def rates(statement: Statement, minimise_first: Sequence[str] = ("samples", "rou
     statement = alike_statement(statement)
     made, decays = _growing(_generic(statement))
     _check_costs(made, minimise_first)
-    clients = next((b.name for b in made.free if b.quantity.name == "clients"), None)
+    clients = _clients_of(made)
     best: tuple[tuple[Fraction, ...], Rates] | None = None
     small = [tuple(d for d in decays if d.term in chosen) for chosen in _subsets([d.term for d in decays])]
     tried = ((each, ones) for each in _with_largest_parts(made) for ones in _branches(each))
@@ -172,7 +176,7 @@ def rates(statement: Statement, minimise_first: Sequence[str] = ("samples", "rou
         if found is None:
             continue
         costs = [found.costs[name] for name in minimise_first]
-        key = tuple(value for cost in costs for value in (cost.eps, cost.logs, cost.clients))
+        key = tuple(value for cost in costs for value in (cost.eps, cost.logs, cost.clients or Fraction(0)))
         if best is None or key < best[0]:
             best = key, found
     if best is None:
@@ -297,10 +301,14 @@ def _generic(statement: Statement) -> Model:
             values[name] = _FIXED[quantity.name]
     free = frozenset(("clients", "difference_step"))
     made = model(statement, values, also_free=free)
-    clients = next((b.name for b in made.free if b.quantity.name == "clients"), None)
-    if clients and any(_has_no_form(term) for term in made.terms.values()):
+    clients = _clients_of(made)
+    if clients and not _has_form(made):
         return model(statement, {**values, clients: 8}, also_free=free)
     return made
+
+
+def _clients_of(made: Model) -> str | None:
+    return next((b.name for b in made.free if b.quantity.name == "clients"), None)
 
 
 def _with_largest_parts(made: Model) -> list[Model]:
@@ -333,12 +341,14 @@ def _is_subtracted(add: sp.Add) -> bool:
     )
 
 
-def _has_no_form(term: Any) -> bool:
+def _has_form(made: Model) -> bool:
+    """Whether the terms are posynomials, with one variable for all logarithms."""
     try:
-        Converter({}).convert(term)
-    except NotPosynomialError:
-        return True
-    return False
+        for term in _growing(made)[0].terms.values():
+            Converter({}).convert(term)
+    except (NotPosynomialError, InputError):
+        return False
+    return True
 
 
 def _branches(made: Model) -> list[tuple[str, ...]]:
@@ -369,10 +379,12 @@ def _branch(
             return None
         points.append(answer)
     at, *others = points
+    is_fixed = clients is None and any(b.quantity.name == "clients" for b in made.statement.symbols.values())
 
     def slope(name: str) -> Order:
         change = {which: (point[name] - at[name]) / _CLIENTS for which, point in zip(moving, others, strict=True)}
-        return Order(at[name], change.get(clients or "", Fraction(0)), change.get(logs or "", Fraction(0)))
+        of_clients = None if is_fixed else change.get(clients or "", Fraction(0))
+        return Order(at[name], of_clients, change.get(logs or "", Fraction(0)))
 
     names = [b.name for b in made.free if b.name not in ones and b.name != clients and b.name in at]
     return Rates(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from ...errors import UndefinedError
 from ..language.power import undefined
 from ..language.reading import InputError, missing_values, read_values, refuse_lists
 from ..language.rendering import condition_math, letter, lines_about, notes_about, status_of, symbol_table, titled
@@ -178,7 +179,7 @@ def sign(expr: sp.Expr) -> int:
     if expr.is_Rational:
         return int(sp.sign(expr))
     if expr.is_infinite or expr.has(sp.nan, sp.zoo):
-        raise InputError(f"not a finite number: {expr}; a value makes a denominator vanish")
+        raise UndefinedError(f"not a finite number: {expr}; a value makes a denominator vanish")
     number = sp.N(expr, _DIGITS)
     if not number.is_real:
         raise InputError(f"not a real number: {str(expr)[:60]}; the root of a negative number at these values")
@@ -308,7 +309,7 @@ def _failure(statement: Statement, condition: Condition, point: Mapping[sp.Symbo
 def _number(expr: sp.Expr, where: str) -> float:
     expr = sp.sympify(expr)
     if expr.has(sp.zoo, sp.nan, sp.oo):
-        raise InputError(f"{where}: a value makes a denominator vanish; wanted finite positive values")
+        raise UndefinedError(f"{where}: a value makes a denominator vanish; wanted finite positive values")
     if expr.is_Rational:
         return float(expr)
     value = sp.N(expr, 25)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, overload
 import sympy as sp
 
 from ... import bounds
+from ...errors import UndefinedError
 from ...ranges import AT_MOST
 from ...user_files import CodeName
 from ..options import documented
@@ -494,7 +495,9 @@ def _refuse_vanishing(expr: sp.Expr, known: Mapping[sp.Symbol, sp.Expr]) -> None
     """sympy gives up with a ValueError too where min or max has a part with a denominator of 0."""
     below = sorted((p.base for p in expr.atoms(sp.Pow) if p.exp.is_negative), key=sp.count_ops)
     if guilty := next((str(base) for base in below if base.xreplace(known) == 0), None):
-        raise InputError(f"{guilty[:60]}: is 0 at these values, and is a denominator; wanted finite positive values")
+        raise UndefinedError(
+            f"{guilty[:60]}: is 0 at these values, and is a denominator; wanted finite positive values"
+        )
 
 
 @lru_cache(maxsize=4096)

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import sympy as sp
 
+from ...errors import UndefinedError
 from ..evaluation.evaluate import InadmissibleError, bound, complete, exact, sign
 from ..language.reading import InputError
 from .model import Model
@@ -145,13 +146,13 @@ def accepts(task: Task, chosen: Mapping[str, Fraction]) -> bool:
     for name, (low, high) in task.ranges.items():
         if (low is not None and chosen[name] < low) or (high is not None and chosen[name] > high):
             return False
-    if any(sign(expr.xreplace(table) - exact(limit)) > 0 for _, expr, limit in task.limits):
-        return False
-    if task.target is not None and sign(made.total().xreplace(table) - exact(task.target)) > 0:
-        return False
     try:
+        if any(sign(expr.xreplace(table) - exact(limit)) > 0 for _, expr, limit in task.limits):
+            return False
+        if task.target is not None and sign(made.total().xreplace(table) - exact(task.target)) > 0:
+            return False
         bound(made.statement, {**made.values, **chosen})
-    except InadmissibleError:
+    except (InadmissibleError, UndefinedError):
         return False
     return True
 

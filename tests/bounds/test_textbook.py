@@ -24,6 +24,7 @@ from fedco.bounds.language.formula import read_formula
 from fedco.bounds.language.power import Power
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.rendering import describe
+from fedco.bounds.registry import get_theorem
 from fedco.validation.explorer.javascript import Library, statement_source
 from fedco.validation.falsifier.attack import falsify
 
@@ -239,6 +240,28 @@ FACTOR = {
 def test_a_limit_whose_factor_is_0_at_one_step_is_none_there(conditions: Any, L: Any, longest: int):
     found = define(**{**FACTOR, "conditions": conditions}).admissible(("eta", "p"), L=L, F_gap=1, T=100)
     assert (found.intervals["p"].lower, found.intervals["p"].upper) == (1, longest)
+
+
+def test_a_period_at_which_a_condition_has_no_value_is_not_accepted():
+    theorem = define(**{**FACTOR, "conditions": {"drift": "eta*L <= 1/(p - 1)"}})
+    with pytest.raises(InputError, match="no admissible values with finitely many digits"):
+        theorem.tune(L=1, F_gap=1, budget={"T": 100})
+    assert theorem.tune(L=1, F_gap=1, p=2, budget={"T": 100}).bound.admissible
+
+
+@pytest.mark.parametrize("more", ["", "*log(T)**2"])
+def test_orders_keep_the_clients_beside_a_logarithm(more: str):
+    terms = {"start": f"2*F_gap{more}/(eta*T)", "noise": "L*eta*sigma**2/(N*b)"}
+    symbols = {"sigma": "local_gradient_noise", "N": "clients", "b": "batch_size"}
+    symbols |= {name: word for name, word in FACTOR["symbols"].items() if name != "p"}
+    method = {"name": "minibatch_sgd", "eta": "eta", "b": "b"}
+    made = define(**{**FACTOR, "symbols": symbols, "terms": terms, "conditions": {"s": "L*eta <= 1"}, "method": method})
+    assert rates(made.statement()).costs["samples"].clients == -1
+
+
+def test_orders_say_where_the_clients_are_not_known():
+    found = rates(get_theorem("meta_fl.theorem_8").statement("corrected")).costs["samples"]
+    assert found.clients is None and "clients not known" in str(found) and found.to_dict()["clients"] is None
 
 
 def test_gaps_between_whole_numbers_are_told():
