@@ -336,11 +336,21 @@ def _searched(task: Task, found: Found) -> tuple[Found, str]:
     return replace(found, point=point, value=value), "the point was found by differential evolution"
 
 
+_WITHIN = (0.001, 0.01, 0.1)
+
+
 def _plateau(task: Task, root: Solution, least: float) -> tuple[Found, Task, str] | None:
-    """The infimum is approached far out only: a point within 0.1% (1%, 10%) of it that costs least, None where none was found."""
+    """The infimum is approached far out only: a point within 0.1% (1%, 10%) of it that costs least, None where none was found.
+
+    Where whole numbers keep the bound away from the proved one, what they reach far out stands in its place.
+    """
     known = [name for name in ("samples", "iterations") if name in task.model.costs and name != task.objective]
-    for share in (0.001, 0.01, 0.1, root.value / least - 0.999) if known and not _vanishes(root) else ():
-        within = Fraction(least * (1 + share))
+    if not known or _vanishes(root):
+        return None
+    near = minimise(task.make, task.box(), task.model.whole).value
+    targets = [least * (1 + share) for share in _WITHIN] + [near * (1 + share) for share in _WITHIN if near < root.value]
+    for target in (*targets, root.value + 0.001 * least):
+        share, within = target / least - 1, Fraction(target)
         cheap = task.model.costs[known[0]]
         if task.cost is None:
             eased = replace(task, cost=cheap, target=within)
