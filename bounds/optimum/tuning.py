@@ -348,7 +348,9 @@ def _plateau(task: Task, root: Solution, least: float) -> tuple[Found, Task, str
     if not known or _vanishes(root):
         return None
     near = minimise(task.make, task.box(), task.model.whole).value
-    targets = [least * (1 + share) for share in _WITHIN] + [near * (1 + share) for share in _WITHIN if near < root.value]
+    targets = [least * (1 + share) for share in _WITHIN] + [
+        near * (1 + share) for share in _WITHIN if near < root.value
+    ]
     for target in (*targets, root.value + 0.001 * least):
         share, within = target / least - 1, Fraction(target)
         cheap = task.model.costs[known[0]]

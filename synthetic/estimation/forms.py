@@ -19,7 +19,7 @@ from .attack import survive
 from .conditional import conditional, tasks
 from .glm import certified
 from .losses import EXACT, Losses
-from .search import Estimate, Search, capped, proved
+from .search import Estimate, Search, beside_rule, proved
 from .second_order import FEW, HESSIAN_CHANGE, hessian_change, smoothness_of
 
 _WHOLE = "the largest over the clients, from all their data,"
@@ -106,10 +106,10 @@ def _federated(problem: FederatedModel, search: Search) -> Iterator[Estimate]:
     rows = {name: row for name, row in LOSSES.items() if name not in known and name != "local_hessian_noise"}
     found = _sought(losses, search, rows)
     if {"local_smoothness", "objective_smoothness"} <= found.keys():
-        found["objective_smoothness"] = capped(
+        found["objective_smoothness"] = beside_rule(
             found["objective_smoothness"],
             found["local_smoothness"].value,
-            "The mean of Hessians has at most the norm of the largest",
+            "the largest norm of a client's Hessian, which is no smaller,",
         )
     yield from found.values()
 
@@ -125,7 +125,7 @@ def _inner(losses: Losses, search: Search) -> dict[str, Estimate]:
 def _whole(
     problem: Any, found: Mapping[str, Estimate], search: Search, slope: float, bend: float, extra: float = 0.0
 ) -> Iterator[Estimate]:
-    """Smoothness and cap of f(g) + h, directly and by the chain rule from the parts, whichever is less."""
+    """Smoothness and cap of f(g) + h, beside the chain rule from the parts."""
     L_g, J = found.get("inner_smoothness"), found.get("inner_lipschitz")
     if search.wants("objective_smoothness") and L_g and J:
         direct = search.largest(
@@ -134,7 +134,7 @@ def _whole(
             f"{_OBJECTIVE}, at random points",
         )
         rule = J.value**2 * bend + slope * L_g.value + extra
-        yield capped(direct, rule, "Chain rule, |J|^2 L_f + |f'| L_g (+ L_h) of the estimated parts")
+        yield beside_rule(direct, rule, "the chain rule, |J|^2 L_f + |f'| L_g (+ L_h) of the estimated parts,")
     if search.wants("gradient_cap"):
         cap = search.largest(
             "gradient_cap",
@@ -296,10 +296,10 @@ def _maml(problem: MAMLModel, search: Search) -> Iterator[Estimate]:
             smoothness_of(problem),
             _OBJECTIVE,
         )
-        yield capped(
+        yield beside_rule(
             direct,
             steep**2 * L.value + lam * G.value * rho.value,
-            "(1 + lam L_1)^2 L_1 + lam G rho of the estimated parts",
+            "the chain rule, (1 + lam L_1)^2 L_1 + lam G rho of the estimated parts,",
         )
 
 

@@ -15,16 +15,13 @@ import torch
 from torch import Tensor
 
 _TINY = 1e-30
-_MOST_MISSED = 0.25
-MOST_ENLARGED = 2 * _MOST_MISSED / (1 - 2 * _MOST_MISSED)
-"""The share by which a norm is at most larger than what Lanczos found, as M - m is at most twice max(|m|, |M|)."""
 
 
 def share_missed(dim: int, steps: int, failure: float) -> float:
     """e for which the probability above is `failure`; 0 where Lanczos is exact, capped at 1/4."""
     if steps >= dim:
         return 0.0
-    return min(_MOST_MISSED, (math.log(1.648 * math.sqrt(dim) / failure) / (2 * steps - 1)) ** 2)
+    return min(0.25, (math.log(1.648 * math.sqrt(dim) / failure) / (2 * steps - 1)) ** 2)
 
 
 def spectral_norm(

@@ -13,13 +13,13 @@ from ...errors import InputError
 from ...figures import Axis, Curve, Panel, Plot, panel_plot
 from ...notebook import ShownAsTable
 from ..certificate import Certificate, as_point
-from .lanczos import MOST_ENLARGED
 from .losses import Pointwise
 from .region import Region, share_above
 
 POINTS = 59
 """The fewest whose largest value leaves at most 5% of a law above it, at 95% confidence."""
 CONFIDENCE = 0.95
+_NEARLY = 1e-3
 LEAST_ABOUT = 4
 """The fewest points that are tried about the best, also where fewer random ones are asked for."""
 
@@ -172,13 +172,8 @@ def proved(name: str, value: float, why: str, where: str = "everywhere") -> Esti
     return Estimate(name, value, "upper", why, where)
 
 
-def capped(one: Estimate, rule: float, why: str) -> Estimate:
-    """What a rule gives of estimated parts, where it is less by no more than Lanczos enlarges a norm; else the estimate as it is.
-
-    A part that is estimated too low makes the rule too small: then what was measured is the better one, and says so.
-    """
-    if one.value <= rule:
+def beside_rule(one: Estimate, rule: float, why: str) -> Estimate:
+    """The estimate as it was measured; where a rule of estimated parts gives less, this is said: one of them may be too small."""
+    if one.value <= rule * (1 + _NEARLY):
         return one
-    if one.value <= rule * (1 + MOST_ENLARGED):
-        return replace(one, value=rule, method=f"{why}, which is below the {one.value:.4g} of: {one.method}")
-    return replace(one, method=f"{one.method}. {why} give only {rule:.4g}: at least one of them is too small")
+    return replace(one, method=f"{one.method}; {why} gives only {rule:.4g}, so that a part may be estimated too low")

@@ -11,7 +11,7 @@ from fedco.synthetic.estimation.functions import estimated_certificates
 from fedco.synthetic.estimation.lanczos import share_missed, spectral_norm
 from fedco.synthetic.estimation.losses import Losses
 from fedco.synthetic.estimation.region import Region, share_above
-from fedco.synthetic.estimation.search import Search, capped, proved
+from fedco.synthetic.estimation.search import Search, beside_rule, proved
 from fedco.synthetic.models import from_model
 from sine_model import Wave, squared
 
@@ -187,8 +187,6 @@ def test_kl_over_clients_at_one_point():
     steepest = math.exp((constants(identity)["largest_value"] - 0.3) / 1.7) / 1.7
     wanted = maps | outer(steepest, steepest / 1.7) | {"composite_noise": maps["inner_noise"]}
     of_whole = whole(problem, math.exp((0.05 - 0.3) / 1.7))
-    rule = maps["inner_lipschitz"] ** 2 * steepest / 1.7 + steepest * maps["inner_smoothness"]
-    of_whole["objective_smoothness"] = min(of_whole["objective_smoothness"], rule)
     check(found, wanted | of_whole)
 
 
@@ -196,8 +194,6 @@ def test_kl_over_examples_at_one_point():
     problem, found, _ = estimated("kl_dro", weight=2.3)
     maps = inner(lambda v: torch.exp(v / 2.3))
     of_whole = whole(problem, 0.05)
-    rule = 2.3 * (maps["inner_lipschitz"] ** 2 + maps["inner_smoothness"])
-    of_whole["objective_smoothness"] = min(of_whole["objective_smoothness"], rule)
     check(found, maps | outer(2.3, 2.3) | NO_EXTRA | of_whole)
 
 
@@ -211,8 +207,6 @@ def test_chi_square_over_examples_at_one_point():
         "noncompositional_heterogeneity": extra["heterogeneity"],
     }
     of_whole = whole(problem, 0.05)
-    rule = maps["inner_lipschitz"] ** 2 / 2.3 + steepest * maps["inner_smoothness"] + extra["smoothness"]
-    of_whole["objective_smoothness"] = min(of_whole["objective_smoothness"], rule)
     check(found, maps | outer(steepest, 1 / 2.3) | of_h | of_whole)
 
 
@@ -250,8 +244,6 @@ def test_fine_tuned_forms_at_one_point():
     }
     of_whole = whole(problem, 0.05)
     del of_whole["gradient_cap"]
-    rule = steep**2 * c["smoothness"] + lam * c["client_gradient"] * rho
-    of_whole["objective_smoothness"] = min(of_whole["objective_smoothness"], rule)
     check(found, wanted | of_whole)
     _, found, _ = estimated("meta", alpha=0.3, nu=2)
     c = along(0.3, 2)
@@ -330,13 +322,11 @@ def test_points_of_the_region():
         Region(RUN[0], 0.5)
 
 
-def test_what_is_capped_or_proved_says_so():
+def test_a_rule_that_gives_less_is_told_and_what_is_proved_says_so():
     one = search_of(8, lambda x: x[:, 0])
-    assert capped(one, one.value, "rule") is one
-    lower = capped(one, one.value / 2, "The rule")
-    assert lower.value == one.value / 2 and lower.method == f"The rule, which is below the {one.value:.4g} of: What"
-    kept = capped(one, one.value / 3, "The rule")
-    assert kept.value == one.value and kept.method.startswith("What. The rule give only ")
+    assert beside_rule(one, one.value, "the rule") is one
+    told = beside_rule(one, one.value / 2, "the rule")
+    assert told.value == one.value and told.method.startswith(f"What; the rule gives only {one.value / 2:.4g}, so that")
     sure = proved("local_smoothness", 2.0, "Because")
     assert sure.said == "Because" and sure.certificate.kind == "upper" and sure.where == "everywhere"
     grown = ", ".join(f"{value:.4g} after {count}" for count, value in one.growth)
