@@ -10,9 +10,10 @@ is small enough once z is a multiple of log(1/eps).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from itertools import combinations, product
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -58,7 +59,8 @@ _FIXED = {
 @dataclass(frozen=True)
 class Order:
     """`eps^(-eps) K^(clients) log(1/eps)^(logs)`: how a quantity grows as the target goes to 0, and with the number of clients; `clients`
-    is None where a formula in their number has no exponents, and it stands for a fixed one."""
+    is None where a formula in their number has no exponents, and it stands for a fixed one. Logarithms of the number of clients are left
+    out."""
 
     eps: Fraction
     clients: Fraction | None
@@ -204,25 +206,32 @@ def _growing(made: Model) -> tuple[Model, tuple[_Decay, ...]]:
         InputError: an exponential is elsewhere, or what it decays in is no product of powers.
     """
     terms, decays = {}, []
+    still = {binding.symbol for binding in made.free if binding.name == _clients_of(made)}
+    slow = partial(_slow, still=still)
     for name, term in made.terms.items():
         for at, part in enumerate(sp.Add.make_args(sp.expand(term)) if term.has(Power, sp.exp) else (term,)):
             if part.has(Power, sp.exp) and part.could_extract_minus_sign():
                 continue  # 1 - exp(-z) is at most 1
-            rest, speed = _split(made, _slow(part))
+            rest, speed = _split(made, slow(part))
             terms[f"{name} {at}"] = rest
             decays += [_Decay(f"{name} {at}", speed)] if speed is not None else []
     if len(decays) > _MOST_DECAYS:
         raise InputError(f"{made.statement.name}: no exponents, more than {_MOST_DECAYS} exponential terms")
-    conditions = tuple(c.each_side(_slow) for c in made.conditions)
-    costs, determined = ({name: _slow(e) for name, e in each.items()} for each in (made.costs, made.determined))
+    conditions = tuple(c.each_side(slow) for c in made.conditions)
+    costs, determined = ({name: slow(e) for name, e in each.items()} for each in (made.costs, made.determined))
     for expr in (*costs.values(), *determined.values(), *(s for c in conditions for s in (c.left, c.right))):
         if odd := expr.atoms(Power):
             raise InputError(f"{made.statement.name}: no exponents, {odd.pop()} stands outside the terms")
     return replace(made, terms=terms, conditions=conditions, costs=costs, determined=determined), tuple(decays)
 
 
-def _slow(expr: sp.Expr) -> sp.Expr:
-    """With one variable in the place of every logarithm of what grows, and what is rounded in the place of whole numbers."""
+def _slow(expr: sp.Expr, still: Set[sp.Symbol]) -> sp.Expr:
+    """With one variable in the place of every logarithm of what grows as the target goes to 0, and what is rounded in the place of
+    whole numbers.
+
+    Args:
+        still: what does not move with the target, the number of clients: its logarithms are numbers.
+    """
     if any(power.exp.is_negative and power.base.has(PowerSum) for power in expr.atoms(sp.Pow)):
         raise InputError(
             "no exponents, a sum over t stands in a denominator; with a lower bound in its place there are"
@@ -235,7 +244,8 @@ def _slow(expr: sp.Expr) -> sp.Expr:
     rounded = {item: item.args[0] for item in expr.atoms(sp.floor) if item.free_symbols}
     rounded |= {item: item.args[0] + 1 for item in expr.atoms(sp.ceiling) if item.free_symbols}
     expr = expr.xreplace(rounded)
-    return expr.xreplace({item: _LOG for item in expr.atoms(sp.log) if item.free_symbols})
+    logarithms = [item for item in expr.atoms(sp.log) if item.free_symbols]
+    return expr.xreplace({item: sp.Integer(1) if item.free_symbols <= still else _LOG for item in logarithms})
 
 
 def _may_vanish(inside: sp.Expr) -> bool:

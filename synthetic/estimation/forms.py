@@ -188,7 +188,11 @@ def _no_extra() -> Iterator[Estimate]:
 
 
 def _kl_dro(problem: KLOverExamples, search: Search) -> Iterator[Estimate]:
-    weight = problem.weight
+    weight, start = problem.weight, problem.initial_point.unsqueeze(0)
+    if (least := float(Losses(problem.parts).smallest_value(start))) < 0:
+        raise InputError(
+            f"kl_dro: wanted losses of at least 0, got {least:g} at the start; add a number to the loss (below 0 another function is meant)"
+        )
     found = _inner(Losses(problem.parts, lambda losses: torch.exp(losses / weight)), search)
     yield from found.values()
     yield from _outer(
@@ -203,7 +207,11 @@ def _chi2_dro(problem: Chi2OverExamples, search: Search) -> Iterator[Estimate]:
     losses, weight = Losses(problem.parts), problem.weight
     squared = Losses(problem.parts, lambda values: values + values * values / (2 * weight))
     found = _inner(losses, search)
-    top = search.largest("outer_lipschitz", losses.largest_value, "|y| / lambda at the largest loss of an example")
+
+    def farthest(x: Tensor) -> Tensor:
+        return torch.maximum(losses.largest_value(x), -losses.smallest_value(x))
+
+    top = search.largest("outer_lipschitz", farthest, "|y| / lambda at the loss of an example that is farthest from 0")
     lipschitz = replace(
         top, value=top.value / weight, growth=tuple((count, value / weight) for count, value in top.growth)
     )
@@ -228,8 +236,8 @@ def _along(problem: MAMLModel | MetaModel, row: Row) -> Row:
     """The row at a point and at every model that a client makes of it by fine-tuning: a theorem's constants hold there too."""
 
     def widest(losses: Losses, x: Tensor) -> Tensor:
-        is_meta = isinstance(problem, MetaModel)
-        path = problem.fine_tuned(problem.to_clients(x))[1:] if is_meta else [problem.deployed(x)]
+        at = problem.to_clients(x)
+        path = problem.fine_tuned(at)[1:] if isinstance(problem, MetaModel) else [problem.deployed(x)]
         models = (own for step in path for own in step.unbind(1))
         return torch.stack([row.of(losses, at) for at in (x, *models)]).amax(0)
 

@@ -121,6 +121,10 @@ class Estimates(ShownAsTable, Mapping[str, Estimate]):
         return "\n".join(f"{name:<32} {one.value:<12.6g} {one.kind}: {one.said}" for name, one in self.found.items())
 
 
+class _NotFinite(ArithmeticError):
+    """A value of a search is infinite or not a number."""
+
+
 @dataclass(frozen=True)
 class Search:
     """The points, and how the largest value over them is sought."""
@@ -136,7 +140,20 @@ class Search:
         return self.only is None or not self.only.isdisjoint(names)
 
     def largest(self, name: str, function: Pointwise, what: str, count: int | None = None) -> Estimate:
-        """The largest of the pointwise values: random points first, then the run, then about the best."""
+        """The largest of the pointwise values: random points first, then the run, then about the best.
+
+        Raises:
+            InputError: one of them is not finite.
+        """
+        try:
+            return self._largest(name, function, what, count)
+        except (torch.linalg.LinAlgError, _NotFinite) as error:
+            raise InputError(
+                f"{name}: is not finite at a point of the region; wanted a smaller radius, another run, or numbers with which no "
+                "exponential is too large for a double"
+            ) from error
+
+    def _largest(self, name: str, function: Pointwise, what: str, count: int | None) -> Estimate:
         count = min(count or self.points, self.points)
         self.say(name)
         random = self.region.draw(count, self.seed)
@@ -156,7 +173,7 @@ class Search:
             growth.append((len(tried), float(everything.max())))
         place = int(everything.argmax())
         if not bool(everything.isfinite().all()):
-            raise InputError(f"{name}: is not finite at a point of the region; wanted a smaller radius or another run")
+            raise _NotFinite
         return Estimate(
             name, float(everything.max()), "estimated", what, self.region.text(), CONFIDENCE, share_above(count, CONFIDENCE),
             tuple(growth), as_point(tried[place]),

@@ -249,14 +249,14 @@ def test_a_period_at_which_a_condition_has_no_value_is_not_accepted():
     assert theorem.tune(L=1, F_gap=1, p=2, budget={"T": 100}).bound.admissible
 
 
-@pytest.mark.parametrize("more", ["", "*log(T)**2"])
-def test_orders_keep_the_clients_beside_a_logarithm(more: str):
-    terms = {"start": f"2*F_gap{more}/(eta*T)", "noise": "L*eta*sigma**2/(N*b)"}
+@pytest.mark.parametrize(("more", "clients", "logs"), [("", "", 0), ("*log(T)**2", "", 2), ("", "*(1 + log(N))", 0)])
+def test_orders_keep_the_clients_beside_a_logarithm(more: str, clients: str, logs: int):
+    terms = {"start": f"2*F_gap{more}/(eta*T)", "noise": f"L*eta*sigma**2{clients}/(N*b)"}
     symbols = {"sigma": "local_gradient_noise", "N": "clients", "b": "batch_size"}
     symbols |= {name: word for name, word in FACTOR["symbols"].items() if name != "p"}
     method = {"name": "minibatch_sgd", "eta": "eta", "b": "b"}
     made = define(**{**FACTOR, "symbols": symbols, "terms": terms, "conditions": {"s": "L*eta <= 1"}, "method": method})
-    assert rates(made.statement()).costs["samples"].clients == -1
+    assert rates(made.statement()).costs["samples"] == Order(Fraction(2), Fraction(-1), Fraction(logs))
 
 
 def test_orders_say_where_the_clients_are_not_known():

@@ -210,6 +210,21 @@ def test_chi_square_over_examples_at_one_point():
     check(found, maps | outer(steepest, 1 / 2.3) | of_h | of_whole)
 
 
+def test_losses_below_0():
+    """The slope of chi2_dro is the largest |y|; kl_dro wants losses of at least 0."""
+
+    def negative(outputs, targets):
+        return -squared(outputs, targets)
+
+    described = {**AT_ONE_POINT, "lower_bound": -100.0}
+    problem = from_model(Wave(), negative, PARTS, "chi2_dro", weight=2.3)
+    found = estimate_constants(problem, **described)
+    farthest = -float(Losses(problem.parts).smallest_value(POINT[None]))
+    assert found["outer_lipschitz"].value == pytest.approx(farthest / 2.3) and farthest > 0
+    with pytest.raises(InputError, match="kl_dro: wanted losses of at least 0"):
+        estimate_constants(from_model(Wave(), negative, PARTS, "kl_dro", weight=2.3), **described)
+
+
 def along(size, steps):
     """The constants at the point and at what each of the three clients makes of it with so many steps, the largest of each."""
     own, models = [POINT] * 3, [POINT]

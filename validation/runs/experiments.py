@@ -74,11 +74,11 @@ def measure(
     if strict and not bound.admissible:
         raise InputError(f"{item.id}: condition {', '.join(bound.failed)} fails on {instance.name} at T={T}")
     numbers = numbers_of(instance, bound, recipe.defaults)
-    result, *means = statistics(
+    result, statistic, before, after = statistics(
         recipe, problem, numbers, seeds, metric=item.metric, root_seed=root_seed, progress=progress
     )
     cap = cap_of(item, problem, instance, bound, method)
-    return Measured(instance, bound, cap, kind, *means, result.messages.to_json(), result.seconds)
+    return Measured(instance, bound, cap, kind, statistic, before, after, result.messages.to_json(), result.seconds)
 
 
 def cap_of(theorem: Theorem, problem: Any, instance: Instance, bound: Bound, method: Given | None = None) -> float:
@@ -129,4 +129,5 @@ def statistics(
         shares=shares.tolist() if shares is not None and metric.over == AVERAGED else None,
         progress=progress,
     )
-    return result, *statistic_of(metric, problem, result, recipe.average)
+    statistic, before, after = statistic_of(metric, problem, result, recipe.average)
+    return result, statistic, before, after

@@ -101,7 +101,9 @@ def shares_of(metric: Metric, numbers: Mapping[str, float], steps: int, average:
     return step_weights(metric, numbers).shares(steps, after=average == "after")
 
 
-def statistic_of(metric: Metric, problem: Any, result: Result, average: str) -> tuple[np.ndarray, ...]:
+def statistic_of(
+    metric: Metric, problem: Any, result: Result, average: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(seeds,) each: what the statement speaks of, and the means over t = 0..T-1 and t = 1..T of what was recorded as "metric"."""
     first, last = result.values["metric"][0], result.values["metric"][-1]
     before = result.mean("metric").flatten()
@@ -112,7 +114,8 @@ def statistic_of(metric: Metric, problem: Any, result: Result, average: str) -> 
         found = measure_of(metric)(problem, At(result.averaged), int(result.counts[-1]))
     else:
         found = last if metric.over == LAST else after if average == "after" else before
-    return tuple(each.flatten().cpu().numpy() for each in (found, before, after))
+    found, before, after = (each.flatten().cpu() for each in (found, before, after))
+    return found.numpy(), before.numpy(), after.numpy()
 
 
 @dataclass(frozen=True)
