@@ -19,6 +19,7 @@ from fedco.bounds.region.intervals import End, Interval, failing, intersect, min
 from fedco.bounds.region.joint import centre as centre_of
 from fedco.bounds.region.joint import projection, reaching, without_equalities
 from fedco.bounds.region.roots import decided_sign
+from quick import slow_after
 
 X = sp.Symbol("x", positive=True)
 COUNT = sp.Symbol("n", positive=True, integer=True)
@@ -120,7 +121,7 @@ def names(binding: str | None) -> set[str]:
     return set(binding.split(", ")) if binding else set()
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", slow_after(20, range(60)))
 def test_pieces_of_products_with_known_roots(seed: int):
     rng = Random(seed)
     products = drawn(rng)
@@ -151,7 +152,7 @@ def test_pieces_of_products_with_known_roots(seed: int):
             assert Q(piece.upper) <= upper_end[0] < Q(nextafter(piece.upper, inf))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", slow_after(24, range(60)))
 def test_whole_numbers_between_known_roots(seed: int):
     rng = Random(1000 + seed)
     products = drawn(rng, 2)
@@ -331,7 +332,7 @@ def test_two_sides_that_are_the_same_function():
         assert found == ([(0.0, None)] if whole else [])
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", slow_after(4, range(12)))
 def test_a_conflict_is_minimal(seed: int):
     rng = Random(2000 + seed)
     products = drawn(rng, 4)
@@ -433,7 +434,7 @@ def test_the_parts_of_an_extremum_say_the_same_together(relation: str):
 Y = sp.Symbol("y", positive=True)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", slow_after(20, range(40)))
 def test_projections_of_a_box_with_one_more_condition(seed: int):
     """x in a box, y in a box, and x^p y^q <= e: some y serves an x where the best one does."""
     rng = Random(3000 + seed)
