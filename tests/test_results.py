@@ -318,14 +318,14 @@ def test_show_prints_one_statement():
     assert run("show", ID, "--statement", "wrong").status == 2
 
 
-@pytest.mark.parametrize("name", [name for name in EVERY if name != "outside"])
-def test_every_answer_with_numbers_draws_itself(name: str, tmp_path: Path):
+@pytest.mark.parametrize("name", ["bound", "region", "compare"])
+def test_an_answer_draws_itself_with_its_numbers_beside_it(name: str, tmp_path: Path):
+    """Of one value each, of a set, and of several theorems; test_what_is_shown.py draws the answers of every verb."""
     plot = answer(name).plot()
     made = plot.save(tmp_path / "figure.svg")
     assert "<svg" in made.read_text(encoding="utf-8")[:600] and plot.data
     head = (tmp_path / "figure.data.csv").read_text(encoding="utf-8").splitlines()[0]
     assert len(head.split(",")) >= len(plot.data) > 0
-    assert svg(plot).startswith("<?xml")
 
 
 def test_arrays_are_evaluated_point_by_point():

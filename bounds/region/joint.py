@@ -22,8 +22,8 @@ from ..language.theorem import Condition, Statement
 from ..optimum.posynomial import Converter, NotPosynomialError, Posynomial, condition_parts
 from ..optimum.program import solve
 from ..optimum.search import Box, Maker, minimise, program
-from .conditions import reduced, solved_for, split_extrema
-from .intervals import Found, Interval, failing, intersect, minimal_conflict
+from .conditions import ordered, reduced, solved_for, split_extrema, symbols_of
+from .intervals import Found, Interval, failing, intersect, longest, minimal_conflict
 
 _MARGIN = 1e-9
 BROKEN = "not whole inside: an equality fixes it, and an equality between counts is read over the real numbers"
@@ -46,7 +46,7 @@ class Joint:
         return {str(symbol): (1.0 if symbol.is_integer else 0.0, inf) for symbol in self.symbols}
 
     def limits(self, converter: Converter) -> list[tuple[str, Posynomial]]:
-        return [(c.name.partition("[")[0], condition_parts(*_ordered(c), converter)) for c in self.conditions]
+        return [(c.name.partition("[")[0], condition_parts(*ordered(c), converter)) for c in self.conditions]
 
     def make(self, objective: sp.Expr) -> Maker:
         return lambda converter: (converter.convert(objective), self.limits(converter))
@@ -92,7 +92,7 @@ def without_equalities(
     """Solve each equality for a symbol other than `keep`, a real one if there is a choice."""
     free, rest, determined = list(symbols), list(conditions), dict[sp.Symbol, sp.Expr]()
     while equality := next((c for c in rest if c.relation == "=="), None):
-        inside = [s for s in free if s in equality.left.free_symbols | equality.right.free_symbols and s != keep]
+        inside = [s for s in free if s in symbols_of(equality) and s != keep]
         found = next(
             (
                 (s, f)
@@ -134,17 +134,13 @@ def projection(
     pieces = intersect(rest, on)
     if not pieces:
         return None, minimal_conflict(rest, on)
-    return max(pieces, key=lambda piece: inf if piece.upper is None else piece.upper - piece.lower), ()
-
-
-def _ordered(c: Condition) -> tuple[sp.Expr, sp.Expr]:
-    return (c.right, c.left) if c.relation in (">", ">=") else (c.left, c.right)
+    return longest(pieces), ()
 
 
 def _eliminated(conditions: list[Condition], symbol: sp.Symbol) -> list[Condition] | None:
     """The conditions on the rest when a symbol takes its best value, or None where they pull it both ways."""
     converter = Converter({})
-    touched = {c: condition_parts(*_ordered(c), converter) for c in conditions if symbol in _symbols(c)}
+    touched = {c: condition_parts(*ordered(c), converter) for c in conditions if symbol in symbols_of(c)}
     others = [c for c in conditions if c not in touched]
     powers = {c: part.exponent(str(symbol)) for c, part in touched.items()}
     if converter.sides or any(min(found) < 0 < max(found) for found in powers.values()):
@@ -156,10 +152,6 @@ def _eliminated(conditions: list[Condition], symbol: sp.Symbol) -> list[Conditio
     if rising and symbol.is_integer:
         return others + [c.at({symbol: sp.Integer(1)}) for c in rising]
     return others + [made for c in touched if (made := _in_the_limit(c, symbol)) is not None]
-
-
-def _symbols(c: Condition) -> set[sp.Symbol]:
-    return c.left.free_symbols | c.right.free_symbols
 
 
 def _combined(
@@ -179,7 +171,7 @@ def _combined(
             if value is None:
                 return None
             for c in rest:
-                small, large = (side.xreplace({symbol: value}) for side in _ordered(c))
+                small, large = (side.xreplace({symbol: value}) for side in ordered(c))
                 strict = any(x.relation in ("<", ">") for x in (c, limit))
                 made.append(Condition(f"{c.name}, {limit.name}", small, "<" if strict else "<=", large))
         return made
@@ -192,7 +184,7 @@ def _equal(c: Condition) -> tuple[sp.Expr, str, sp.Expr]:
 
 def _in_the_limit(c: Condition, symbol: sp.Symbol) -> Condition | None:
     """What a condition says when the terms with a symbol become as small as one likes (but stay positive)."""
-    small, large = _ordered(c)
+    small, large = ordered(c)
     parts = sp.Add.make_args(sp.expand(small / large))
     kept = [part for part in parts if symbol not in part.free_symbols]
     return Condition(c.name, sp.Add(*kept), "<", sp.Integer(1)) if kept else None

@@ -38,9 +38,10 @@ POINT = {"L": 1, "F_gap": 1, "eta": "1/10", "T": 10, "sigma": 1}
 
 def test_every_import_in_an_example_of_a_docstring_resolves():
     found = []
-    for path in sorted(
+    paths = (
         part for room in ("bounds", "algorithms", "synthetic", "validation") for part in (ROOT / room).rglob("*.py")
-    ):
+    )
+    for path in (each for each in paths if ">>> " in each.read_text()):
         for node in ast.walk(ast.parse(path.read_text())):
             if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) or not (
                 text := ast.get_docstring(node)

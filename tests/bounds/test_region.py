@@ -16,7 +16,7 @@ from fedco.bounds.language.theorem import Condition
 from fedco.bounds.region.conditions import reduced
 from fedco.bounds.region.intervals import failing, intersect
 from fedco.bounds.region.single import of_one, univariate
-from inverse_cases import constants, plain, seeds, solvable
+from inverse_cases import constants, seeds, solvable
 from quick import slow_but_these
 from registry_cases import THEOREMS
 
@@ -163,22 +163,6 @@ def test_a_missing_horizon_is_solved_for():
     )
     assert region.intervals["eta"].binding["upper"] == "horizon"
     assert region.intervals["eta"].upper == pytest.approx((8 / 55296) ** 0.5, rel=1e-12)
-
-
-def test_an_equality_gives_a_point():
-    values = {k: v for k, v in FEDDRO.items() if k != "sigma_g"}
-    region = fedco.theorem("feddro.theorem_5_1").admissible("eta", "printed", **values, I=1, T=10**6)
-    piece = region.intervals["eta"]
-    assert piece.lower == piece.upper and piece.lower == pytest.approx(8**0.5 / 1000)
-
-
-def test_results_print_and_convert():
-    region = fedco.theorem("fcsg.theorem_4_1").admissible("alpha", "printed", L_f=1, L_g=1, S_f=1, S_g=1, q=4)
-    assert "| `alpha` | `(0, 0.02083333333]` | | step_size |" in plain(region.markdown())
-    assert region.latex() == r"alpha \in \left(0, 0.0208333\right]"
-    data = region.to_dict()
-    assert set(data["intervals"]["alpha"]) == {"lower", "upper", "lower_closed", "upper_closed", "binding"}
-    assert data["feasible"] is True
 
 
 def test_what_cannot_be_solved_for_is_refused():
