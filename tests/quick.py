@@ -23,3 +23,8 @@ def slow_but_these(few: Collection[tuple[str, ...]], cases: Collection[tuple[str
 def slow_after(few: int, seeds: Iterable[int]) -> list[Any]:
     """Seeds as parameters of a test: slow, but the first few."""
     return [pytest.param(seed, marks=() if place < few else pytest.mark.slow) for place, seed in enumerate(seeds)]
+
+
+def slowly(case: Any) -> Any:
+    """One case of a test, a value or a tuple of them, that a quick run leaves out."""
+    return pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow)
