@@ -125,10 +125,10 @@ def assert_minimal(conditions, symbol, conflict: tuple[str, ...]) -> None:
 
 @cache
 def feasible(case: tuple[str, str, str]) -> bool:
-    """Whether an instance of a statement has an admissible value: two are checked, and up to six where none has."""
+    """Whether an instance of a statement has an admissible value: two are checked, and up to twelve where none has."""
     name, label, variable = case
     found = False
-    for number, rng in enumerate(seeds(name, label + variable, 6)):
+    for number, rng in enumerate(seeds(name, label + variable, 12)):
         if found and number > 1:
             break
         found |= check_region(*case, rng, 12)
