@@ -189,20 +189,8 @@ def admissible(statement: Statement, solve: str | tuple[str, ...], values: Mappi
         from .joint import of_several  # brings in the solver of geometric programs
 
         found = of_several(statement, names, values)
-    return Admissible(
-        statement.theorem.id,
-        statement.label,
-        bool(found.intervals),
-        found.intervals,
-        found.conflict,
-        found.pieces,
-        found.conditions,
-        found.interior,
-        found.note,
-        statement,
-        names,
-        dict(values),
-    )
+    about = statement.theorem.id, statement.label, bool(found.intervals)
+    return Admissible(*about, **vars(found), about=statement, solved=names, given=dict(values))
 
 
 def region_picture(
