@@ -22,7 +22,7 @@ def test_only_results_or_one_line_errors(target):
     ("lines", "tried", "attempt", "least"),
     [
         (fuzz_campaign.sound(), 3, fuzz_campaign.try_work, 2),
-        (fuzz_campaign.in_order(), 20, lambda folder, line: run_command(line), 8),
+        (fuzz_campaign.in_order(), 30, lambda folder, line: run_command(line), 12),
     ],
     ids=["compute", "answer"],
 )
