@@ -1,8 +1,8 @@
-"""How a bound reacts: elasticities in every symbol, shares of the terms along the horizon, rounds against samples."""
+"""How a bound reacts: elasticities in every symbol, and rounds against samples."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import log, nan
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from ..evaluation.evaluate import complete, evaluate, exact, fill_schedule
+from ..evaluation.evaluate import complete, exact, fill_schedule
 from ..language.reading import InputError, read_values
 from ..language.rendering import letter, lines_about, notes_about, titled
 from ..language.result import AbstractResult, Sheet, Table, relative
@@ -100,26 +100,6 @@ def elasticities(statement: Statement, values: Mapping[str, Any]) -> Elasticitie
             found[str(symbol)] = log(up / down) / width if up > 0 and down > 0 else 0.0
     whole = float(sp.N(sp.Add(*(statement.at(term.expr, point) for term in statement.terms)), 25))
     return Elasticities(statement.theorem.id, statement.label, whole, found, statement)
-
-
-def shares(statement: Statement, over: str, grid: Sequence[float], values: Mapping[str, Any]) -> dict[str, list[float]]:
-    """The share of each term in the bound along a grid of one symbol.
-
-    Returns:
-        `{over: grid, term: shares, ...}`; the shares add up to 1 at each point.
-
-    Raises:
-        InputError: unknown or missing symbols, or a statement without terms.
-    """
-    import numpy as np
-
-    numbers = {name: float(v) for name, v in read_values(statement.symbols, values, statement.theorem.id).items()}
-    result = evaluate(statement, **numbers, **{over: np.asarray(grid, dtype=float)})
-    if not result["terms"]:
-        raise InputError(f"{statement.name}: bounds nothing (it has no terms)")
-    return {over: list(map(float, grid))} | {
-        name: [float(v) for v in term / result["total"]] for name, term in result["terms"].items()
-    }
 
 
 def pareto(

@@ -18,7 +18,7 @@ from fedco.bounds.cost import claims, comparison, complexity, counts, sensitivit
 from fedco.bounds.cost.comparison import Comparison, OrderRow, OrderTable, Row, compare, orders
 from fedco.bounds.cost.orders import Order, Rates, rates
 from fedco.bounds.cost.resources import instead, resource
-from fedco.bounds.cost.sensitivity import Elasticities, elasticities, pareto, shares
+from fedco.bounds.cost.sensitivity import Elasticities, elasticities, pareto
 from fedco.bounds.evaluation.without_running import Worth
 from fedco.bounds.language import rendering
 from fedco.bounds.language.definition import define, load
@@ -99,15 +99,6 @@ def test_where_a_bound_changes_its_sign_it_has_no_elasticity(given, without):
     """F_gap/(eta T) - sigma^2 with sigma = 1, T = 4 and eta = 1."""
     found = elasticities(small("F_gap/(eta*T) - sigma**2"), {"eta": 1, "T": 4, "sigma": 1} | given)
     assert all(found.values[name] == 0.0 for name in without) and {*found.values} == {"F_gap", "eta", "T", "sigma"}
-
-
-def test_shares_by_hand():
-    found = shares(EXAMPLE, "T", [10, 1000], {name: value for name, value in POINT.items() if name != "T"})
-    assert found["T"] == [10.0, 1000.0] and set(found) == {"T", *TERMS}
-    for place, first in enumerate((10.0, 0.1)):
-        terms = TERMS | {"initialisation": first}
-        for name, value in terms.items():
-            assert found[name][place] == pytest.approx(value / sum(terms.values()))
 
 
 def tuned(rounds, samples):
