@@ -62,19 +62,6 @@ def test_every_import_in_an_example_of_a_docstring_resolves():
     assert len(found) > 8
 
 
-def test_a_comparison_takes_theorems_and_ids_mixed():
-    mixed = fedco.compare("1/10", theorems=[MINE, "comfedl.theorem_1"])
-    assert [row.theorem for row in mixed.rows] == ["mine.theorem_1", "comfedl.theorem_1"]
-    assert "mine.theorem_1" in str(mixed) and "comfedl.theorem_1" in str(mixed)
-
-
-def test_theorems_in_the_place_of_the_target_are_compared():
-    mine = fedco.compare(MINE, "comfedl.theorem_1")
-    assert {row.theorem for row in mine.rows} == {MINE.id, "comfedl.theorem_1"}
-    with pytest.raises(InputError, match="wanted theorems, then eps, a number"):
-        fedco.compare("1/10", MINE)
-
-
 @pytest.mark.parametrize("cost", ["rounds", "samples", "iterations"])
 def test_a_comparison_of_outside_theorems_is_printed(cost):
     costs = {"rounds": "T", "iterations": "T"}

@@ -64,8 +64,6 @@ def test_a_theorem_that_sends_nothing_of_a_kind_is_compared_without_a_number():
 def test_what_cannot_be_compared_is_refused():
     with pytest.raises(InputError, match="not a quantity"):
         compare("1/2", {"L_f": 1})
-    with pytest.raises(InputError, match="not a kind"):
-        compare("1/2", kind="convex")
     with pytest.raises(InputError, match="no terms"):
         elasticities(fedco.theorem("fcsg.lemma_a_2").statement("printed"), {})
 
