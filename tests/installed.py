@@ -26,7 +26,14 @@ def install(top: Path) -> None:
     (packages,) = (top / "environment" / "lib").glob("python*/site-packages")
     (packages / "borrowed.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
     (wheel,) = top.glob("fedco-*.whl")
-    pip(str(top / "environment" / "bin" / "python"), "install", "--ignore-installed", *OFFLINE, str(wheel))
+    pip(
+        str(top / "environment" / "bin" / "python"),
+        "install",
+        "--ignore-installed",
+        "--no-compile",
+        *OFFLINE,
+        str(wheel),
+    )
     shutil.rmtree(top / "source")
 
 

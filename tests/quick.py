@@ -12,3 +12,19 @@ def slow_but(few: Collection[str], cases: Iterable[str | tuple[str, ...]]) -> li
     """The cases, names or tuples that begin with a name, as parameters of a test: slow, but those of a few names."""
     rows = [(case,) if isinstance(case, str) else case for case in cases]
     return [pytest.param(*row, id="-".join(row), marks=() if row[0] in few else pytest.mark.slow) for row in rows]
+
+
+def slow_but_these(few: Collection[tuple[str, ...]], cases: Collection[tuple[str, ...]]) -> list[Any]:
+    """Cases as one parameter of a test: slow, but a few, each of which there has to be."""
+    assert {*few} <= {*cases}
+    return [pytest.param(case, id="-".join(case), marks=() if case in few else pytest.mark.slow) for case in cases]
+
+
+def slow_after(few: int, seeds: Iterable[int]) -> list[Any]:
+    """Seeds as parameters of a test: slow, but the first few."""
+    return [pytest.param(seed, marks=() if place < few else pytest.mark.slow) for place, seed in enumerate(seeds)]
+
+
+def slowly(case: Any) -> Any:
+    """One case of a test, a value or a tuple of them, that a quick run leaves out."""
+    return pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow)

@@ -7,6 +7,7 @@ public names in a table, and load them when a name is used; a table of names is 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -40,21 +41,20 @@ def modules(root: Path) -> dict[str, Path]:
     }
 
 
+def run_sometime(node: ast.AST) -> Iterator[ast.AST]:
+    """The statements of a module, those inside functions too, but not those under `TYPE_CHECKING`."""
+    yield node
+    only_for_types = isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+    for part in node.orelse if only_for_types else ast.iter_child_nodes(node):
+        if isinstance(part, ast.stmt | ast.excepthandler | ast.match_case):
+            yield from run_sometime(part)
+
+
 def imports(name: str, path: Path, known: dict[str, Path]) -> set[str]:
     """What a module imports: known modules by their name, others by their first part with a star before it."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    never_run = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        for statement in node.body
-        for inner in ast.walk(statement)
-    }
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     found = set()
-    for node in ast.walk(tree):
-        if id(node) in never_run:
-            continue
+    for node in run_sometime(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found |= {f"*{alias.name.partition('.')[0]}" for alias in node.names}
         if isinstance(node, ast.ImportFrom) and not node.level:

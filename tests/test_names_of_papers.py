@@ -52,6 +52,8 @@ def names() -> re.Pattern[str]:
 
 def named(source: str) -> set[str]:
     """What a module names, as it is written there."""
+    if not names().search(source):  # parsing takes longer
+        return set()
     tree = ast.parse(source)
     docstrings = {
         id(node.body[0].value)

@@ -33,7 +33,7 @@ from fedco.bounds.language.result import (
 )
 from fedco.bounds.registry import all_theorems
 from fedco.cli import main
-from in_a_notebook import html, latex, svg
+from in_a_notebook import html, latex
 
 
 class Done(NamedTuple):
@@ -318,14 +318,14 @@ def test_show_prints_one_statement():
     assert run("show", ID, "--statement", "wrong").status == 2
 
 
-@pytest.mark.parametrize("name", [name for name in EVERY if name != "outside"])
-def test_every_answer_with_numbers_draws_itself(name: str, tmp_path: Path):
+@pytest.mark.parametrize("name", ["bound", "region", "compare"])
+def test_an_answer_draws_itself_with_its_numbers_beside_it(name: str, tmp_path: Path):
+    """Of one value each, of a set, and of several theorems; test_what_is_shown.py draws the answers of every verb."""
     plot = answer(name).plot()
     made = plot.save(tmp_path / "figure.svg")
     assert "<svg" in made.read_text(encoding="utf-8")[:600] and plot.data
     head = (tmp_path / "figure.data.csv").read_text(encoding="utf-8").splitlines()[0]
     assert len(head.split(",")) >= len(plot.data) > 0
-    assert svg(plot).startswith("<?xml")
 
 
 def test_arrays_are_evaluated_point_by_point():
@@ -343,12 +343,6 @@ def test_arrays_are_evaluated_point_by_point():
     assert len(frame) == 6 and frame["total"].tolist() == found.total.ravel().tolist()
     assert json.loads(found.to_json())["admissible"] == [[True, True], [True, True], [False, False]]
     assert "2 of 6 points are outside" in found.to_markdown()
-
-
-def test_a_long_array_has_all_its_points_in_the_frame_and_few_in_print():
-    found = fedco.theorem(ID).bound(**{**POINT, "T": np.arange(4, 1004)})
-    assert len(found.to_frame()) == 1000 and found.to_markdown().count("yes") == 20
-    assert "<svg" in svg(found.plot()) and len(found.plot().data["bound: x"]) == 1000
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def folder(tmp_path):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["falsify", "--seconds", "1"],
+        ["falsify", "--seconds", "0.2"],
         ["tune", "--eps", "1", *SETS],
         ["complexity"],
         ["validate", "--problem", "federated_noisy", "--seeds", "4"],
@@ -111,12 +111,12 @@ def test_a_metric_that_a_file_names_is_measured_only_with_trust(folder):
 def test_trust_ends_with_the_command(folder):
     CliRunner().invoke(app, ["show", str(folder / "mine.toml"), "--trust"])
     with pytest.raises(InputError, match="--trust runs it"):
-        falsify(fedco.load(folder / "mine.toml"), seconds=1.0)
+        falsify(fedco.load(folder / "mine.toml"), seconds=0.2)
 
 
 def test_a_trusted_file_is_searched_and_its_proof_is_asked_for(folder):
     theorem = fedco.load(folder / "mine.toml", trust=True)
-    assert falsify(theorem, seconds=1.0).outcome == "SURVIVED"
+    assert falsify(theorem, seconds=0.2).outcome == "SURVIVED"
     with pytest.raises(InputError, match=r"mine\.theorem_1: wanted a derivation from its proof, got Signomial"):
         prove(theorem)
     (folder / "my_proof.py").write_text("def prove(s):\n    return s.kappa\n")

@@ -388,17 +388,10 @@ def test_13_a_typo_in_each_argument(command: Command, arguments: list[str], mean
 # --- 14 --------------------------------------------------------------------------------------------------------------
 
 ABSURD = [
-    (["validate", FEDDRO, "--seeds", "99999999999"], "years"),
-    (["validate", FEDDRO, "--jobs", "100000"], "TiB"),
-    (["plot", FEDDRO, "--sweep", "K", "--seeds", "99999999999", "--out", "a.svg"], "years"),
-    (["report", "--jobs", "100000", "--out", "r"], "TiB"),
     ([*RUN, "--seeds", "99999999999"], "TiB"),
-    (["report", "--out", "/proc/x"], "/proc/x"),
-    (["report", "--out", "shared.toml"], "shared.toml"),
     (["plot", FCSG, "--over", "T", "--out", "/proc/a/b.svg"], "/proc/a"),
     (["constants", FCSG, "--out", "/proc/a/b.toml"], "/proc/a"),
     (["bound", FCSG, "--constants", "missing.toml"], "no such file"),
-    (["counterexample", "--case", "I", "--out", "shared.toml"], "shared.toml"),
 ]
 
 

@@ -119,11 +119,6 @@ def test_an_answer_has_a_figure(name: str):
     assert isinstance(plot, Plot) and plot.data and "<svg" in svg(plot)
 
 
-def test_compare_takes_a_theorem_and_an_id():
-    assert "<table" in html(fedco.compare(theorem(), OTHER))
-    assert OTHER in str(fedco.compare(theorem(), OTHER)) and ID in str(fedco.compare(theorem(), OTHER))
-
-
 # --- names complete ----------------------------------------------------------------------------------------------------------
 
 

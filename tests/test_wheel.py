@@ -1,9 +1,11 @@
-"""The wheel alone, in an environment outside the repository: every command on every example, in the shell and in Python."""
+"""The wheel alone, in an environment outside the repository: every command on an example that is data and on one that is code.
+
+tests/cli/test_own_theorem.py asks every example more in this process.
+"""
 
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +21,7 @@ def test_the_package_is_that_of_the_wheel(folder: Path):
     assert Path(where).is_relative_to(folder.parent / "environment") and not (folder.parent / "source").exists()
 
 
-EXAMPLES = {
-    "pr_sgd.toml": "L sigma G F_gap N eta p T",
-    "half_sgd.toml": "L sigma G F_gap N eta b T",
-    "parallel_sgd.py:theorem_1": "L sigma F_gap N eta b T",
-    "parallel_sgd.py:theorem_2": "L sigma G F_gap N eta b p T",
-    "parallel_sgd.py:corollary_1": "L sigma F_gap N b T",
-}
+EXAMPLES = {"half_sgd.toml": "L sigma G F_gap N eta b T", "parallel_sgd.py:theorem_2": "L sigma G F_gap N eta b p T"}
 VALUES = {"L": "1", "sigma": "1", "G": "2", "F_gap": "3", "N": "8", "eta": "1/10", "p": "2", "b": "4", "T": "1000"}
 SEVERAL = """
 import json, sys
@@ -51,12 +47,11 @@ def sets(names: str, *but: str) -> list[str]:
 
 
 def commands(file: str, names: str) -> dict[str, list[str]]:
-    solved = "eta" if "eta" in names.split() else "T"
     constants = sets(names, "eta", "p", "b", "T")
     return {
         "show": ["show", file],
         "bound": ["bound", file, *sets(names), "--sensitivity"],
-        "admissible": ["admissible", file, "--solve", solved, *sets(names, solved)],
+        "admissible": ["admissible", file, "--solve", "eta", *sets(names, "eta")],
         "budget": ["tune", file, *constants, "--budget", "rounds=1000", "--budget", "samples=4000"],
         "target": ["tune", file, *constants, "--eps", "1/10", "--cost", "rounds"],
         "orders": ["complexity", file],
@@ -70,17 +65,22 @@ def commands(file: str, names: str) -> dict[str, list[str]]:
 
 @pytest.fixture(scope="module")
 def answers(folder: Path) -> dict[str, dict[str, Any]]:
-    """What every command answers on every example, as data."""
-    asked = [
+    """What every command answers on every example, and what comes with the wheel, as data."""
+    asked = [(" ".join(command), "", command) for command in COMES_WITH_THE_WHEEL]
+    asked += [
         (file, verb, [*command, "--trust"] if "half_sgd" in file and verb != "theorems" else command)
         for file, names in EXAMPLES.items()
         for verb, command in commands(file, names).items()
     ]
     printed = json.loads(run(folder, "python", "-c", SEVERAL, json.dumps([command for *_, command in asked])))
-    found: dict[str, dict[str, Any]] = {file: {} for file in EXAMPLES}
+    found: dict[str, dict[str, Any]] = {file: {} for file, *_ in asked}
     for (file, verb, _), answer in zip(asked, printed, strict=True):
         found[file][verb] = answer
     return found
+
+
+VALIDATE = ["validate", "half_sgd.toml", "--trust", "--problem", "ring.py:problem", "--seeds", "64", "--jobs", "1"]
+COMES_WITH_THE_WHEEL = (["replay", "feddro.theorem_5_1"], ["audit", "fcsg"], VALIDATE)
 
 
 @pytest.mark.parametrize("file", EXAMPLES)
@@ -126,32 +126,20 @@ def test_python(folder: Path):
 
 
 def test_the_program_itself(folder: Path):
-    printed = run(folder, "fedco", "bound", "pr_sgd.toml", *sets(EXAMPLES["pr_sgd.toml"]))
+    printed = run(folder, "fedco", "bound", "pr_sgd.toml", *sets("L sigma G F_gap N eta p T"))
     assert printed.splitlines()[1:4] == ["  initialisation = 0.06", "  variance = 0.0125", "  drift = 0.8"]
 
 
-def test_a_refutation_is_replayed_by_its_name_without_the_repository(folder: Path):
-    shown = run(folder, "fedco", "replay", "feddro.theorem_5_1")
-    assert shown.startswith("feddro.theorem_5_1: confirmed\nREFUTED  feddro.theorem_5_1")
-    said = run(folder, "fedco", "bound", "fcsg.theorem_4_1", "--statement", "printed", *CONSTANTS, "--latex")
-    named = re.search(r"fedco replay (\S+)", said.replace("\\_", "_"))
-    assert named and run(folder, "fedco", "replay", named[1].rstrip(";")).splitlines()[0].endswith("confirmed")
+def test_refutations_and_the_audit_with_its_dates_come_with_the_wheel(answers: dict[str, dict[str, Any]]):
+    replayed, audited = answers["replay feddro.theorem_5_1"][""], answers["audit fcsg"][""]
+    assert replayed["confirmed"] and replayed["verdict"]["outcome"] == "REFUTED"
+    assert len(audited["findings"]) > 5 and all(audited["checked"].values())
 
 
-CONSTANTS = [
-    part
-    for name, value in {
-        **dict.fromkeys(["L_f", "L_g", "S_f", "S_g", "sigma_g", "F_gap", "N", "q", "m"], "1"),
-        "alpha": "1/100",
-        "T": "10",
-    }.items()
-    for part in ("--set", f"{name}={value}")
-]
-
-
-def test_the_audit_and_its_dates_come_with_the_wheel(folder: Path):
-    found = json.loads(run(folder, "fedco", "audit", "fcsg", "--json"))
-    assert len(found["findings"]) > 5 and all(found["checked"].values())
+def test_a_method_and_a_problem_of_ones_own_are_validated(answers: dict[str, dict[str, Any]]):
+    found = answers[" ".join(VALIDATE)][""]
+    assert {row["verdict"]["outcome"] for row in found["results"]} == {"SUPPORTED"}
+    assert {row["outcome"] for row in found["negative_controls"]} == {"REFUTED"}
 
 
 def test_every_file_that_the_package_reads_is_in_the_wheel(folder: Path):
@@ -173,24 +161,3 @@ def test_every_file_that_the_package_reads_is_in_the_wheel(folder: Path):
 
 ROOMS = {"algorithms", "bounds", "cli", "synthetic", "validation"}
 DATA = {".html", ".css", ".js", ".csv", ".json", ".mplstyle", ".txt", ".toml"}
-
-VALIDATE = ["validate", "half_sgd.toml", "--trust", "--problem", "ring.py:problem", "--seeds", "64", "--jobs", "1"]
-ASSERTIONS = """
-import fedco
-from fedco.validation.testing import assert_bound_holds, assert_refuted
-
-for file in ("pr_sgd.toml", "parallel_sgd.py:theorem_2"):
-    print(assert_bound_holds(fedco.theorem(file), "federated_sines", T=48, eta="1/10", p=2, **({} if "toml" in file else {"b": 1})).outcome)
-print(assert_refuted(fedco.load("half_sgd.toml", trust=True), "ring.py:problem", T=36, eta="199/200", b=1, divided_by=10).outcome)
-"""
-
-
-def test_a_method_and_a_problem_of_ones_own_are_validated(folder: Path):
-    (found,) = json.loads(run(folder, "python", "-c", SEVERAL, json.dumps([VALIDATE])))
-    assert {row["verdict"]["outcome"] for row in found["results"]} == {"SUPPORTED"}
-    assert {row["outcome"] for row in found["negative_controls"]} == {"REFUTED"}
-
-
-def test_the_assertions_for_a_test_suite(folder: Path):
-    printed = run(folder, "python", "-c", ASSERTIONS)
-    assert printed.count("SUPPORTED") == 2 and printed.count("REFUTED") == 1

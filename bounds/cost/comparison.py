@@ -48,7 +48,7 @@ class Row:
     tuned: Tuned | None
     reason: str
     assumed: tuple[str, ...]
-    about: Statement | None = field(default=None, repr=False, compare=False)
+    about: Statement = field(repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -63,7 +63,7 @@ class Row:
             "certificate": self.tuned.certificate if self.tuned else None,
             **(self.tuned.bound.worth.to_dict() if self.tuned else {}),
             "missing_costs": self.tuned.missing_costs if self.tuned else {},
-            **(status_of(self.about) if self.about else {}),
+            **status_of(self.about),
         }
 
     @property
@@ -162,9 +162,7 @@ class Comparison(AbstractResult):
 
 def _cautions(rows: Sequence[Row] | Sequence[OrderRow]) -> tuple[str, ...]:
     """What has to be said of the statements in a table."""
-    return tuple(
-        f"{row.theorem} ({row.statement}): {text}" for row in rows if row.about for text in notes_about(row.about)
-    )
+    return tuple(f"{row.theorem} ({row.statement}): {text}" for row in rows for text in notes_about(row.about))
 
 
 @overload
@@ -264,8 +262,8 @@ class OrderRow:
     statement: str
     kind: str
     costs: dict[str, Order]
-    reason: str = ""
-    about: Statement | None = field(default=None, repr=False, compare=False)
+    reason: str
+    about: Statement = field(repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         costs = {name: order.to_dict() for name, order in self.costs.items()}
@@ -275,7 +273,7 @@ class OrderRow:
             "kind": self.kind,
             "costs": costs,
             "reason": self.reason,
-            **(status_of(self.about) if self.about else {}),
+            **status_of(self.about),
         }
 
 

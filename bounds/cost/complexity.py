@@ -54,7 +54,7 @@ class Complexity(AbstractResult):
             "certificate": self.tuned.certificate,
             **self.tuned.bound.worth.to_dict(),
             "missing_costs": self.tuned.missing_costs,
-            **status_of(self.tuned.bound.statement_itself),
+            **status_of(self.tuned.bound.about),
         }
 
     def __float__(self) -> float:
@@ -72,8 +72,8 @@ class Complexity(AbstractResult):
         )
         costs = Table("costs", ("cost", "tuned", "paper's schedule", "order"), rows)
         tuned = self.tuned.sheet()
-        notes = (*notes_about(self.tuned.bound.statement_itself), *self.notes)
-        about = self.tuned.bound.statement_itself.theorem.metric
+        notes = (*notes_about(self.tuned.bound.about), *self.notes)
+        about = self.tuned.bound.about.theorem.metric
         claim = Math(
             f"{about.name} <= {self.eps}", rf"{about.latex} \le {tex_number(shown(float(Fraction(self.eps))))}"
         )
@@ -90,7 +90,7 @@ class Complexity(AbstractResult):
 
         groups = {"tuned": self.tuned.cost} | ({"paper's schedule": self.paper.cost} if self.paper else {})
         named = {group: {MEANING.get(n, n): value for n, value in costs.items()} for group, costs in groups.items()}
-        title = f"{titled(self.tuned.bound.statement_itself)}: cost of a bound of {self.eps}"
+        title = f"{titled(self.tuned.bound.about)}: cost of a bound of {self.eps}"
         return bar_plot(named, title=title, axis=Axis("amount", "1"), log=True)
 
     @property

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from ..language.client_lists import alike_statement
-from ..language.notation import latex_of, slack_symbol
+from ..language.notation import slack_symbol
 from ..language.power import Power
 from ..language.power_sum import PowerSum
 from ..language.reading import InputError
@@ -31,6 +31,7 @@ from ..language.theorem import Statement
 from ..optimum.linear import Coefficients, UnboundedError, minimise
 from ..optimum.model import Model, model
 from ..optimum.posynomial import Converter, NotPosynomialError, Posynomial
+from ..region.conditions import symbols_of
 from .resources import instead, refuse_free
 
 if TYPE_CHECKING:
@@ -103,11 +104,11 @@ class Rates(AbstractResult):
     minimised: tuple[str, ...]
     costs: dict[str, Order]
     schedule: dict[str, Order]
-    at_one: tuple[str, ...] = ()
-    about: Statement | None = field(default=None, repr=False, compare=False)
+    at_one: tuple[str, ...]
+    about: Statement = field(repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        return {**self.numbers_only(), **(status_of(self.about) if self.about else {})}
+        return {**self.numbers_only(), **status_of(self.about)}
 
     def numbers_only(self) -> dict[str, Any]:
         """`to_dict` without what is known of the statement."""
@@ -126,19 +127,12 @@ class Rates(AbstractResult):
             for name, order in self.costs.items()
         )
         heads = ("cost", "order", "power of 1/eps", "power of the clients")
-        about = self.about
-        schedule = tuple(
-            (letter(about, name) if about else Math(name, latex_of(name)), order.math())
-            for name, order in self.schedule.items()
-        )
+        schedule = tuple((letter(self.about, name), order.math()) for name, order in self.schedule.items())
         tables = (
             Table("orders", heads, costs, relative(row[2] for row in costs)),
             Table("schedule", ("symbol", "order"), schedule),
         )
-        notes = (
-            *(notes_about(self.about) if self.about else ()),
-            f"least {' then '.join(self.minimised)} as eps goes to 0",
-        )
+        notes = (*notes_about(self.about), f"least {' then '.join(self.minimised)} as eps goes to 0")
         return Sheet(f"{self.theorem} ({self.statement}): orders", None, tables, notes)
 
     def plot(self) -> Plot:
@@ -146,8 +140,8 @@ class Rates(AbstractResult):
         from ...figures import Axis, bar_plot
 
         powers = {name.replace("_", " "): float(order.eps) for name, order in self.costs.items()}
-        name = titled(self.about) if self.about else f"{self.theorem} ({self.statement})"
-        return bar_plot({"cost": powers}, title=f"{name}: orders", axis=Axis(r"power of $1/\epsilon$", "1"))
+        axis = Axis(r"power of $1/\epsilon$", "1")
+        return bar_plot({"cost": powers}, title=f"{titled(self.about)}: orders", axis=axis)
 
     def __str__(self) -> str:
         rows = [f"{self.theorem} ({self.statement}), least {' then '.join(self.minimised)}:"]
@@ -183,7 +177,7 @@ def rates(statement: Statement, minimise_first: Sequence[str] = ("samples", "rou
             best = key, found
     if best is None:
         raise InputError(f"{statement.name}: no schedule makes this bound small; it has a floor")
-    return replace(best[1], about=statement)
+    return best[1]
 
 
 @dataclass(frozen=True)
@@ -378,7 +372,7 @@ def _branch(
 ) -> Rates | None:
     """Exponents with some variables at 1; those of the clients and of logarithms from programs in which they grow slowly."""
     used = {symbol for term in made.terms.values() for symbol in term.free_symbols}
-    used |= {symbol for c in made.conditions for symbol in c.left.free_symbols | c.right.free_symbols}
+    used |= {symbol for c in made.conditions for symbol in symbols_of(c)}
     logs = str(_LOG) if decays or _LOG in used else None
     moving = [name for name in (clients, logs) if name]
     points = []
@@ -405,6 +399,7 @@ def _branch(
         {name: slope(name) for name in names}
         | {name: slope(f"cost {name}") for name in made.determined if f"cost {name}" in at},
         ones,
+        made.statement,
     )
 
 

@@ -1,8 +1,8 @@
-"""How a bound reacts: elasticities in every symbol, shares of the terms along the horizon, rounds against samples."""
+"""How a bound reacts: elasticities in every symbol, and rounds against samples."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import log, nan
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from ..evaluation.evaluate import complete, evaluate, exact
+from ..evaluation.evaluate import complete, exact, fill_schedule
 from ..language.reading import InputError, read_values
 from ..language.rendering import letter, lines_about, notes_about, titled
 from ..language.result import AbstractResult, Sheet, Table, relative
@@ -32,7 +32,7 @@ class Elasticities(AbstractResult):
     statement: str
     total: float
     values: dict[str, float]
-    about: Statement | None = field(default=None, repr=False, compare=False)
+    about: Statement = field(repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -46,23 +46,19 @@ class Elasticities(AbstractResult):
         return self.total
 
     def sheet(self) -> Sheet:
-        symbol = (lambda name: letter(self.about, name)) if self.about else (lambda name: name)
-        rows = tuple((symbol(name), value) for name, value in self._ordered())
+        rows = tuple((letter(self.about, name), value) for name, value in self._ordered())
         table = Table(
             "sensitivity", ("symbol", "percent per percent"), rows, relative(value for _, value in self._ordered())
         )
-        notes = notes_about(self.about) if self.about else ()
-        return Sheet(
-            f"{self.theorem} ({self.statement}): sensitivity of the bound {self.total:.6g}", None, (table,), notes
-        )
+        title = f"{self.theorem} ({self.statement}): sensitivity of the bound {self.total:.6g}"
+        return Sheet(title, None, (table,), notes_about(self.about))
 
     def plot(self) -> Plot:
         """Percent change of the bound per percent of each symbol."""
         from ...figures import Axis, bar_plot
 
-        name = titled(self.about) if self.about else f"{self.theorem} ({self.statement})"
         axis = Axis("percent change of the bound per percent", "1")
-        return bar_plot({"sensitivity": dict(self._ordered())}, title=f"{name}: sensitivity", axis=axis)
+        return bar_plot({"sensitivity": dict(self._ordered())}, title=f"{titled(self.about)}: sensitivity", axis=axis)
 
     def _ordered(self) -> list[tuple[str, float]]:
         return sorted(self.values.items(), key=lambda item: -abs(item[1]))
@@ -92,18 +88,9 @@ def elasticities(statement: Statement, values: Mapping[str, Any]) -> Elasticitie
 
     def total(at: Mapping[sp.Symbol, sp.Expr]) -> float:
         full = dict(at)
-        for name in statement.schedule:
-            symbol = bindings[name].symbol
-            if symbol not in full:
-                full[symbol] = _scheduled(name, full)
+        fill_schedule(statement, full)
         found = sp.N(sp.Add(*(statement.at(term.expr, full) for term in statement.terms)), 30)
         return float(found) if found.is_real else nan  # a power of a negative number
-
-    def _scheduled(name: str, at: dict[sp.Symbol, sp.Expr]) -> sp.Expr:
-        expr = statement.schedule[name]
-        for symbol in sorted(statement.symbols_of(expr) - set(at), key=str):
-            at[symbol] = _scheduled(str(symbol), at)
-        return statement.at(expr, at)
 
     found = {}
     for symbol, value in given.items():
@@ -113,26 +100,6 @@ def elasticities(statement: Statement, values: Mapping[str, Any]) -> Elasticitie
             found[str(symbol)] = log(up / down) / width if up > 0 and down > 0 else 0.0
     whole = float(sp.N(sp.Add(*(statement.at(term.expr, point) for term in statement.terms)), 25))
     return Elasticities(statement.theorem.id, statement.label, whole, found, statement)
-
-
-def shares(statement: Statement, over: str, grid: Sequence[float], values: Mapping[str, Any]) -> dict[str, list[float]]:
-    """The share of each term in the bound along a grid of one symbol.
-
-    Returns:
-        `{over: grid, term: shares, ...}`; the shares add up to 1 at each point.
-
-    Raises:
-        InputError: unknown or missing symbols, or a statement without terms.
-    """
-    import numpy as np
-
-    numbers = {name: float(v) for name, v in read_values(statement.symbols, values, statement.theorem.id).items()}
-    result = evaluate(statement, **numbers, **{over: np.asarray(grid, dtype=float)})
-    if not result["terms"]:
-        raise InputError(f"{statement.name}: bounds nothing (it has no terms)")
-    return {over: list(map(float, grid))} | {
-        name: [float(v) for v in term / result["total"]] for name, term in result["terms"].items()
-    }
 
 
 def pareto(

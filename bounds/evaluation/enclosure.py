@@ -6,7 +6,8 @@ nothing, and is an error here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, nextafter
@@ -76,13 +77,8 @@ def enclose(expr: sp.Expr, point: Mapping[sp.Symbol, sp.Expr] | None = None, *, 
     Raises:
         EnclosureError: no finite enclosure.
     """
-    from flint import ctx
-
-    saved, ctx.prec = ctx.prec, bits
-    try:
+    with precision(bits):
         return ends(_Evaluator(point or {}).ball(sp.sympify(expr)))
-    finally:
-        ctx.prec = saved
 
 
 def enclose_bound(statement: Statement, values: Mapping[str, Any], *, bits: int = BITS) -> dict[str, Enclosure]:
@@ -92,10 +88,7 @@ def enclose_bound(statement: Statement, values: Mapping[str, Any], *, bits: int 
         InputError: unknown, missing or out-of-domain values.
         EnclosureError: no finite enclosure.
     """
-    from flint import ctx
-
-    saved, ctx.prec = ctx.prec, bits
-    try:
+    with precision(bits):
         evaluator = _Evaluator(complete(statement, values))
         for item in statement.derived:
             evaluator.known[item.symbol] = evaluator.ball(sp.sympify(item.expr))
@@ -104,6 +97,16 @@ def enclose_bound(statement: Statement, values: Mapping[str, Any], *, bits: int 
         if statement.terms:
             found["total"] = ends(evaluator.ball(statement.total))
         return found
+
+
+@contextmanager
+def precision(bits: int) -> Iterator[None]:
+    """Ball arithmetic with so many bits."""
+    from flint import ctx
+
+    saved, ctx.prec = ctx.prec, bits
+    try:
+        yield
     finally:
         ctx.prec = saved
 
@@ -120,6 +123,13 @@ def fmpq_of(number: Fraction) -> Any:
     from flint import fmpq
 
     return fmpq(number.numerator, number.denominator)
+
+
+def ball_of(value: Fraction | int | Any) -> Any:
+    """A rational number as a ball, rounded to the precision that is set; a ball is one already."""
+    from flint import arb
+
+    return value if isinstance(value, arb) else arb(fmpq_of(Fraction(value)))
 
 
 def ends(ball: Any) -> Enclosure:
@@ -163,10 +173,8 @@ class _Evaluator:
         return self.known[expr]
 
     def _new(self, expr: sp.Expr) -> Any:
-        from flint import arb, fmpq
-
         if expr.is_Rational:
-            return arb(fmpq(int(expr.p), int(expr.q)))
+            return ball_of(Fraction(int(expr.p), int(expr.q)))
         if expr.is_Symbol:
             raise EnclosureError(f"{expr}: wanted a value, got nothing")
         if expr.is_Pow or isinstance(expr, Power):
@@ -253,12 +261,7 @@ class _Ordered:
 
     @staticmethod
     def ball_of(value: Any) -> Any:
-        from flint import arb, fmpq
-
-        if isinstance(value, _Ordered):
-            return value.ball
-        exact = Fraction(value)
-        return arb(fmpq(exact.numerator, exact.denominator))
+        return value.ball if isinstance(value, _Ordered) else ball_of(value)
 
     def sqrt(self) -> _Ordered:
         return _Ordered(self.ball.sqrt())

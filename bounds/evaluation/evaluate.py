@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, fields
 from fractions import Fraction
+from operator import eq, ge, gt, le, lt
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from ...figures import Plot
 
 _DIGITS = 60
+RELATED: Mapping[str, Callable[[int, int], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq}
+"""A relation between two numbers."""
 POINTS_PER_BLOCK = 1 << 15
 """256 KiB per array: fastest of 2^12 to 2^20 for the longest statements."""
 
@@ -72,15 +75,13 @@ class Bound(AbstractResult):
     admissible: bool
     conditions: tuple[ConditionCheck, ...]
     values: dict[str, str]
-    numbers: dict[str, float] = field(default_factory=dict)
-    method_range: tuple[ConditionCheck, ...] = ()
-    failures: tuple[Failure, ...] = ()
-    about: Statement | None = field(default=None, compare=False)
+    numbers: dict[str, float]
+    method_range: tuple[ConditionCheck, ...]
+    failures: tuple[Failure, ...]
+    about: Statement = field(compare=False)
     beside: Beside = field(default=NOTHING, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        if self.about is None:
-            return self.numbers_only()
         return {**self.numbers_only(), **self.worth.to_dict(), **status_of(self.about)}
 
     def numbers_only(self) -> dict[str, Any]:
@@ -97,8 +98,7 @@ class Bound(AbstractResult):
         return self.total
 
     def sheet(self) -> Sheet:
-        about = self.statement_itself
-        total = self.total
+        about, total = self.about, self.total
         shares = tuple((name, value, value / total if total else None) for name, value in self.terms.items())
         rows = (*shares, ("total", total, 1.0 if total else None))
         terms = Table("terms", ("term", "value", "share"), rows, (*(share for *_, share in shares), None))
@@ -124,33 +124,22 @@ class Bound(AbstractResult):
     def _claim(self) -> Math | None:
         if self.total is None or not self.admissible:
             return None
-        latex = rf"{self.statement_itself.theorem.metric.latex} \le {tex_number(rounded_up(self.total))}"
+        latex = rf"{self.about.theorem.metric.latex} \le {tex_number(rounded_up(self.total))}"
         return Math(f"{self.metric} <= {rounded_up(self.total)}", latex)
 
     @property
     def worth(self) -> Worth:
         """Whether it says more than what holds without running, and the estimates on which it rests."""
-        return worth(self.statement_itself, self.total, self.values, self.beside)
-
-    @property
-    def statement_itself(self) -> Statement:
-        """The statement that was evaluated.
-
-        Raises:
-            ValueError: the answer was put together without one.
-        """
-        if self.about is None:
-            raise ValueError(f"{self.theorem}: an answer without its statement")
-        return self.about
+        return worth(self.about, self.total, self.values, self.beside)
 
     def plot(self) -> Plot:
         """The terms as bars, largest share first."""
         from ...figures import Axis, bar_plot, mathtext
 
-        metric = self.statement_itself.theorem.metric
+        metric = self.about.theorem.metric
         shown = dict(sorted((self.terms or self.derived).items(), key=lambda item: -item[1]))
         axis = Axis(mathtext(metric.latex), str(metric.dimension)) if self.terms else Axis("value", "1")
-        return bar_plot({"terms": shown}, title=f"{titled(self.statement_itself)}: terms of the bound", axis=axis)
+        return bar_plot({"terms": shown}, title=f"{titled(self.about)}: terms of the bound", axis=axis)
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -161,8 +150,8 @@ class Bound(AbstractResult):
         rows = [f"  {name} = {value:.6g}" for name, value in {**self.terms, **self.derived}.items()]
         verdict = "admissible" if self.admissible else "NOT admissible:"
         failures = [f"    {failure}" for failure in self.failures]
-        notes = self.worth.notes if self.about else ()
-        return "\n".join([head, *rows, f"  {verdict}", *failures, *(f"  {n}" for n in notes), *lines_about(self.about)])
+        notes = [f"  {note}" for note in self.worth.notes]
+        return "\n".join([head, *rows, f"  {verdict}", *failures, *notes, *lines_about(self.about)])
 
 
 def exact(value: Fraction | int) -> sp.Rational:
@@ -199,14 +188,7 @@ def _expanded(expr: sp.Expr) -> sp.Expr:
 
 def holds(condition: Condition) -> bool:
     """Whether a condition between numbers holds, decided exactly."""
-    difference = sign(condition.left - condition.right)
-    return {
-        "<": difference < 0,
-        "<=": difference <= 0,
-        ">": difference > 0,
-        ">=": difference >= 0,
-        "==": difference == 0,
-    }[condition.relation]
+    return RELATED[condition.relation](sign(condition.left - condition.right), 0)
 
 
 def complete(statement: Statement, values: Mapping[str, Any]) -> dict[sp.Symbol, sp.Expr]:
@@ -218,20 +200,25 @@ def complete(statement: Statement, values: Mapping[str, Any]) -> dict[sp.Symbol,
     bindings = statement.symbols
     numbers = read_values(bindings, values, statement.name)
     point = {bindings[name].symbol: exact(number) for name, number in numbers.items()}
-    pending = {name: expr for name, expr in statement.schedule.items() if name not in numbers}
-    while pending:
-        ready = {name: expr for name, expr in pending.items() if statement.symbols_of(expr) <= set(point)}
-        if not ready:
-            break
-        for name, expr in ready.items():
-            _refuse_undefined(statement, name, statement.expand(expr), point)
-            point[bindings[name].symbol] = statement.at(expr, point)
-            del pending[name]
+    pending = fill_schedule(statement, point)
     missing = [name for name, binding in bindings.items() if binding.symbol not in point]
     if missing:
         missing = [name for name in missing if name not in pending] or missing  # the schedule gives the others
         raise missing_values(bindings, missing)
     return point
+
+
+def fill_schedule(statement: Statement, point: dict[sp.Symbol, sp.Expr]) -> list[str]:
+    """Put in what the schedule gives at a point, in any order; the names of the rest, for which something is missing."""
+    symbols = {name: statement.symbols[name].symbol for name in statement.schedule}
+    pending = [name for name, symbol in symbols.items() if symbol not in point]
+    while ready := [name for name in pending if statement.symbols_of(statement.schedule[name]) <= point.keys()]:
+        for name in ready:
+            expr = statement.schedule[name]
+            _refuse_undefined(statement, name, statement.expand(expr), point)
+            point[symbols[name]] = statement.at(expr, point)
+            pending.remove(name)
+    return pending
 
 
 def bound(statement: Statement, values: Mapping[str, Any], *, strict: bool = True, beside: Beside = NOTHING) -> Bound:

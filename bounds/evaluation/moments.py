@@ -13,14 +13,13 @@ Every result is an interval that contains the true value.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations_with_replacement
 from typing import Any
 
-from .enclosure import Enclosure, EnclosureError, ends
+from .enclosure import Enclosure, EnclosureError, ball_of, ends, precision
 
 Entry = Fraction | int | Any
 """A rational number, or a ball (`flint.arb`) for what is not rational, such as a step size sqrt(K/T)."""
@@ -131,12 +130,12 @@ class Recursion:
         Raises:
             ValueError: one is.
         """
-        with _precision(_MOST_BITS // 8):
-            maps = [part and _matrix([[_ball(v) for v in row] for row in _only(part)]) for part in self.maps]
+        with precision(_MOST_BITS // 8):
+            maps = [part and _matrix([[ball_of(v) for v in row] for row in _only(part)]) for part in self.maps]
             Z, asked, most = (
-                _column([_ball(1), *map(_ball, self.start)]),
-                _matrix([[_ball(v) for v in row] for row in rows]),
-                _ball(reach),
+                _column([ball_of(1), *map(ball_of, self.start)]),
+                _matrix([[ball_of(v) for v in row] for row in rows]),
+                ball_of(reach),
             )
             first, local, communication = maps
             for t in range(steps):
@@ -183,7 +182,7 @@ class RandomRounds:
             runs = [(weight, _Run(recursion, G)) for weight, recursion, G in self.rounds]
             first = runs[0][1]
             state = _applied(
-                sum((run.round * _ball(weight) for weight, run in runs), first.nothing), count, first.start
+                sum((run.round * ball_of(weight) for weight, run in runs), first.nothing), count, first.start
             )
             return first.total(state) / (count * first.recursion.period)
 
@@ -194,7 +193,7 @@ def _until(quantity: Callable[[], Any], relative: Fraction) -> Enclosure:
     """A quantity at growing precision, until it is as narrow as wanted."""
     bits = _FIRST_BITS
     while bits <= _MOST_BITS:
-        with _precision(bits):
+        with precision(bits):
             found = quantity()
             if found.is_finite():
                 interval = ends(found)
@@ -213,18 +212,18 @@ class _Run:
         self.pairs = list(combinations_with_replacement(range(self.size), 2))
         self.place = {pair: k for k, pair in enumerate(self.pairs)}
         self.weights = self._weights(G)
-        Z = [_ball(1), *(_ball(v) for v in recursion.start)]
-        self.start = _column([*(Z[i] * Z[j] for i, j in self.pairs), _ball(0)])
+        Z = [ball_of(1), *(ball_of(v) for v in recursion.start)]
+        self.start = _column([*(Z[i] * Z[j] for i, j in self.pairs), ball_of(0)])
 
     def _weights(self, G: Matrix) -> list[Any]:
         """E|G Z|^2 as a linear form in the entries."""
         if any(len(row) != self.size for row in G):
             raise ValueError(f"a statistic: wanted rows of {self.size} entries, got {[len(row) for row in G]}")
-        rows = [[_ball(v) for v in row] for row in G]
-        return [sum((row[i] * row[j] * (1 if i == j else 2) for row in rows), _ball(0)) for i, j in self.pairs]
+        rows = [[ball_of(v) for v in row] for row in G]
+        return [sum((row[i] * row[j] * (1 if i == j else 2) for row in rows), ball_of(0)) for i, j in self.pairs]
 
     def statistic(self, state: Any) -> Any:
-        return sum((weight * state[k, 0] for k, weight in enumerate(self.weights)), _ball(0))
+        return sum((weight * state[k, 0] for k, weight in enumerate(self.weights)), ball_of(0))
 
     def total(self, state: Any) -> Any:
         return state[len(self.pairs), 0]
@@ -254,7 +253,7 @@ class _Run:
     @property
     def nothing(self) -> Any:
         """A matrix of zeros."""
-        return _identity(len(self.pairs) + 1) * _ball(0)
+        return _identity(len(self.pairs) + 1) * ball_of(0)
 
     @cached_property
     def local(self) -> Any:
@@ -268,13 +267,13 @@ class _Run:
     def _operator(self, part: RandomMap, counts: bool = True) -> Any:
         """One map on the entries; with `counts` it first adds the statistic to the sum."""
         entries = len(self.pairs)
-        rows = [[_ball(0)] * (entries + 1) for _ in range(entries + 1)]
+        rows = [[ball_of(0)] * (entries + 1) for _ in range(entries + 1)]
         for weight, M in part.outcomes:
-            self._add(rows, _ball(weight), [{j: _ball(v) for j, v in enumerate(row) if v != 0} for row in M])
+            self._add(rows, ball_of(weight), [{j: ball_of(v) for j, v in enumerate(row) if v != 0} for row in M])
         if part.covariance is not None:
             for k, (i, j) in enumerate(self.pairs):
-                rows[k][0] += _ball(part.covariance[i][j])  # the entry (0, 0) of E[Z Z^T] is 1
-        rows[entries] = [*(self.weights if counts else [_ball(0)] * entries), _ball(1)]
+                rows[k][0] += ball_of(part.covariance[i][j])  # the entry (0, 0) of E[Z Z^T] is 1
+        rows[entries] = [*(self.weights if counts else [ball_of(0)] * entries), ball_of(1)]
         return _matrix(rows)
 
     def _add(self, rows: list[list[Any]], weight: Any, M: list[dict[int, Any]]) -> None:
@@ -283,26 +282,6 @@ class _Run:
             for a, left in M[i].items():
                 for b, right in M[j].items():
                     rows[k][self.place[min(a, b), max(a, b)]] += weight * left * right
-
-
-@contextmanager
-def _precision(bits: int) -> Iterator[None]:
-    from flint import ctx
-
-    saved, ctx.prec = ctx.prec, bits
-    try:
-        yield
-    finally:
-        ctx.prec = saved
-
-
-def _ball(value: Entry) -> Any:
-    from flint import arb, fmpq
-
-    if isinstance(value, arb):
-        return value
-    exact = Fraction(value)
-    return arb(fmpq(exact.numerator, exact.denominator))
 
 
 def _matrix(rows: list[list[Any]]) -> Any:
@@ -327,4 +306,4 @@ def _applied(operator: Any, count: int, state: Any) -> Any:
 
 
 def _identity(size: int) -> Any:
-    return _matrix([[_ball(int(i == j)) for j in range(size)] for i in range(size)])
+    return _matrix([[ball_of(int(i == j)) for j in range(size)] for i in range(size)])

@@ -15,7 +15,7 @@ from ..evaluation.evaluate import exact, holds
 from ..language.notation import Binding
 from ..language.reading import InputError, missing_values, read_values
 from ..language.theorem import RANGE, Condition, Statement
-from ..region.conditions import solved_for, split_extrema, without_multiples
+from ..region.conditions import ordered, solved_for, split_extrema, symbols_of, without_multiples
 from .posynomial import Converter, NotPosynomialError, Posynomial, condition_parts
 
 GIVEN = frozenset(
@@ -82,11 +82,8 @@ class Model:
         """The conditions as `posynomial <= 1`; in a lower bound, one that has no such form is left out."""
         made = []
         for condition in self.conditions:
-            small, large = condition.left, condition.right
-            if condition.relation in (">", ">="):
-                small, large = large, small
             try:
-                made.append((condition.name, condition_parts(small, large, converter)))
+                made.append((condition.name, condition_parts(*ordered(condition), converter)))
             except NotPosynomialError:
                 if converter.upper:
                     raise
@@ -162,7 +159,7 @@ def _without_equalities(made: Model) -> Model:
     while equality := next((c for c in made.conditions if c.relation == "=="), None):
         rest = tuple(c for c in made.conditions if c is not equality)
         free = {binding.symbol for binding in made.free}
-        if not (equality.left.free_symbols | equality.right.free_symbols) & free:
+        if not symbols_of(equality) & free:
             if not holds(equality):
                 raise InputError(f"{equality.name}: wanted {equality}; the values given do not satisfy it")
             made = replace(made, conditions=rest)
@@ -173,8 +170,7 @@ def _without_equalities(made: Model) -> Model:
 
 
 def _solved(equality: Condition, free: set[sp.Symbol]) -> tuple[sp.Symbol, sp.Expr]:
-    sides = (equality.left.free_symbols | equality.right.free_symbols) & free
-    for symbol in sorted(sides, key=lambda s: (s != equality.left, bool(s.is_integer), str(s))):
+    for symbol in sorted(symbols_of(equality) & free, key=lambda s: (s != equality.left, bool(s.is_integer), str(s))):
         formula = solved_for(equality, symbol)
         if formula is not None:
             return symbol, formula
@@ -199,7 +195,7 @@ def _without_extrema(made: Model) -> Model:
     error."""
     kept = []
     for condition in split_extrema(list(made.conditions)):
-        if condition.left.free_symbols | condition.right.free_symbols:
+        if symbols_of(condition):
             kept.append(condition)
         elif not holds(condition):
             raise InputError(_violated(made, condition))

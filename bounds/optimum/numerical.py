@@ -8,6 +8,7 @@ import sympy as sp
 
 from ..evaluation.evaluate import exact
 from ..language.reading import InputError
+from ..region.conditions import ordered
 
 if TYPE_CHECKING:
     from .search import Box
@@ -55,7 +56,7 @@ def differential_evolution(task: Task, *, seed: int = 0, steps: int = 300) -> di
 def _limited(task: Task) -> Box:
     """The box of a task, cut by what limits one hyperparameter by a number: a search in decades finds little beside it."""
     box = task.box()
-    pairs = [(c.left, c.right) if c.relation in ("<", "<=") else (c.right, c.left) for c in task.model.conditions]
+    pairs = [ordered(c) for c in task.model.conditions]
     for small, large in [*pairs, *((expr, exact(limit)) for _, expr, limit in task.limits)]:
         if small.is_Symbol and large.is_number:
             low, high = box[small.name]
@@ -79,7 +80,7 @@ def measured(task: Task, tolerance: float = 0.0, *, by_size: bool = False) -> An
 
     made = task.model
     total = made.total()
-    pairs = [(c.right, c.left) if c.relation in (">", ">=") else (c.left, c.right) for c in made.conditions]
+    pairs = [ordered(c) for c in made.conditions]
     pairs += [(expr, exact(limit)) for _, expr, limit in task.limits]
     for name, (low, high) in task.ranges.items():
         symbol = made.statement.symbols[name].symbol

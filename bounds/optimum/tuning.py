@@ -83,12 +83,7 @@ class Tuned(AbstractResult):
     note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        about = self.bound.about
-        said = (
-            {}
-            if about is None
-            else {**self.bound.worth.to_dict(), "missing_costs": self.missing_costs, **status_of(about)}
-        )
+        said = {**self.bound.worth.to_dict(), "missing_costs": self.missing_costs, **status_of(self.bound.about)}
         return {**self.numbers_only(), "certificate": self.certificate, **said}
 
     def numbers_only(self) -> dict[str, Any]:
@@ -105,19 +100,19 @@ class Tuned(AbstractResult):
     @property
     def missing_costs(self) -> dict[str, str]:
         """The resources that nothing counts here -> what counts them, in which unit, and how to declare them."""
-        statement = self.bound.statement_itself
+        statement = self.bound.about
         return {name: how_to_count([name], statement) for name in missing_costs(statement, self.cost)}
 
     @property
     def missing(self) -> tuple[str, ...]:
         """The same as one sentence; none where nothing is missing."""
-        return (how_to_count(list(self.missing_costs), self.bound.statement_itself),) if self.missing_costs else ()
+        return (how_to_count(list(self.missing_costs), self.bound.about),) if self.missing_costs else ()
 
     def __float__(self) -> float:
         return self.value
 
     def sheet(self) -> Sheet:
-        about = self.bound.statement_itself
+        about = self.bound.about
         chosen = {name: Decimal(_all_digits(self.bound.numbers[name])) for name in self.values}
         schedule = symbol_table(about, "schedule", chosen)
         spent = tuple((MEANING.get(name, name), value) for name, value in self.cost.items())
@@ -159,7 +154,7 @@ class Tuned(AbstractResult):
     @property
     def _searched(self) -> str:
         """Where a choice lies at the end of what is searched of an open domain: that end."""
-        symbols = self.bound.statement_itself.symbols
+        symbols = self.bound.about.symbols
         ends = {name: symbols[name].quantity.numbers for name in self.values}
         near = [
             f"{name} <= {end:.9g}"
@@ -178,9 +173,7 @@ class Tuned(AbstractResult):
         ]
         rows += [f"  {MEANING.get(name, name)}: {_amount(value)}" for name, value in self.cost.items()]
         rows.append(f"  {self.how}")
-        notes = [*self.advice, *([self.note] if self.note else [])]
-        if self.bound.about is not None:
-            notes = [*self.bound.worth.notes, *notes, *self.missing]
+        notes = [*self.bound.worth.notes, *self.advice, *([self.note] if self.note else []), *self.missing]
         return "\n".join([*rows, *(f"  {note}" for note in notes), *lines_about(self.bound.about)])
 
 

@@ -43,14 +43,14 @@ class Admissible(AbstractResult):
     statement: str
     feasible: bool
     intervals: dict[str, Interval]
-    conflict: tuple[str, ...] = ()
-    pieces: dict[str, tuple[Interval, ...]] = field(default_factory=dict)
-    conditions: tuple[str, ...] = ()
-    interior: dict[str, str] = field(default_factory=dict)
-    note: str = ""
-    about: Statement | None = field(default=None, compare=False)
-    solved: tuple[str, ...] = ()
-    given: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    conflict: tuple[str, ...]
+    pieces: dict[str, tuple[Interval, ...]]
+    conditions: tuple[str, ...]
+    interior: dict[str, str]
+    note: str
+    about: Statement = field(compare=False)
+    solved: tuple[str, ...]
+    given: Mapping[str, Any] = field(compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         data: dict[str, Any] = {
@@ -66,10 +66,10 @@ class Admissible(AbstractResult):
             data |= {"conditions": list(self.conditions), "interior": dict(self.interior)}
         data |= {"note": self.note} if self.note else {}
         data["remarks"] = list(self.remarks)
-        return data | (status_of(self.about) if self.about else {})
+        return data | status_of(self.about)
 
     def sheet(self) -> Sheet:
-        about = self._statement()
+        about = self.about
         rows = tuple(
             (
                 letter(about, name),
@@ -107,21 +107,15 @@ class Admissible(AbstractResult):
     def _reduced(self) -> list[Condition]:
         """What describes the joint set of several hyperparameters."""
         several = len(self.solved) > 1 and self.feasible
-        return reduced(self._statement(), self.solved, self.given) if several else []
+        return reduced(self.about, self.solved, self.given) if several else []
 
     def plot(self) -> Plot:
         """The set of two hyperparameters with its borders, or the intervals of each."""
         from .pictures import intervals_plot, region_plot
 
-        about = self._statement()
         if len(self.solved) == 2 and self.feasible:
-            return region_plot(about, (self.solved[0], self.solved[1]), self.given, self.intervals, self.interior)
-        return intervals_plot(about, list(self._all()))
-
-    def _statement(self) -> Statement:
-        if self.about is None:
-            raise ValueError(f"{self.theorem}: an answer without its statement")
-        return self.about
+            return region_plot(self.about, (self.solved[0], self.solved[1]), self.given, self.intervals, self.interior)
+        return intervals_plot(self.about, list(self._all()))
 
     def markdown(self) -> str:
         """A table of the intervals."""
@@ -159,13 +153,12 @@ class Admissible(AbstractResult):
         remarks = [f"the theorem does not limit {', '.join(open_ended)} from above"] if open_ended else []
         ends = [end for _, piece in self._all() for end in piece.binding.values() if end]
         binding = {name for end in ends for name in end.split(", ") if name.startswith(RANGE)}
-        divided = self.about.multiples if self.about else ()
-        among = [str(c) for c in divided if {str(s) for s in c.left.free_symbols} & set(self.solved)]
+        among = [str(c) for c in self.about.multiples if {str(s) for s in c.left.free_symbols} & set(self.solved)]
         return (*remarks, *(f"among these, those where {text}" for text in among), *self._explained(sorted(binding)))
 
     def _explained(self, names: Iterable[str]) -> list[str]:
         """The conditions with these names, as the statement has them."""
-        known = {c.name: c for c in self.about.requirements} if self.about else {}
+        known = {c.name: c for c in self.about.requirements}
         found = [known[name] for name in names if name in known]
         return [f"{c.name}: {str(c).replace('**', '^')}" + (f" ({c.note})" if c.note else "") for c in found]
 
@@ -197,20 +190,8 @@ def admissible(statement: Statement, solve: str | tuple[str, ...], values: Mappi
         from .joint import of_several  # brings in the solver of geometric programs
 
         found = of_several(statement, names, values)
-    return Admissible(
-        statement.theorem.id,
-        statement.label,
-        bool(found.intervals),
-        found.intervals,
-        found.conflict,
-        found.pieces,
-        found.conditions,
-        found.interior,
-        found.note,
-        statement,
-        names,
-        dict(values),
-    )
+    about = statement.theorem.id, statement.label, bool(found.intervals)
+    return Admissible(*about, **vars(found), about=statement, solved=names, given=dict(values))
 
 
 def region_picture(

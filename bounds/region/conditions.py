@@ -38,11 +38,11 @@ def reduced(statement: Statement, names: tuple[str, ...], values: Mapping[str, A
     numbers = read_values(bindings, given, statement.name)
     point = {bindings[key].symbol: exact(value) for key, value in numbers.items()}
     conditions = [c.each_side(lambda side: statement.at(side, point)) for c in without_multiples(statement)]
-    conditions += [c for c in (c.at(point) for c in statement.multiples) if not _symbols(c)]
+    conditions += [c for c in (c.at(point) for c in statement.multiples) if not symbols_of(c)]
     solved = {bindings[name].symbol for name in names}
     conditions = _eliminate(statement, bindings, solved, conditions, point)
-    conditions = [c for c in conditions if not c.name.startswith(RANGE) or _symbols(c) <= solved]
-    missing = sorted(map(str, {s for c in conditions for s in _symbols(c)} - solved))
+    conditions = [c for c in conditions if not c.name.startswith(RANGE) or symbols_of(c) <= solved]
+    missing = sorted(map(str, {s for c in conditions for s in symbols_of(c)} - solved))
     chosen = [name for name in missing if bindings[name].quantity.role == "hyperparameter"]
     if missing and missing == chosen:
         raise InputError(
@@ -59,8 +59,13 @@ def without_multiples(statement: Statement) -> tuple[Condition, ...]:
     return (*statement.conditions, *statement.method_range)
 
 
-def _symbols(c: Condition) -> set[sp.Symbol]:
+def symbols_of(c: Condition) -> set[sp.Symbol]:
     return c.left.free_symbols | c.right.free_symbols
+
+
+def ordered(c: Condition) -> tuple[sp.Expr, sp.Expr]:
+    """The side that has to be small, and the one that has to be large."""
+    return (c.right, c.left) if c.relation in (">", ">=") else (c.left, c.right)
 
 
 def _eliminate(
@@ -72,7 +77,7 @@ def _eliminate(
 ) -> list[Condition]:
     """Remove unknown symbols through the schedule, or through an equality condition solved for them."""
     for _ in range(len(bindings)):
-        used = {s for c in conditions for s in _symbols(c)}
+        used = {s for c in conditions for s in symbols_of(c)}
         unknown = sorted(used - solved, key=str)
         found = next(
             ((s, f) for s in unknown if (f := _formula_for(statement, conditions, s, solved, point)) is not None), None
@@ -101,7 +106,7 @@ def _formula_for(
         if symbol not in formula.free_symbols and not rounds_off:
             return formula
     for condition in conditions:
-        sides = condition.left.free_symbols | condition.right.free_symbols
+        sides = symbols_of(condition)
         if condition.relation == "==" and symbol in sides and sides - {symbol} <= solved:
             return solved_for(condition, symbol)
     return None
@@ -121,7 +126,7 @@ def split_extrema(conditions: list[Condition]) -> list[Condition]:
     """`x <= Min(a, b)` becomes two conditions, `x >= Max(a, b)` likewise; names get an index."""
     result: list[Condition] = []
     for c in conditions:
-        small, large = (c.right, c.left) if c.relation in (">", ">=") else (c.left, c.right)
+        small, large = ordered(c)
         upper = isinstance(large, sp.Min)
         lower = isinstance(small, sp.Max)
         if c.relation == "==" or not (upper or lower):

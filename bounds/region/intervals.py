@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -12,7 +12,7 @@ from typing import Any
 
 import sympy as sp
 
-from ..evaluation.evaluate import exact
+from ..evaluation.evaluate import RELATED, exact
 from ..language.quantities import MAX_STEPS
 from ..language.result import rounded_down, rounded_up, tex_number
 from ..language.theorem import Condition, put_in
@@ -107,6 +107,10 @@ def intersect(conditions: list[Condition], variable: sp.Symbol) -> list[Interval
     return _real_pieces(conditions, variable, ends)
 
 
+def longest(pieces: Sequence[Interval]) -> Interval:
+    return max(pieces, key=lambda piece: inf if piece.upper is None else piece.upper - piece.lower)
+
+
 def failing(conditions: list[Condition], variable: sp.Symbol, value: Fraction) -> list[str]:
     """Names of the conditions that fail at a value, decided exactly."""
     return names_of(c for c in conditions if not _holds(c.left, c.relation, c.right, variable, value))
@@ -133,8 +137,7 @@ def _holds(left: sp.Expr, relation: str, right: sp.Expr, variable: sp.Symbol, va
             difference = low - high
     if difference.has(*_NO_NUMBER):
         return False  # at a pole a side has no value
-    outcome = decided_sign(difference)
-    return {"<": outcome < 0, "<=": outcome <= 0, ">": outcome > 0, ">=": outcome >= 0, "==": outcome == 0}[relation]
+    return RELATED[relation](decided_sign(difference), 0)
 
 
 def _all_hold(conditions: list[Condition], variable: sp.Symbol, value: Fraction) -> bool:

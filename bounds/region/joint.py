@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import inf, nextafter
+from math import ceil, floor, inf, nextafter
 from typing import Any
 
 import sympy as sp
@@ -23,13 +23,14 @@ from ..language.theorem import Condition, Statement
 from ..optimum.posynomial import Converter, NotPosynomialError, Posynomial, condition_parts
 from ..optimum.program import solve
 from ..optimum.search import Box, Maker, minimise, program
-from .conditions import reduced, solved_for, split_extrema
-from .intervals import Found, Interval, failing, intersect, minimal_conflict
+from .conditions import ordered, reduced, solved_for, split_extrema, symbols_of
+from .intervals import Found, Interval, failing, intersect, longest, minimal_conflict
+from .roots import poles
 
 _MARGIN = 1e-9
 BROKEN = "not whole inside: an equality fixes it, and an equality between counts is read over the real numbers"
 NUMERICAL = "ends by geometric programming, moved inwards by a relative 1e-9"
-GAPS = "between two ends there may be values for which no whole number of the others serves"
+GAPS = "between two ends there may be values for which the others cannot be chosen"
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Joint:
         return {str(symbol): (1.0 if symbol.is_integer else 0.0, inf) for symbol in self.symbols}
 
     def limits(self, converter: Converter) -> list[tuple[str, Posynomial]]:
-        return [(c.name.partition("[")[0], condition_parts(*_ordered(c), converter)) for c in self.conditions]
+        return [(c.name.partition("[")[0], condition_parts(*ordered(c), converter)) for c in self.conditions]
 
     def make(self, objective: sp.Expr) -> Maker:
         return lambda converter: (converter.convert(objective), self.limits(converter))
@@ -69,14 +70,15 @@ def of_several(statement: Statement, names: tuple[str, ...], values: Mapping[str
         whole = without_equalities(symbols, conditions)
         if not _feasible(whole):
             return Found({}, conflict_of(whole.make(sp.Integer(1)), whole.box()))
-        intervals, notes = {}, []
+        pieces: dict[str, tuple[Interval, ...]] = {}
+        notes: list[str] = []
         for symbol in symbols:
-            found, clash = projection(symbols, conditions, symbol)
-            if found is None:
-                return Found({}, clash)
-            intervals[str(symbol)] = found
-            notes += [NUMERICAL] if clash else []
-            notes += [GAPS] if clash and any(other.is_integer for other in symbols if other != symbol) else []
+            found, said = projection(symbols, conditions, symbol)
+            if not found:
+                return Found({}, said)
+            pieces[str(symbol)] = found
+            notes += said
+        intervals = {name: longest(found) for name, found in pieces.items()}
         point = interior(whole, intervals)
     except NotPosynomialError as reason:
         raise InputError(f"cannot describe {', '.join(names)} together: {reason}; solve for one at a time") from None
@@ -85,8 +87,11 @@ def of_several(statement: Statement, names: tuple[str, ...], values: Mapping[str
     notes += [f"{', '.join(broken)} {BROKEN}"] if broken else []
     notes += [] if point else ["no point with room in every condition"]
     inside = {str(symbol): str(value) for symbol, value in point.items()}
-    intervals |= {str(s): reaching(intervals[str(s)], float(value)) for s, value in point.items() if not s.is_integer}
-    return Found(intervals, conditions=shown, interior=inside, note="; ".join(dict.fromkeys(notes)))
+    single = {name: found for name, found in pieces.items() if len(found) == 1}
+    real = {str(s): float(value) for s, value in point.items() if not s.is_integer and str(s) in single}
+    intervals |= {name: reaching(intervals[name], value) for name, value in real.items()}
+    several = {name: found for name, found in pieces.items() if name not in single}
+    return Found(intervals, pieces=several, conditions=shown, interior=inside, note="; ".join(dict.fromkeys(notes)))
 
 
 def without_equalities(
@@ -95,7 +100,7 @@ def without_equalities(
     """Solve each equality for a symbol other than `keep`, a real one if there is a choice."""
     free, rest, determined = list(symbols), list(conditions), dict[sp.Symbol, sp.Expr]()
     while equality := next((c for c in rest if c.relation == "=="), None):
-        inside = [s for s in free if s in equality.left.free_symbols | equality.right.free_symbols and s != keep]
+        inside = [s for s in free if s in symbols_of(equality) and s != keep]
         found = next(
             (
                 (s, f)
@@ -118,12 +123,12 @@ def without_equalities(
 
 def projection(
     symbols: tuple[sp.Symbol, ...], conditions: list[Condition], on: sp.Symbol
-) -> tuple[Interval | None, tuple[str, ...]]:
+) -> tuple[tuple[Interval, ...], tuple[str, ...]]:
     """The values of one symbol for which the others can be chosen.
 
     Returns:
-        The interval, and names: empty where its ends are exact, `("numerical",)` where they are not; or None and a
-        minimal set of conditions that exclude every value.
+        The intervals of such values, and what has to be said of them: nothing where the ends are exact and all between them serves; or
+        no interval, and a minimal set of conditions that exclude every value.
     """
     joint = without_equalities(symbols, conditions, keep=on)
     rest = list(joint.conditions)
@@ -132,22 +137,56 @@ def projection(
             continue
         eliminated = _eliminated(rest, symbol)
         if eliminated is None:
-            return _numerical(joint, on), ("numerical",)
+            holes = any(other.is_integer for other in joint.symbols if other != on)
+            return (_numerical(joint, on),), (NUMERICAL, GAPS) if holes else (NUMERICAL,)
         rest = eliminated
     pieces = intersect(rest, on)
+    for point in map(float, _without_limit(rest, on)):
+        if not any(piece.contains(point) for piece in pieces) and _possible_at(point, symbols, conditions, on):
+            pieces.append(Interval(point, point, True, True, {"lower": None, "upper": None}))
     if not pieces:
-        return None, minimal_conflict(rest, on)
-    return max(pieces, key=lambda piece: inf if piece.upper is None else piece.upper - piece.lower), ()
+        return (), minimal_conflict(rest, on)
+    return _joined(pieces, bool(on.is_integer)), ()
 
 
-def _ordered(c: Condition) -> tuple[sp.Expr, sp.Expr]:
-    return (c.right, c.left) if c.relation in (">", ">=") else (c.left, c.right)
+def _joined(pieces: list[Interval], whole: bool) -> tuple[Interval, ...]:
+    """The pieces in their order, those that follow each other as one."""
+    found: list[Interval] = []
+    for piece in sorted(pieces, key=lambda piece: piece.lower):
+        before = found[-1] if found else None
+        follows = before is not None and before.upper is not None and piece.lower <= before.upper + (1 if whole else 0)
+        if before is not None and follows and (whole or before.upper_closed or piece.lower_closed):
+            first = found.pop()
+            binding = {"lower": first.binding["lower"], "upper": piece.binding["upper"]}
+            enclosure = {"lower": first.enclosure.get("lower"), "upper": piece.enclosure.get("upper")}
+            piece = Interval(first.lower, piece.upper, first.lower_closed, piece.upper_closed, binding, enclosure)
+        found.append(piece)
+    return tuple(found)
+
+
+def _without_limit(conditions: list[Condition], on: sp.Symbol) -> list[Fraction]:
+    """Values at which a denominator that elimination made is 0, such as p = 1 of eta <= 1/(p (p - 1)): there nothing limits eta."""
+    found = [bracket for c in conditions if on in symbols_of(c) for bracket in poles(c.left, c.right, on)]
+    if on.is_integer:
+        return [Fraction(n) for low, high in found for n in range(max(ceil(low), 1), floor(high) + 1)]
+    return [low for low, high in found if low == high > 0]
+
+
+def _possible_at(value: float, symbols: tuple[sp.Symbol, ...], conditions: list[Condition], on: sp.Symbol) -> bool:
+    """Whether the others can be chosen where one symbol has this value, decided on the conditions as they are stated."""
+    at = [c.at({on: sp.Rational(value)}) for c in conditions]
+    if any(side.has(sp.zoo, sp.nan, sp.oo) for c in at for side in (c.left, c.right)):
+        return False
+    others = tuple(symbol for symbol in symbols if symbol != on)
+    fixed = [c for c in at if not symbols_of(c)]
+    rest = [c for c in at if symbols_of(c)]
+    return holds_at(tuple(fixed), {}) and (not others or bool(projection(others, rest, others[0])[0]))
 
 
 def _eliminated(conditions: list[Condition], symbol: sp.Symbol) -> list[Condition] | None:
     """The conditions on the rest when a symbol takes its best value, or None where they pull it both ways."""
     converter = Converter({})
-    touched = {c: condition_parts(*_ordered(c), converter) for c in conditions if symbol in _symbols(c)}
+    touched = {c: condition_parts(*ordered(c), converter) for c in conditions if symbol in symbols_of(c)}
     others = [c for c in conditions if c not in touched]
     powers = {c: part.exponent(str(symbol)) for c, part in touched.items()}
     if converter.sides or any(min(found) < 0 < max(found) for found in powers.values()):
@@ -159,10 +198,6 @@ def _eliminated(conditions: list[Condition], symbol: sp.Symbol) -> list[Conditio
     if rising and symbol.is_integer:
         return others + [c.at({symbol: sp.Integer(1)}) for c in rising]
     return others + [made for c in touched if (made := _in_the_limit(c, symbol)) is not None]
-
-
-def _symbols(c: Condition) -> set[sp.Symbol]:
-    return c.left.free_symbols | c.right.free_symbols
 
 
 def _combined(
@@ -182,18 +217,11 @@ def _combined(
             if value is None:
                 return None
             for c in rest:
-                small, large = (side.xreplace({symbol: value}) for side in _ordered(c))
-                vanishing = sp.Mul(*(bottom for bottom in map(_bottom, (small, large)) if not bottom.is_positive))
-                if vanishing.is_nonnegative:  # such as p - 1: where it is 0 there is no limit
-                    small, large = (sp.cancel(side * vanishing) for side in (small, large))
+                small, large = (side.xreplace({symbol: value}) for side in ordered(c))
                 strict = any(x.relation in ("<", ">") for x in (c, limit))
                 made.append(Condition(f"{c.name}, {limit.name}", small, "<" if strict else "<=", large))
         return made
     return None
-
-
-def _bottom(side: sp.Expr) -> sp.Expr:
-    return sp.fraction(sp.together(side))[1]
 
 
 def _equal(c: Condition) -> tuple[sp.Expr, str, sp.Expr]:
@@ -202,7 +230,7 @@ def _equal(c: Condition) -> tuple[sp.Expr, str, sp.Expr]:
 
 def _in_the_limit(c: Condition, symbol: sp.Symbol) -> Condition | None:
     """What a condition says when the terms with a symbol become as small as one likes (but stay positive)."""
-    small, large = _ordered(c)
+    small, large = ordered(c)
     parts = sp.Add.make_args(sp.expand(small / large))
     kept = [part for part in parts if symbol not in part.free_symbols]
     return Condition(c.name, sp.Add(*kept), "<", sp.Integer(1)) if kept else None

@@ -13,7 +13,7 @@ from ..language.notation import Binding
 from ..language.reading import InputError
 from ..language.rendering import titled
 from ..language.theorem import Condition, Statement
-from .conditions import reduced
+from .conditions import ordered, reduced
 from .intervals import Interval
 
 POINTS = 400
@@ -106,9 +106,7 @@ def _ratio(statement: Statement, names: tuple[str, str], condition: Condition, g
     """The side that must be small over the other, on the grid."""
     import numpy as np
 
-    small, large = condition.left, condition.right
-    if condition.relation in (">", ">="):
-        small, large = large, small
+    small, large = ordered(condition)
     symbols = [statement.symbols[name].symbol for name in names]
     return np.broadcast_to(sp.lambdify(symbols, small / large, "numpy")(*grid), grid[0].shape)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import sympy as sp
 
-from ..evaluation.enclosure import EnclosureError, enclose, ends, fmpq_of, values_on
+from ..evaluation.enclosure import EnclosureError, ball_of, enclose, ends, precision, values_on
 from ..evaluation.evaluate import sign
 from ..language.notation import slack_symbol
 from ..language.power import Power
@@ -80,18 +80,16 @@ def _by_halving(expr: sp.Expr, variable: sp.Symbol) -> tuple[tuple[Bracket, ...]
     Raises:
         InputError: the intervals on which the sign is not decided become too many.
     """
-    from flint import ctx
-
     inside = under_roots(expr)
     jumps = any(variable in item.free_symbols for item in expr.atoms(*ROUNDED))
     cells = [_FLOATS]
     found: list[tuple[Bracket, bool]] = []
-    tried, saved, ctx.prec = 0, ctx.prec, _FLOAT_BITS
-    try:
+    tried = 0
+    with precision(_FLOAT_BITS):
         while cells:
             low, high = cells.pop()
             tried += 1
-            ball = _between(*(fmpq_of(end) for end in (low, high)))
+            ball = _between(low, high)
             value, bases = values_on(ball, variable, expr, inside)
             is_one_sign = value.is_finite() and (value == 0 or not value.contains(0))
             if is_one_sign or any(base < 0 for base in bases):
@@ -106,8 +104,6 @@ def _by_halving(expr: sp.Expr, variable: sp.Symbol) -> tuple[tuple[Bracket, ...]
                     )
                 continue
             found.append(((low, high), jumps or not value.is_finite()))
-    finally:
-        ctx.prec = saved
     merged: list[tuple[Bracket, bool]] = []
     for (low, high), broken in sorted(found):
         if merged and low <= merged[-1][0][1]:
@@ -189,32 +185,23 @@ def _root_of(ratio: sp.Expr, order: int) -> Bracket:
 
 def _positive_real(powers: Mapping[int, sp.Expr]) -> list[Bracket]:
     """All complex roots in ball arithmetic; isolated balls that meet their own conjugate are real roots."""
-    from flint import acb_poly, arb, ctx, fmpq
+    from flint import acb_poly
 
-    saved, ctx.prec = ctx.prec, 2 * _BITS
-    try:
-        degree = max(powers)
-        exact_balls = {d: enclose(c, bits=2 * _BITS) for d, c in powers.items()}
-        balls = {
-            d: _between(fmpq(b.lower.numerator, b.lower.denominator), fmpq(b.upper.numerator, b.upper.denominator))
-            for d, b in exact_balls.items()
-        }
-        roots = acb_poly([balls.get(d, arb(0)) for d in range(degree + 1)]).roots(tol=_TOLERANCE)
-    except ValueError:
-        raise InputError(
-            "two end points of a condition coincide and cannot be separated; change a value slightly"
-        ) from None
-    finally:
-        ctx.prec = saved
+    with precision(2 * _BITS):
+        balls = {d: _between(*enclose(c, bits=2 * _BITS).pair) for d, c in powers.items()}
+        try:
+            roots = acb_poly([balls.get(d, ball_of(0)) for d in range(max(powers) + 1)]).roots(tol=_TOLERANCE)
+        except ValueError:
+            raise InputError(
+                "two end points of a condition coincide and cannot be separated; change a value slightly"
+            ) from None
     real = [root.real for root in roots if root.imag.contains(0) and not root.real < 0]
     return sorted((max(r.lower, Fraction(0)), r.upper) for r in map(ends, real) if r.upper > 0)
 
 
-def _between(low: Any, high: Any) -> Any:
+def _between(low: Fraction, high: Fraction) -> Any:
     """A ball around two rationals."""
-    from flint import arb
-
-    return arb(low).union(arb(high))
+    return ball_of(low).union(ball_of(high))
 
 
 def decided_sign(expr: sp.Expr) -> int:

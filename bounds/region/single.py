@@ -9,7 +9,7 @@ import sympy as sp
 
 from ..language.theorem import Condition, Statement
 from .conditions import reduced
-from .intervals import Found, Interval, intersect, minimal_conflict
+from .intervals import Found, intersect, longest, minimal_conflict
 from .roots import ROUNDED, is_transcendental
 
 HALVING = "ends by halving intervals in ball arithmetic, over all positive floats"
@@ -24,7 +24,7 @@ def of_one(statement: Statement, name: str, values: Mapping[str, Any]) -> Found:
     note = (HALVING if halved else "") + (AT_JUMPS if jumps else "")
     if not pieces:
         return Found({}, minimal_conflict(conditions, variable), note=note)
-    return Found({name: _largest(pieces)}, pieces={name: tuple(pieces)} if len(pieces) > 1 else {}, note=note)
+    return Found({name: longest(pieces)}, pieces={name: tuple(pieces)} if len(pieces) > 1 else {}, note=note)
 
 
 def univariate(statement: Statement, name: str, values: Mapping[str, Any]) -> tuple[sp.Symbol, list[Condition]]:
@@ -36,7 +36,3 @@ def univariate(statement: Statement, name: str, values: Mapping[str, Any]) -> tu
     """
     conditions = reduced(statement, (name,), values)
     return statement.symbols[name].symbol, conditions
-
-
-def _largest(pieces: list[Interval]) -> Interval:
-    return max(pieces, key=lambda piece: float("inf") if piece.upper is None else piece.upper - piece.lower)

@@ -57,4 +57,4 @@ def test_the_bars_of_terms_have_the_unit_of_the_metric_and_those_of_constants_no
 def test_what_is_not_printed_is_said(points: int, more: bool):
     found = THEOREM.bound("printed", strict=False, **POINT, eta=np.geomspace(1e-3, 1, points))
     assert (f"the first 20 of {points} points" in found.to_markdown()) is more
-    assert len(found.sheet().tables[0].rows) == min(points, 20)
+    assert len(found.sheet().tables[0].rows) == min(points, 20) and len(found.to_frame()) == points

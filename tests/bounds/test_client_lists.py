@@ -251,7 +251,7 @@ def test_a_run_gets_the_steps_and_weights_of_each_client(theorem):
     )
     assert steps_of(theorem)(values) == 80 and kind in ("exact", "upper")
     L = Fraction(made.certificates["local_smoothness"].value)
-    assert bound.statement_itself.clients["L_i"] == (L,) * made.clients
+    assert bound.about.clients["L_i"] == (L,) * made.clients
 
 
 def test_a_run_reads_a_list():

@@ -6,7 +6,6 @@ import re
 from fractions import Fraction
 from itertools import combinations
 from math import inf, nextafter
-from pathlib import Path
 
 import fedco
 import pytest
@@ -14,11 +13,8 @@ import sympy as sp
 from fedco.bounds.language.definition import define
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Statement
-from fedco.bounds.region.admissible import region_picture
 from fedco.bounds.region.conditions import reduced
-from fedco.bounds.region.intervals import Interval, failing
 from fedco.bounds.region.joint import holds_at
-from fedco.bounds.region.pictures import intervals_plot
 from inverse_cases import constants, seeds, solvable
 from registry_cases import THEOREMS
 
@@ -62,7 +58,7 @@ def check_pair(name: str, label: str, first: str, second: str, rng) -> bool:
     return True
 
 
-@pytest.mark.parametrize("case", PAIRS[:: max(1, len(PAIRS) // 40)], ids="-".join)
+@pytest.mark.parametrize("case", PAIRS[:: len(PAIRS) // 15], ids="-".join)
 def test_the_point_inside_is_inside(case):
     for rng in seeds(case[0], "-".join(case), 1):
         check_pair(*case, rng)
@@ -110,82 +106,12 @@ def test_the_projection_is_exact_where_variables_can_be_eliminated():
     assert region.intervals["beta"].upper == 1.0 and region.intervals["I"].lower == 1
 
 
-def test_a_projection_agrees_with_a_scan():
-    """alpha is in the projection where some beta on a fine grid satisfies every condition."""
-    theorem = fedco.theorem("fcsg_m.theorem_4_4")
-    values = {"L_f": 1, "L_g": 1, "S_f": 1, "S_g": 1}
-    upper = theorem.admissible(("alpha", "beta"), "corrected", **values).intervals["alpha"].upper
-    for alpha in (upper * 0.999, upper * 1.001):
-        possible = any(
-            theorem.admissible("alpha", "corrected", **values, beta=str(beta / 1000)).intervals["alpha"].contains(alpha)
-            for beta in (1, 10, 100, 500, 999, 1000)
-        )
-        assert possible == (alpha < upper)
-
-
-def test_conflicting_conditions_are_named():
-    """A horizon and a round length that exclude each other."""
-    region = fedco.theorem("comfedl.theorem_1").admissible(("b", "T"), "printed", b_1=3, tau=5)
-    assert (
-        region.feasible
-        and region.intervals["T"].lower == 5
-        and region.intervals["b"].lower == region.intervals["b"].upper
-    )
-    clash = fedco.theorem("meta_fl.theorem_8").admissible(
-        ("beta", "r"),
-        "printed",
-        B=1,
-        L=1,
-        rho=1,
-        alpha="1/10",
-        nu=2,
-        tau=2,
-        n=1,
-        D=1,
-        D_H=1,
-        K=10,
-        c=1,
-        sigma_G=1,
-        sigma_H=1,
-        kappa_G=1,
-        kappa_H=1,
-        gamma_G=1,
-        gamma_H=1,
-        F_gap=1,
-    )
-    assert clash.feasible and clash.intervals["r"].lower == clash.intervals["r"].upper
-
-
 def test_names_are_checked():
     theorem = fedco.theorem("feddro.theorem_5_1")
     with pytest.raises(InputError, match="different hyperparameters"):
         theorem.admissible(("eta", "eta"), "printed", **FEDDRO)
     with pytest.raises(InputError, match="wanted a hyperparameter"):
         theorem.admissible(("eta", "L_f"), "printed", **FEDDRO)
-
-
-def test_a_picture_is_drawn(tmp_path: Path):
-    theorem = fedco.theorem("feddro.theorem_5_1")
-    out = tmp_path / "region.png"
-    region = region_picture(theorem.statement("corrected"), ("eta", "beta"), {**FEDDRO, "I": 4, "sigma_g": 1}, out)
-    assert region.feasible and out.stat().st_size > 5000
-    with pytest.raises(InputError, match="known ending"):
-        region_picture(
-            theorem.statement("corrected"), ("eta", "beta"), {**FEDDRO, "I": 4, "sigma_g": 1}, tmp_path / "x.unknown"
-        )
-
-
-def test_failing_is_exact_at_an_irrational_border():
-    conditions = reduced(
-        fedco.theorem("feddro.theorem_5_1").statement("composed"),
-        ("eta",),
-        {**FEDDRO, "I": 1},
-    )
-    from fractions import Fraction
-
-    symbol = fedco.theorem("feddro.theorem_5_1").notation["eta"].symbol
-    below, above = Fraction("0.0481125224324688"), Fraction("0.0481125224324689")
-    assert not failing(conditions, symbol, below) and failing(conditions, symbol, above) == ["step_size_period"]
 
 
 # --- sets whose ends are known by hand -----------------------------------------------------------------------------------
@@ -319,27 +245,7 @@ def test_the_ends_of_a_whole_number_belong_to_its_set():
     assert "programming" in region.note
 
 
-def test_what_two_satisfy_together_is_a_table_and_what_one_satisfies_is_not():
-    pair, alone = solved("eta", "p", a="eta*L*p <= 1"), solved("eta", a="eta*L <= 1")
-    titles = [[table.name for table in found.sheet().tables] for found in (pair, alone)]
-    assert ["together they satisfy" in each for each in titles] == [True, False]
-    assert all(each[0] == "admissible values" for each in titles)
-
-
-def test_intervals_are_drawn_one_below_the_other_in_colours_of_their_own():
-    theorem = fedco.theorem("feddro.theorem_5_1")
-    rows = [("eta", Interval(0.0, 0.5, False, True, {"lower": None, "upper": "a"}))]
-    rows += [("beta", Interval(2.0, 4000.0, True, False, {"lower": "b", "upper": "c"}))]
-    plot = intervals_plot(theorem.statement("printed"), rows)
-    (axes,) = plot.figure.axes
-    bars = [line for line in axes.lines if line.get_linewidth() == 5]
-    assert [list(bar.get_ydata()) for bar in bars] == [[0, 0], [1, 1]] and len({bar.get_color() for bar in bars}) == 2
-    left, right = axes.get_xlim()
-    assert left < 0.5 < 4000 < right and list(bars[1].get_xdata()) == [2, 4000] and bars[0].get_xdata()[0] == left
-    assert plot.data == {"lower": [0.0, 2.0], "upper": [0.5, 4000.0]}
-
-
-@pytest.mark.parametrize(("count", "most"), [("K", 2), ("b", 1)])
+@pytest.mark.parametrize(("count", "most"), [pytest.param("K", 2, marks=pytest.mark.slow), ("b", 1)])
 def test_a_root_of_a_number_of_more_than_1024_bits_is_decided(count, most):
     """sympy gives up on such a root, which stands at a point between two ends of eta; the count's range is that beside beta."""
     values = {

@@ -15,10 +15,11 @@ from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Condition
 from fedco.bounds.region import intervals
 from fedco.bounds.region.conditions import solved_for, split_extrema
-from fedco.bounds.region.intervals import End, Interval, failing, intersect, minimal_conflict
+from fedco.bounds.region.intervals import End, Interval, failing, intersect, longest, minimal_conflict
 from fedco.bounds.region.joint import centre as centre_of
 from fedco.bounds.region.joint import projection, reaching, without_equalities
 from fedco.bounds.region.roots import decided_sign
+from quick import slow_after
 
 X = sp.Symbol("x", positive=True)
 COUNT = sp.Symbol("n", positive=True, integer=True)
@@ -120,7 +121,7 @@ def names(binding: str | None) -> set[str]:
     return set(binding.split(", ")) if binding else set()
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", slow_after(20, range(60)))
 def test_pieces_of_products_with_known_roots(seed: int):
     rng = Random(seed)
     products = drawn(rng)
@@ -151,7 +152,7 @@ def test_pieces_of_products_with_known_roots(seed: int):
             assert Q(piece.upper) <= upper_end[0] < Q(nextafter(piece.upper, inf))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", slow_after(24, range(60)))
 def test_whole_numbers_between_known_roots(seed: int):
     rng = Random(1000 + seed)
     products = drawn(rng, 2)
@@ -302,8 +303,9 @@ def test_the_domain_of_steps_ends_without_a_condition():
 def test_a_projection_of_several_pieces_is_the_longest(top: Q | None, largest: tuple[float, float | None]):
     conditions = [Condition("hole", (X - 1) * (X - 2), ">=", sp.Integer(0)), Condition("other", Y, "<=", sp.Integer(1))]
     conditions += [Condition("top", X, "<=", sp.Rational(top.numerator, top.denominator))] if top else []
-    found, note = projection((X, Y), conditions, X)
-    assert found is not None and (found.lower, found.upper) == largest and note == ()
+    pieces, note = projection((X, Y), conditions, X)
+    found = longest(pieces)
+    assert (found.lower, found.upper) == largest and note == () and len(pieces) == 2
 
 
 @pytest.mark.parametrize("error", [OverflowError, ValueError])
@@ -331,7 +333,7 @@ def test_two_sides_that_are_the_same_function():
         assert found == ([(0.0, None)] if whole else [])
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", slow_after(4, range(12)))
 def test_a_conflict_is_minimal(seed: int):
     rng = Random(2000 + seed)
     products = drawn(rng, 4)
@@ -433,7 +435,7 @@ def test_the_parts_of_an_extremum_say_the_same_together(relation: str):
 Y = sp.Symbol("y", positive=True)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", slow_after(20, range(40)))
 def test_projections_of_a_box_with_one_more_condition(seed: int):
     """x in a box, y in a box, and x^p y^q <= e: some y serves an x where the best one does."""
     rng = Random(3000 + seed)
@@ -460,7 +462,8 @@ def test_projections_of_a_box_with_one_more_condition(seed: int):
     (top if p > 0 else bottom).append((limit, limit_strict))
     lower = max(bottom, key=lambda end: (end[0], end[1]))
     upper = min(top, key=lambda end: (end[0], not end[1]))
-    found, note = projection((X, Y), conditions, X)
+    pieces, note = projection((X, Y), conditions, X)
+    found = longest(pieces) if pieces else None
     known = {c.name for c in conditions}
     if lower[0] > upper[0] or (lower[0] == upper[0] and (lower[1] or upper[1])):
         assert found is None and "more" in {part for name in note for part in name.split(", ")}
@@ -479,8 +482,8 @@ def test_a_projection_over_whole_numbers():
 
     def projected(on: sp.Symbol, *conditions: tuple[sp.Expr, str, sp.Expr]) -> Interval:
         made = [Condition(f"c{i}", *each) for i, each in enumerate(conditions)]
-        found, note = projection((X, n), made, on)
-        assert found is not None and note == ()
+        (found,), note = projection((X, n), made, on)
+        assert note == ()
         return found
 
     found = projected(X, (X * n, "<=", sp.Integer(5)), (X, ">", sp.Rational(1, 2)))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from quick import slowly
 
 CLEAN = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>t</title></head>
 <body><main><h1>t</h1><p>text</p>{}</main></body></html>"""
@@ -72,7 +73,7 @@ def test_a_page_has_nothing_of_an_earlier_test(open_page: Any, tmp_path: Path, t
     assert page.evaluate("localStorage.length + sessionStorage.length") == 2
 
 
-@pytest.mark.parametrize(("demand", "outcome"), [("", "1 skipped"), ("required", "1 error")])
+@pytest.mark.parametrize(("demand", "outcome"), [slowly(("", "1 skipped")), ("required", "1 error")])
 def test_without_a_browser_tests_skip_unless_one_is_required(demand: str, outcome: str) -> None:
     environment = {**os.environ, "FEDCO_CHROMIUM": "/nowhere/chromium", "FEDCO_BROWSER": demand}
     one = f"{__file__}::test_a_wide_page_is_measured"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from fedco.cli import main
+from fedco.cli import app, main
+from fedco.errors import InputError
+from typer.testing import CliRunner
 
 MAIN = "feddro.theorem_5_1"
 CONSTANTS = dict.fromkeys(
@@ -27,3 +29,13 @@ def run(capsys, monkeypatch, *arguments):
         status = stop.code or 0
     captured = capsys.readouterr()
     return status, captured.out, captured.err
+
+
+def invoke(*arguments):
+    """What the command does without its entry point: an error of the user stays one."""
+    return CliRunner().invoke(app, list(arguments))
+
+
+def refused(said, *arguments):
+    failed = invoke(*arguments)
+    assert isinstance(failed.exception, InputError) and said in str(failed.exception), failed.exception

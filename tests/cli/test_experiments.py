@@ -63,6 +63,31 @@ def test_a_plot_is_written_with_its_data(tmp_path) -> None:
     assert told["data"] and (told["statement"], told["status"]) == ("printed", "refuted")
 
 
+def test_a_sweep_is_measured_drawn_and_resumed(tmp_path) -> None:
+    out, cache = tmp_path / "figure.svg", tmp_path / "cache"
+    command = (
+        "plot",
+        "feddro.theorem_4_2",
+        "--sweep",
+        "I",
+        "--seeds",
+        "16",
+        "--jobs",
+        "1",
+        "--cache",
+        str(cache),
+        "--out",
+        str(out),
+    )
+    done = run(*command, "--json")
+    data = json.loads(done.stdout)
+    assert done.exit_code == 0 and out.read_text(encoding="utf-8").startswith("<?xml")
+    assert data["over"] == "I" and data["values"] == [2, 4, 8, 16] and data["seeds"] == 16
+    assert len(data["bound"]) == len(data["mean"]) == 4 and data["bound_slope"] > 1
+    assert len(list(cache.glob("*.json"))) == 4
+    assert json.loads(run(*command, "--json").stdout)["mean"] == data["mean"]
+
+
 def test_a_refutation_is_replayed(tmp_path) -> None:
     path = copy(kept()["comfedl.theorem_1"], tmp_path / "mine.json")
     assert json.loads(run("replay", str(path), "--json").stdout)["confirmed"] is True
@@ -91,6 +116,7 @@ def test_one_refutation_of_several_that_fails_is_a_failure(monkeypatch) -> None:
         (("counterexample", "feddro.theorem_4_1", "--case", "III"), "--case"),
         (("plot", "feddro.theorem_5_1", "--over", "zeta", "--out", "a.svg"), "zeta"),
         (("plot", "feddro.theorem_5_1", "--over", "T", "--out", "a.txt"), "--out"),
+        (("plot", "feddro.theorem_5_1", "--sweep", "L_f", "--out", "a.svg"), "there are sweeps over T K b I"),
         (("replay", "nowhere.json"), "nowhere.json"),
     ],
 )

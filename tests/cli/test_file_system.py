@@ -1,8 +1,7 @@
-"""A file-system error is one line on stderr that names the path, found before anything is run; too little memory is one line, too."""
+"""A file-system error is one line on stderr that names the path, found before anything is run."""
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 
@@ -103,52 +102,6 @@ def test_what_cannot_fit_or_end_is_refused_at_once(command, tmp_path, capsys, mo
     (line,) = err.strip().splitlines()
     assert status == 2 and out == "" and line.startswith(("fedco: seeds", "fedco: jobs"))
     assert "wanted" in line and any(unit in line for unit in ("years", "days", "TiB"))
-
-
-THREAD = RuntimeError("can't start new thread")
-TORCH = RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8000 bytes. Error code 12")
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        MemoryError(),
-        OSError(errno.ENOMEM, "Cannot allocate memory"),
-        TORCH,
-        THREAD,
-        RuntimeError("CUDA out of memory."),
-    ],
-)
-def test_too_little_memory_is_one_line_that_says_what_to_do(error, capsys, monkeypatch):
-    def app(**options):
-        raise error
-
-    monkeypatch.setattr("fedco.cli.app", app)
-    status, out, err = run(capsys, monkeypatch, "theorems")
-    assert status == 2 and out == ""
-    (line,) = err.strip().splitlines()
-    assert line.startswith("fedco: not enough memory") and "--jobs" in line
-
-
-def test_a_failure_of_python_itself_is_one_line(capsys, monkeypatch):
-    def app(**options):
-        raise SystemError("error return without exception set")
-
-    monkeypatch.setattr("fedco.cli.app", app)
-    status, out, err = run(capsys, monkeypatch, "theorems")
-    assert status == 2 and out == ""
-    (line,) = err.strip().splitlines()
-    assert line.startswith("fedco: Python itself failed") and "memory" in line
-
-
-@pytest.mark.parametrize("error", [RuntimeError("a size that does not fit"), OSError(errno.EIO, "without a name")])
-def test_an_error_of_fedco_itself_keeps_its_traceback(error, capsys, monkeypatch):
-    def app(**options):
-        raise error
-
-    monkeypatch.setattr("fedco.cli.app", app)
-    with pytest.raises(type(error)):
-        run(capsys, monkeypatch, "theorems")
 
 
 def test_a_page_cannot_take_the_place_of_the_working_folder(command, tmp_path):

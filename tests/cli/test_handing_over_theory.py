@@ -10,55 +10,12 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 from fedco.bounds.evaluation.without_running import Beside
-from fedco.bounds.language.result import Sheet
-from fedco.cli import app
-from fedco.errors import InputError
+from in_process import invoke as run
+from in_process import refused
 from swaps import swapping
-from typer.testing import CliRunner
 
 ID = "feddro.lemma_3_1"
 SETS = [part for name in ("L_h", "L_f", "L_g", "B_f", "B_g") for part in ("--set", f"{name}=1")]
-
-
-class Found:
-    admissible, feasible = True, True
-
-    def __init__(self, words="found in words", **more):
-        self.words = words
-        self.__dict__.update(more)
-
-    def to_dict(self):
-        return {"found": self.words}
-
-    def sheet(self):
-        return Sheet(self.words)
-
-    def __str__(self):
-        return self.words
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, list(arguments))
-
-
-def refused(said, *arguments):
-    failed = run(*arguments)
-    assert isinstance(failed.exception, InputError) and said in str(failed.exception), failed.exception
-
-
-@pytest.fixture
-def replaced(swap):
-    calls = []  # of all that were replaced, in their order
-
-    def replace(target, answer):
-        def kept(*given, **named):
-            calls.append((given, named))
-            return answer
-
-        swap(target, kept)
-        return calls
-
-    return replace
 
 
 def test_a_module_that_is_first_imported_under_a_replacement_gets_the_function_back(monkeypatch):
@@ -84,9 +41,9 @@ def test_a_list_of_theorems():
     assert len(json.loads(run("theorems", "--json").stdout)["theorems"]) > len(rows)
 
 
-def test_a_bound_with_and_without_sensitivity(replaced):
-    calls = replaced("fedco.bounds.evaluation.evaluate.bound", Found("a bound"))
-    sensitive = replaced("fedco.bounds.cost.sensitivity.elasticities", Found("percents"))
+def test_a_bound_with_and_without_sensitivity(replaced, found):
+    calls = replaced("fedco.bounds.evaluation.evaluate.bound", found("a bound"))
+    sensitive = replaced("fedco.bounds.cost.sensitivity.elasticities", found("percents"))
     plain = run("bound", ID, *SETS)
     assert plain.stdout.splitlines()[0] == "a bound" and "percents" not in plain.stdout and plain.exit_code == 0
     ((_, values), named) = calls[0]
@@ -102,17 +59,17 @@ def test_a_bound_with_and_without_sensitivity(replaced):
 @pytest.mark.parametrize(
     ("strict", "good", "status"), [(True, False, 3), (True, True, 0), (False, False, 0), (False, True, 0)]
 )
-def test_strictness_is_a_status(strict, good, status, replaced):
-    replaced("fedco.bounds.evaluation.evaluate.bound", Found(admissible=good))
-    replaced("fedco.bounds.region.admissible.admissible", Found(feasible=good))
+def test_strictness_is_a_status(strict, good, status, replaced, found):
+    replaced("fedco.bounds.evaluation.evaluate.bound", found(admissible=good))
+    replaced("fedco.bounds.region.admissible.admissible", found(feasible=good))
     more = ["--strict"] if strict else []
     assert run("bound", ID, *SETS, *more).exit_code == status
     assert run("admissible", ID, "--solve", "B_g", *SETS[:-2], *more).exit_code == status
 
 
-def test_admissible_sets_and_their_picture(replaced):
-    calls = replaced("fedco.bounds.region.admissible.admissible", Found())
-    drawn = replaced("fedco.bounds.region.admissible.region_picture", Found())
+def test_admissible_sets_and_their_picture(replaced, found):
+    calls = replaced("fedco.bounds.region.admissible.admissible", found())
+    drawn = replaced("fedco.bounds.region.admissible.region_picture", found())
     assert run("admissible", ID, "--solve", " B_f , B_g ", *SETS[:-4]).stdout.startswith("found in words")
     ((_, names, values), _) = calls.pop()
     assert names == ("B_f", "B_g") and "B_g" not in values and values["L_h"] == "1"
@@ -142,8 +99,8 @@ def test_findings_and_when_they_were_checked(replaced):
     assert run("audit").stderr == "no findings: there was no check to run\n" and calls[-1][0] == (None, None)
 
 
-def test_tune_hands_over_budgets_ranges_and_prices(replaced):
-    calls = replaced("fedco.bounds.optimum.tuning.tune", Found())
+def test_tune_hands_over_budgets_ranges_and_prices(replaced, found):
+    calls = replaced("fedco.bounds.optimum.tuning.tune", found())
     asked = [
         "--budget",
         "T=5",
@@ -169,8 +126,8 @@ def test_tune_hands_over_budgets_ranges_and_prices(replaced):
     refused("--range b: wanted LOW:HIGH, got '4'", "tune", "fcsg.theorem_4_1", "--range", "b=4")
 
 
-def test_complexity_with_a_target_and_its_picture(replaced):
-    calls = replaced("fedco.bounds.cost.complexity.complexity", Found())
+def test_complexity_with_a_target_and_its_picture(replaced, found):
+    calls = replaced("fedco.bounds.cost.complexity.complexity", found())
     drawn = replaced("fedco.bounds.cost.sensitivity.pareto", None)
     done = run(
         "complexity", "fcsg.theorem_4_1", "--eps", "1/10", "--cost", "rounds", "--figure", "f.svg", "--set", "L_f=2"
@@ -184,11 +141,11 @@ def test_complexity_with_a_target_and_its_picture(replaced):
         refused("--eps: wanted a target, got nothing", "complexity", "fcsg.theorem_4_1", *more)
 
 
-def test_orders_come_with_the_claims_about_them(monkeypatch):
+def test_orders_come_with_the_claims_about_them(monkeypatch, found):
     from fedco.bounds.cost import claims
 
     monkeypatch.setattr(claims, "about", lambda name: [f"{name} claims"])
-    monkeypatch.setattr(claims, "check", Found)
+    monkeypatch.setattr(claims, "check", found)
     done = run("complexity", "fcsg.theorem_4_1")
     lines = [line for line in done.stdout.splitlines() if not line.startswith("  ")]
     assert lines[-1] == "fcsg.theorem_4_1 claims" and len(lines) >= 2
@@ -197,8 +154,8 @@ def test_orders_come_with_the_claims_about_them(monkeypatch):
     ]
 
 
-def test_comparisons(replaced):
-    calls = replaced("fedco.bounds.cost.comparison.compare", Found())
+def test_comparisons(replaced, found):
+    calls = replaced("fedco.bounds.cost.comparison.compare", found())
     drawn = replaced("fedco.bounds.cost.comparison.figure", None)
     asked = [
         "fcsg",
@@ -231,8 +188,8 @@ def test_comparisons(replaced):
     assert calls[-1][1]["theorems"] == [] and calls[-1][1]["cost"] == "samples"
 
 
-def test_orders_are_asked_for_alone(replaced, tmp_path):
-    calls = replaced("fedco.bounds.cost.comparison.orders", Found())
+def test_orders_are_asked_for_alone(replaced, tmp_path, found):
+    calls = replaced("fedco.bounds.cost.comparison.orders", found())
     assert run("compare", "--orders", "--kind", "meta").stdout == "found in words\n"
     assert calls[0] == (("meta",), {"theorems": []})
     assert json.loads(run("compare", "--orders", "--json").stdout) == {"found": "found in words"}

@@ -18,7 +18,7 @@ from fedco.cli import app, command, main, options, startup, terminal
 from fedco.cli.command import Answer, noted, pairs
 from fedco.cli.runs import problem_text
 from fedco.errors import InputError
-from in_process import run
+from in_process import refused, run
 from rich.console import Console
 from typer.testing import CliRunner
 
@@ -104,11 +104,6 @@ def test_values_are_set_once():
         pairs(["a=1", "a=1"])
     with pytest.raises(InputError, match="--budget T: set twice"):
         pairs(["T=1", "T=2"], "--budget")
-
-
-def refused(said, *arguments):
-    failed = CliRunner().invoke(app, list(arguments))
-    assert isinstance(failed.exception, InputError) and said in str(failed.exception), failed.exception
 
 
 def test_one_way_to_print():

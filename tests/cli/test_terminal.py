@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
-import json
 import os
 import pty
 import re
@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import cache
+from itertools import product
 from typing import Any
 
 import fedco
@@ -18,6 +19,7 @@ import pytest
 from fedco.bounds.cost.comparison import compare, orders
 from fedco.bounds.language.rendering import sheets_of, to_text
 from fedco.bounds.language.result import CONSTANTS, Math, Sheet, Table, relative, shown
+from fedco.cli import main
 from fedco.cli.terminal import bar, show_sheets
 from rich.console import Console
 
@@ -47,27 +49,52 @@ COMMANDS: dict[str, tuple[list[str], Callable[[], Any]]] = {
     "theorems": (["theorems", "fcsg"], lambda: ""),
 }
 """name -> a command, and how its plain text begins."""
-CODE = """
-import json, sys
-from fedco.cli import main
-for arguments in json.loads(sys.argv[1]):
-    print("\\f", flush=True)
-    sys.argv = ["fedco", *arguments]
-    try:
-        main()
-    except SystemExit as stop:
-        assert not stop.code, arguments
-"""
-"""Several commands in one process, a form feed before each."""
 VALIDATE = ["validate", "baselines.minibatch_sgd", "--problem", "federated_noisy", "--seeds", "16", "--jobs", "1"]
 
 
-def on_a_terminal(*commands: list[str], **environment: str) -> list[str]:
-    """What each command writes to a pseudo-terminal of 200 columns."""
+class Screen(io.StringIO):
+    """Standard output that says that it is a terminal."""
+
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        return True
+
+
+def written(arguments: list[str], out: io.StringIO) -> str:
+    """What a command in this process writes."""
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(io.StringIO()),
+    ):
+        patch.delenv("NO_COLOR", raising=False)
+        patch.delenv("FORCE_COLOR", raising=False)
+        for name, value in {"TERM": "xterm-256color", "COLUMNS": "200"}.items():
+            patch.setenv(name, value)
+        patch.setattr(sys, "argv", ["fedco", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert not ended.value.code, arguments
+    return out.getvalue()
+
+
+@cache
+def terminal(name: str) -> str:
+    return written(COMMANDS[name][0], Screen())
+
+
+@cache
+def pipe(name: str) -> str:
+    return written(COMMANDS[name][0], io.StringIO())
+
+
+def on_a_pseudo_terminal(command: list[str], **environment: str) -> str:
+    """What a command in a process of its own writes to a pseudo-terminal of 200 columns."""
     ours, theirs = pty.openpty()
     kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
     done = subprocess.Popen(
-        [sys.executable, "-c", CODE, json.dumps(commands)],
+        [sys.executable, "-m", "fedco", *command],
         stdout=theirs,
         stdin=theirs,
         stderr=subprocess.DEVNULL,
@@ -75,29 +102,12 @@ def on_a_terminal(*commands: list[str], **environment: str) -> list[str]:
     )
     os.close(theirs)
     parts = []
-    while True:
-        try:
-            part = os.read(ours, 65536)
-        except OSError:
-            break
-        if not part:
-            break
-        parts.append(part)
+    with contextlib.suppress(OSError):
+        while part := os.read(ours, 65536):
+            parts.append(part)
     os.close(ours)
     assert done.wait(300) == 0
-    return b"".join(parts).decode().replace("\r\n", "\n").split("\f\n")[1:]
-
-
-@cache
-def terminal() -> dict[str, str]:
-    return dict(zip(COMMANDS, on_a_terminal(*(command for command, _ in COMMANDS.values())), strict=True))
-
-
-@cache
-def pipe() -> dict[str, str]:
-    command = [sys.executable, "-c", CODE, json.dumps([command for command, _ in COMMANDS.values()])]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
-    return dict(zip(COMMANDS, done.stdout.split("\f\n")[1:], strict=True))
+    return b"".join(parts).decode().replace("\r\n", "\n")
 
 
 def plain(text: str) -> str:
@@ -106,35 +116,35 @@ def plain(text: str) -> str:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_terminal_has_tables_and_colours_and_a_pipe_the_plain_text(name: str):
-    looked_at, read = terminal()[name], pipe()[name]
+    looked_at, read = terminal(name), pipe(name)
     assert "\x1b[" in looked_at and ("───" in looked_at) == (name != "audit")  # sentences are paragraphs
     assert not {"\x1b", "─", "█"} & set(read) and read.startswith(str(COMMANDS[name][1]()))
 
 
 @pytest.mark.parametrize("name", ["bound", "tune", "complexity", "compare", "replay"])
 def test_shares_and_sizes_have_bars(name: str):
-    assert "█" * 20 in terminal()[name] or name == "bound"
-    assert "█" in terminal()[name]
+    assert "█" * 20 in terminal(name) or name == "bound"
+    assert "█" in terminal(name)
 
 
 def test_what_is_wrong_is_red_on_a_terminal_too():
     for name in ("show", "admissible", "orders", "replay"):
-        assert "\x1b[1;31m" in terminal()[name], name
+        assert "\x1b[1;31m" in terminal(name), name
     for name in ("show", "admissible", "orders"):
-        assert "fedco replay docs/refutations/fcsg.theorem_4_1" in plain(terminal()[name])
+        assert "fedco replay docs/refutations/fcsg.theorem_4_1" in plain(terminal(name))
 
 
 @pytest.mark.slow
 def test_verdicts_are_a_table_with_bars():
-    (shown_,) = on_a_terminal(VALIDATE)
+    shown_ = written(VALIDATE, Screen())
     assert "\x1b[31m" in shown_ or "\x1b[1;31m" in shown_
     assert "█" * 20 in shown_ and "───" in shown_ and "negative control" in plain(shown_)
 
 
-@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}, {"PYTHONIOENCODING": "ascii"}])
-def test_who_asks_for_no_colours_gets_plain_text(environment: dict[str, str]):
-    (written,) = on_a_terminal(COMMANDS["bound"][0], **environment)
-    assert written == pipe()["bound"]
+@pytest.mark.parametrize(("environment", "written"), [({}, terminal), ({"PYTHONIOENCODING": "ascii"}, pipe)])
+def test_a_process_on_a_terminal(environment: dict[str, str], written: Callable[[str], str]):
+    """Without these characters it writes plain text; test_interface.py has what else asks for that."""
+    assert on_a_pseudo_terminal(COMMANDS["bound"][0], **environment) == written("bound")
 
 
 def drawn(sheets: list[Sheet], width: int) -> str:
@@ -152,30 +162,19 @@ ANSWERS: dict[str, Callable[[], list[Sheet]]] = {
 }
 
 
-@pytest.mark.parametrize("width", [60, 100, 200])
 @pytest.mark.parametrize("name", ANSWERS)
-def test_no_word_of_an_answer_is_lost_at_any_width(name: str, width: int):
+def test_no_word_of_an_answer_is_lost_at_any_width(name: str):
     sheets = ANSWERS[name]()
-    text = drawn(sheets, width)
-    squeezed = re.sub(r"\s", "", text)
-    for sheet in sheets:
+    for sheet, width in product(sheets, (60, 100, 200)):
+        text = drawn([sheet], width)
+        squeezed = re.sub(r"\s", "", text)
         for table in (table for table in sheet.tables if table.name != CONSTANTS):
             for cell in (cell for row in table.rows for cell in row if cell not in (None, "")):
                 words = cell.text if isinstance(cell, Math) else cell
                 written = words if isinstance(words, str) else "" if isinstance(words, bool) else shown(words)
                 for word in written.replace("**", "^").split():
                     assert word in text or word in squeezed, (table.name, word)
-        assert all(note in text for note in sheet.notes)
-    assert "…" not in text
-
-
-def test_what_does_not_fit_is_not_cut():
-    rows = (("breaks", "a" * 30, "same", "b " * 40), ("slip", "c" * 30, "same", "d " * 40))
-    sheet = Sheet("title", None, (Table("t", ("severity", "id", "kind", "text"), rows, (1.0, None)),))
-    wide, middle, narrow = (drawn([sheet], width).splitlines() for width in (160, 70, 30))
-    assert any("severity" in line and "kind" in line for line in wide)
-    assert "kind: same" in middle and any("severity" in line and "text" in line for line in middle)
-    assert "breaks" in narrow and sum(line.count("b") for line in narrow) == sum(line.count("b") for line in wide)
+        assert all(note in text for note in sheet.notes) and "…" not in text
 
 
 def test_two_columns_of_sentences_are_paragraphs_however_wide_the_terminal():
@@ -191,19 +190,8 @@ def test_rows_that_are_all_the_same_are_paragraphs_where_they_do_not_fit():
     assert lines.count("a" * 30) == 2 and not any("word" in line for line in lines)
 
 
-def test_the_first_word_of_a_note_has_its_colour():
-    out = io.StringIO()
-    notes = ("SUPPORTED at 0.1", "[breaks] a line", "yes and no", "plain SUPPORTED", "NOT admissible here")
-    show_sheets([Sheet("x", None, (), notes)], Console(file=out, force_terminal=True, color_system="standard"))
-    green, red = "\x1b[32m", "\x1b[1;31m"
-    written = out.getvalue().splitlines()[-len(notes) :]
-    assert [line.partition("m")[0] + "m" for line in written[:3]] == [green, red, green]
-    assert written[3] == notes[3] and written[4].startswith(red)
-
-
 def test_bars_are_shares_and_sizes():
     assert [bar(share) for share in (0, 1e-9, 0.5, 1, 7)] == ["", "▏", "█" * 10, "█" * 20, "█" * 20]
-    assert bar(-0.5) == "-" + "█" * 10
     assert relative([1, None, -4, float("inf")]) == (0.25, None, -1.0, None) and relative([0.0]) == (None,)
     with pytest.raises(ValueError, match="a bar for each of 1 rows"):
         Table("t", ("a",), ((1,),), (0.5, 0.5))

@@ -9,7 +9,7 @@ from fedco.errors import InputError
 from fuzz_campaign import FIELDS, MARK, TARGETS, Finding, TooLong, call, fuzz, run_command, time_limit, try_page
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-INPUTS = {target: 8 if target in ("work", "page") else 40 for target in TARGETS}
+INPUTS = {target: 4 if target in ("work", "page") else 40 for target in TARGETS}
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -21,7 +21,7 @@ def test_only_results_or_one_line_errors(target):
 @pytest.mark.parametrize(
     ("lines", "tried", "attempt", "least"),
     [
-        (fuzz_campaign.sound(), 6, fuzz_campaign.try_work, 5),
+        (fuzz_campaign.sound(), 3, fuzz_campaign.try_work, 2),
         (fuzz_campaign.in_order(), 30, lambda folder, line: run_command(line), 12),
     ],
     ids=["compute", "answer"],

@@ -27,7 +27,7 @@ INSTANCE = Instance("federated_noisy", {"eta": Q(1, 4), "p": 4, "b": 2}, "why", 
 
 
 def test_numbers_of_a_method_come_from_the_statement_then_the_instance_then_the_defaults():
-    bound = SimpleNamespace(numbers={"eta": 0.5}, statement_itself=SimpleNamespace(clients={"tau_i": (1, Q(5, 2))}))
+    bound = SimpleNamespace(numbers={"eta": 0.5}, about=SimpleNamespace(clients={"tau_i": (1, Q(5, 2))}))
     instance = replace(INSTANCE, hyperparameters={"eta": Q(1, 4), "m": 3})
     each = {"tau_i": (1.0, 2.5)}
     assert numbers_of(instance, bound, {"m": 1, "b": Q(7, 2)}) == {"eta": 0.5, "m": 3.0, "b": 3.5, **each}

@@ -88,7 +88,7 @@ def _judged(found: Measured, bound: float | None, ledger: AlphaBudget, name: str
     assert bound is not None
     alpha = ledger.spend(name, actual_seeds=len(found.statistic))
     where = f"{found.instance.name}, T={found.instance.horizons[0]}"
-    about = found.bound.statement_itself.theorem.metric
+    about = found.bound.about.theorem.metric
     claimed = judged(about, found.bound.numbers, found.statistic, bound, found.cap)
     return claimed.verdict(
         alpha=alpha,

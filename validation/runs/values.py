@@ -112,7 +112,7 @@ def numbers_of(
     """Everything that the method is built from: the instance's hyperparameters and the statement's values, also of single clients."""
     left_out = {name: float(value) for name, value in (defaults or {}).items()}
     own = {n: v for n, v in instance.hyperparameters.items() if not is_array(v)}
-    clients = {name: tuple(map(float, each)) for name, each in bound.statement_itself.clients.items()}
+    clients = {name: tuple(map(float, each)) for name, each in bound.about.clients.items()}
     return {**left_out, **{name: float(value) for name, value in own.items()}, **bound.numbers, **clients}
 
 
