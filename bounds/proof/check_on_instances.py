@@ -63,14 +63,15 @@ from .kernel import (
 from .kernel.algebra import Algebra
 from .kernel.assumptions import OF_FUNCTIONS
 from .kernel.deliveries import what_is_bounded
-from .kernel.derivation import Progress, begin, finish
+from .kernel.derivation import Progress, begin
 from .kernel.facts import Equation, Fact, Likely, Moment
 from .kernel.loop import loops, settled
 from .kernel.region import log_of_inverse
 from .kernel.rules import Rule
 from .kernel.scalars import At, Atom, One
+from .kernel.sequences import param_of
 from .kernel.setting import Function
-from .runs import ALONG, STYLES, Style, instance, metric_at, name_of, objective_at_start, sized_vectors
+from .runs import ALONG, STYLES, Style, instance, metric_at, objective_at_start, sized_vectors
 
 LEAVES = (Assume, IndependentMean, IndependentMoment, SmoothDescent)
 """Rules that rest on an assumption about the problem or its samples; all others follow from earlier steps."""
@@ -347,10 +348,9 @@ def conclusion(progress: Progress) -> Fact:
     Raises:
         ProofError: it does not follow.
     """
-    verdict = finish(progress)
-    if not verdict.accepted:
-        raise ProofError(verdict.failure)
-    return verdict.facts[-1]
+    if not progress.verdict.accepted:
+        raise ProofError(progress.verdict.failure)
+    return progress.verdict.facts[-1]
 
 
 def concluded(progress: Progress) -> dict[str, Fact]:
@@ -405,7 +405,7 @@ def after_the_last_step(progress: Progress, run: Run) -> Iterator[Comparison]:
     """What a loop proves by induction, and the constants of the statement, where the loop has ended; nothing at free points."""
     loop: Loop = progress.derivation  # type: ignore[assignment]
     numbers = progress.state.numbers
-    if numbers is not None and any(name_of(s.reversed) not in run.moving[0] for s in numbers.earlier):
+    if numbers is not None and any(param_of(s.reversed) not in run.moving[0] for s in numbers.earlier):
         return
     statement = progress.theorem.statement(progress.label)
     for step in loop.steps:

@@ -23,13 +23,14 @@ def reasons_at(
     candidates: Sequence[Candidate],
     tight: Collection[Atom],
     others: Collection[str],
-) -> tuple[str, ...]:
+) -> tuple[str, ...] | None:
     """Those of `others` that get a multiplier where the claim is put together at the point with as little of them as possible.
 
-    The rows of `tight` have to be met, the others may leave a nonnegative rest. Empty where that is not possible.
+    The rows of `tight` have to be met, the others may leave a nonnegative rest. None where that is not possible; empty where the point
+    does not tell.
     """
     if not candidates:
-        return ()
+        return None
     columns = [c.column for c in candidates]
     try:
         tables = [{row: float(value.at(point)) for row, value in column.items()} for column in (goal, *columns)]
@@ -52,6 +53,6 @@ def reasons_at(
         b_eq=wanted[met],
     )
     if found.x is None:
-        return ()
+        return None
     chosen = {name for name, multiplier in zip(owners, found.x, strict=True) if multiplier > _NONZERO}
     return tuple(name for name in others if name in chosen)

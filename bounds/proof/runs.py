@@ -62,12 +62,11 @@ from .kernel import (
     ONE as SINGLE,
 )
 from .kernel.assumptions import OF_FUNCTIONS
-from .kernel.derivation import Progress, reading
+from .kernel.derivation import Progress
 from .kernel.problem import measured, metric_points, weight
-from .kernel.readings import Reading
 from .kernel.region import log_of_inverse, sum_of_powers, whole_power
 from .kernel.scalars import Inner, Value
-from .kernel.sequences import number
+from .kernel.sequences import number, param_of
 from .kernel.setting import Function
 from .kernel.signomial import Param, signomial
 from .kernel.terms import shifted, variables
@@ -704,7 +703,7 @@ def metric_at(progress: Progress, run: Run) -> Any:
     Raises:
         ProofError: the metric is none that the kernel knows.
     """
-    found = reading_of(progress)
+    found = progress.reading
     point, over = metric_points(found, progress.state.axioms)[0], found.theorem.metric.over
     scalar = measured(found, point)
     if over == LAST:
@@ -720,17 +719,11 @@ def metric_at(progress: Progress, run: Run) -> Any:
     return sum((share * run.scalar(scalar, t) for t, share in zip(steps, shares, strict=True)), ZERO)
 
 
-def reading_of(progress: Progress) -> Reading:
-    """What the assumptions of a derivation are read off."""
-    statement = progress.theorem.statement(progress.label)
-    return reading(progress.derivation, progress.theorem, statement, Reader(progress.theorem, statement))
-
-
 def objective_at_start(progress: Progress, run: Run) -> fmpq | None:
     """How far the objective at the models at the start is above its infimum: above its minimum, or above 0 where its gradient is one
     of a function that is nowhere negative."""
     try:
-        (objective,), found = progress.derivation.setting.objectives, reading_of(progress)
+        (objective,), found = progress.derivation.setting.objectives, progress.reading
         if found.with_role("minimiser"):
             return run.scalar(found.above_minimum(found.mean_model), 0)
         value = run.atom(Value(objective.name, found.mean_model), 0)
@@ -741,13 +734,13 @@ def objective_at_start(progress: Progress, run: Run) -> fmpq | None:
 
 def _away(progress: Progress) -> Term | None:
     """The mean model minus the minimiser, where the problem has one."""
-    found = reading_of(progress)
+    found = progress.reading
     return found.mean_model - found.minimiser if found.with_role("minimiser") else None
 
 
 def _unlike(progress: Progress) -> Term | None:
     """A client's gradient at the mean model minus the mean of these over the clients; None for other problems."""
-    found = reading_of(progress)
+    found = progress.reading
     gradients = found.with_role("local_gradient")
     if len(gradients) != 1:
         return None
@@ -762,7 +755,7 @@ def _inner_error(progress: Progress) -> Term | None:
     inner = [f for f in setting.functions if (f.domain, f.space) == ("x", "y")]
     if len(estimates) != 1 or len(inner) != 1:
         return None
-    value: Term = App(inner[0].name, reading_of(progress).mean_model, (None,) * len(inner[0].sources))
+    value: Term = App(inner[0].name, progress.reading.mean_model, (None,) * len(inner[0].sources))
     for index in sorted(inner[0].mean_index):
         value = Mean(index, value)
     return Var(estimates[0].name, estimates[0].defined - 1) - value
@@ -842,23 +835,23 @@ def sequence_values(
     fixed: dict[Param, Fraction] = {}
     if before is not None:
         fixed |= {param: value for param, value in before.moving[0].items() if not param.moving}
-        fixed |= _read(before.moving[horizon], {name_of(s.now): name_of(s.end) for s in numbers.earlier})
+        fixed |= _read(before.moving[horizon], {param_of(s.now): param_of(s.end) for s in numbers.earlier})
     found: list[dict[Param, Fraction]] = []
-    here = {name_of(s.now): s.start for s in numbers.own}
+    here = {param_of(s.now): s.start for s in numbers.own}
     for t in range(horizon + 1):
         values, known = dict(fixed), {**point, **(found[-1] if found else fixed)}
         if before is not None and t < horizon:
             there = before.moving[horizon - 1 - t]
-            values |= _read(there, {name_of(s.now): name_of(s.reversed) for s in numbers.earlier})
+            values |= _read(there, {param_of(s.now): param_of(s.reversed) for s in numbers.earlier})
         for param, formula in here.items():
             with suppress(ProofError):
                 values[param] = as_fraction(evaluated(formula, known))
         found.append(values)
-        here = {name_of(s.now): s.after for s in numbers.own}
+        here = {param_of(s.now): s.after for s in numbers.own}
     for sequence in numbers.own if before is not None or not numbers.earlier else ():
-        last = name_of(numbers.at_end(sequence.now))
-        if name_of(sequence.now) in found[-1]:
-            value = found[-1][name_of(sequence.now)]
+        last = param_of(numbers.at_end(sequence.now))
+        if param_of(sequence.now) in found[-1]:
+            value = found[-1][param_of(sequence.now)]
             if {**point, **fixed}.get(last, value) != value:
                 raise AssertionError(f"{progress.theorem.id}: {sequence.name} does not end with {last.name}")
             found = [{**values, last: value} for values in found]
@@ -870,11 +863,6 @@ def _read(values: Mapping[Param, Fraction], names: Mapping[Param, Param]) -> dic
     return {new: values[old] for old, new in names.items() if old in values}
 
 
-def name_of(value: Signomial) -> Param:
-    ((((param, _),), _),) = value.terms
-    return param
-
-
 NOT_OF_THE_PROBLEM = ("minimiser", COMPRESSOR, MIXING)
 NO_SHAPE = ("operator", "draw", "weights", *NOT_OF_THE_PROBLEM)
 
@@ -884,10 +872,10 @@ def _with_sizes(progress: Progress, run: Run) -> Run:
     lengths = [step.rule for step in progress.derivation.steps if isinstance(step.rule, Length)] if run.moving else []
     for t, values in enumerate(run.moving):
         for rule in lengths:
-            values[name_of(rule.size)] = as_fraction(root(run.scalar(sq(rule.vector), 0)))
+            values[param_of(rule.size)] = as_fraction(root(run.scalar(sq(rule.vector), 0)))
         for vector, size in sized_vectors(progress).items():
             if t < run.horizon:
-                values[name_of(size)] = as_fraction(root(run.scalar(sq(vector), t)))
+                values[param_of(size)] = as_fraction(root(run.scalar(sq(vector), t)))
     return run
 
 

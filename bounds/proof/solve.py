@@ -149,7 +149,8 @@ class Solver:
         """Earlier steps with which a claim follows that does not follow from its reasons; none where no such steps were found.
 
         Tried is each step by itself, the latest first, then those that a linear program takes at a point of the region; before and
-        after the reasons that are given, as the solver heeds their order. A step that holds at fewer times than these is not tried.
+        after the reasons that are given, as the solver heeds their order. A step that holds at fewer times than these is not tried,
+        and none where the claim does not follow from all of them at the point.
         """
         facts = self.state.facts
         given = {*claim.by, *dict(claim.given)}
@@ -162,23 +163,33 @@ class Solver:
             for name, fact in reversed(facts.items())
             if name not in given and not isinstance(fact, Moment) and _covers(fact.phases, times)
         ]
+        together = list(self._at_a_point(claim, others))
+        if not together:
+            return ()
         chosen = next(((name,) for name in others if self._follows(claim, (name,))), ())
-        return chosen or self._missing_together(claim, others)
+        return chosen or next(
+            (self._no_more(claim, each) for each in together if each and self._follows(claim, each)), ()
+        )
 
-    def _missing_together(self, claim: Claim, others: Sequence[str]) -> tuple[str, ...]:
+    def _at_a_point(self, claim: Claim, others: Sequence[str]) -> Iterator[tuple[str, ...]]:
+        """The steps with which the claim follows at a point of the region, for each system in which it does."""
         point = next(iter(self.state.points), None)
         if point is None:
-            return ()
+            yield ()
+            return
         for goal, candidates in self._systems(replace(claim, by=(*claim.by, *others))):
             rows = dict.fromkeys(atom for column in (goal, *(c.column for c in candidates)) for atom in column)
             tight = [atom for atom in rows if claim.equal or not self.state.nonnegative_atom(atom)]
             chosen = reasons_at(point, goal, candidates, tight, others)
-            if chosen and self._follows(claim, chosen):
-                for name in chosen:
-                    fewer = tuple(other for other in chosen if other != name)
-                    chosen = fewer if self._follows(claim, fewer) else chosen
-                return chosen
-        return ()
+            if chosen is not None:
+                yield chosen
+
+    def _no_more(self, claim: Claim, chosen: tuple[str, ...]) -> tuple[str, ...]:
+        """The steps without those that are not needed."""
+        for name in chosen:
+            fewer = tuple(other for other in chosen if other != name)
+            chosen = fewer if self._follows(claim, fewer) else chosen
+        return chosen
 
     def _follows(self, claim: Claim, more: Sequence[str]) -> bool:
         for reasons in ((*claim.by, *more), (*more, *claim.by)):

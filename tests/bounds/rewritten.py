@@ -1,23 +1,48 @@
-"""A theorem with another formula for one of its terms or conditions, to see what the kernel makes of it."""
+"""A theorem with other formulas, to see what the kernel and the instances make of it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
+from fedco.bounds.language.change import with_statement
 from fedco.bounds.language.formula import read_formula, read_relation
+from fedco.bounds.language.metrics import with_weights
+from fedco.bounds.language.notation import STEP
 from fedco.bounds.language.theorem import Theorem
-from fedco.bounds.proof.mutation import with_statement
 
 
-def rewritten(theorem: Theorem, part: str, formula: str) -> Theorem:
-    """The theorem whose default statement has this formula for the term, or this relation for the condition, of the name."""
+def rewritten(theorem: Theorem, formulas: Mapping[str, str]) -> Theorem:
+    """The theorem whose default statement has these formulas for terms and derived constants, and these relations for conditions.
+
+    A condition with an empty relation is left out.
+    """
     statement = theorem.statement()
-    names = {b.name: b.symbol for b in theorem.notation} | {d.name: d.symbol for d in statement.derived}
-    assert part in {each.name for each in (*statement.terms, *statement.conditions)}
-    if any(condition.name == part for condition in statement.conditions):
-        left, relation, right = read_relation(formula, names)
-        new = {"left": left, "relation": relation, "right": right}
-        conditions = tuple(replace(c, **new) if c.name == part else c for c in statement.conditions)
-        return with_statement(theorem, replace(statement, conditions=conditions))
-    terms = tuple(replace(t, expr=read_formula(formula, names)) if t.name == part else t for t in statement.terms)
-    return with_statement(theorem, replace(statement, terms=terms))
+    names = {b.name: b.symbol for b in theorem.notation}
+    own = names | {d.name: d.symbol for d in statement.derived}
+    assert formulas.keys() <= {each.name for each in (*statement.terms, *statement.derived, *statement.conditions)}
+
+    def read(each: Any, known: Mapping[str, Any]) -> Any:
+        return replace(each, expr=read_formula(formulas[each.name], known)) if each.name in formulas else each
+
+    conditions = []
+    for condition in statement.conditions:
+        relation = formulas.get(condition.name)
+        if relation:
+            parts = dict(zip(("left", "relation", "right"), read_relation(relation, own), strict=True))
+            conditions.append(replace(condition, **parts))
+        elif relation is None:
+            conditions.append(condition)
+    changed = {
+        "terms": tuple(read(term, own) for term in statement.terms),
+        "derived": tuple(read(constant, names) for constant in statement.derived),
+        "conditions": tuple(conditions),
+    }
+    return with_statement(theorem, replace(statement, **changed))
+
+
+def weighing(theorem: Theorem, formula: str) -> Theorem:
+    """The theorem whose metric has other weights, a formula in t."""
+    names = {b.name: b.symbol for b in theorem.notation} | {"t": STEP}
+    return replace(theorem, metric=with_weights(theorem.metric, read_formula(formula, names), ""))

@@ -47,7 +47,7 @@ NAMES = {binding.name: binding.symbol for binding in DELAYED.notation}
 )
 def test_a_stronger_statement_does_not_follow(part, formula):
     with pytest.raises(ProofError, match="the statement: "):
-        derivation(rewritten(DELAYED, part, formula))
+        derivation(rewritten(DELAYED, {part: formula}))
 
 
 @pytest.mark.parametrize("formula", ["1", "2", "tau + 1", "b", "tau*tau"])

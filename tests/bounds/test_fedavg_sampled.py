@@ -170,13 +170,13 @@ SMALLER = [
 @pytest.mark.parametrize(("term", "formula"), SMALLER)
 def test_a_stronger_statement_does_not_follow(term, formula):
     with pytest.raises(ProofError, match="the statement"):
-        derivation(rewritten(FEDAVG, term, formula))
+        derivation(rewritten(FEDAVG, {term: formula}))
 
 
 @pytest.mark.parametrize("formula", ["2*p*eta*L <= 1", "3*(p - 1)*eta*L <= 1", "3*eta*L <= 1"])
 def test_longer_steps_are_refused(formula):
     with pytest.raises(ProofError, match="not certified to be nonnegative"):
-        derivation(rewritten(FEDAVG, "step_size", formula))
+        derivation(rewritten(FEDAVG, {"step_size": formula}))
 
 
 def test_a_run_that_may_end_inside_a_round_is_refused():

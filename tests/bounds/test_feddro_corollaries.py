@@ -5,10 +5,10 @@ from fractions import Fraction as F
 
 import sympy as sp
 from fedco.bounds import get_theorem as theorem
+from fedco.bounds.language.change import with_statement
 from fedco.bounds.language.theorem import Condition, Term
 from fedco.bounds.proof.derivations import prove
 from fedco.bounds.proof.kernel import Corollary, Reader, follow
-from fedco.bounds.proof.mutation import with_statement
 
 MAIN, FIRST, SECOND = (theorem(f"feddro.{name}") for name in ("theorem_5_1", "corollary_1", "corollary_2"))
 s = MAIN.notation.namespace()

@@ -30,7 +30,7 @@ SMALLER = [
 @pytest.mark.parametrize(("theorem", "term", "formula"), SMALLER)
 def test_a_stronger_statement_does_not_follow(theorem, term, formula):
     with pytest.raises(ProofError, match="the statement"):
-        derivation(rewritten(theorem, term, formula))
+        derivation(rewritten(theorem, {term: formula}))
 
 
 def test_controls_that_start_elsewhere_are_refused():

@@ -33,7 +33,7 @@ from ...bounds.proof.kernel import CLOCK, COMMUNICATION, COMPRESSOR, LOCAL, MIXI
 from ...bounds.proof.kernel.derivation import Progress
 from ...bounds.proof.kernel.problem import metric_points
 from ...bounds.proof.kernel.terms import variables
-from ...bounds.proof.runs import NOT_OF_THE_PROBLEM, Style, arranged, instance, reading_of
+from ...bounds.proof.runs import NOT_OF_THE_PROBLEM, Style, arranged, instance
 from ..exact.tensor import ExactTensor, InexactError
 from ..lemmas.trace import walk
 from ..runs.method_of import build_of
@@ -368,7 +368,7 @@ class Beside:
         if isinstance(derivation, Loop) or not derivation.setting.objectives or theorem.metric.at == PARTICIPANTS:
             return
         point, every_of = (
-            metric_points(reading_of(self.progress), self.progress.state.axioms)[0],
+            metric_points(self.progress.reading, self.progress.state.axioms)[0],
             recipe_for(theorem).every,
         )
         every = 1 if every_of is None else every_of(vars(numbers_of(run)))
@@ -524,5 +524,5 @@ def _servers(progress: Progress) -> tuple[str, ...]:
     """The variables that are the server's model, where the metric is taken there; the kernel has seen that they stay within a round."""
     if progress.theorem.metric.at != SERVER_MODEL:
         return ()
-    points = metric_points(reading_of(progress), progress.state.axioms)
+    points = metric_points(progress.reading, progress.state.axioms)
     return tuple(name for point in points for name, _ in variables(point))

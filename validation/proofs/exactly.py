@@ -16,6 +16,7 @@ from ...bounds.language.reading import InputError
 from ...bounds.language.schedule import read_schedule
 from ...bounds.language.theorem import Theorem
 from ...bounds.proof.kernel import Setting, Signomial, Sum, Term
+from ...bounds.proof.kernel.terms import inside
 from ..exact.tensor import ExactTensor, InexactError
 
 SIMPLE = 1000
@@ -96,21 +97,8 @@ def _degree(formula: sp.Expr) -> int:
 def _coefficients(term: Term) -> Iterator[Signomial]:
     for part in term.parts if isinstance(term, Sum) else ():
         yield part[0]
-    for inner in _inside(term):
+    for inner in inside(term):
         yield from _coefficients(inner)
-
-
-def _inside(term: Term) -> Iterator[Term]:
-    for value in vars(term).values():
-        if isinstance(value, Term):
-            yield value
-        elif isinstance(value, tuple):
-            yield from (
-                entry
-                for part in value
-                for entry in (part if isinstance(part, tuple) else (part,))
-                if isinstance(entry, Term)
-            )
 
 
 def _is_simple(coefficient: Signomial) -> bool:

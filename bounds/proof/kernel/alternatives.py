@@ -65,6 +65,3 @@ def check_each(found: Alternatives, theorem: Any, label: str, numbers: AtNumbers
 def _named(verdicts: dict[str, Verdict], what: str) -> tuple[str, ...]:
     rows: Iterable[str] = (f"{name}: {text}" for name, verdict in verdicts.items() for text in getattr(verdict, what))
     return tuple(rows)
-
-
-__all__ = ["Alternatives", "check_each"]

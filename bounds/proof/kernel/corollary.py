@@ -283,6 +283,3 @@ def _terms(corollary: Corollary, statement: Any, own: Reader, check: _Check) -> 
             rest = rest + gap
     if rest:
         check.accept("other terms", f"0 <= {rest!r}", rest, "substitution")
-
-
-__all__ = ["Corollary", "follow"]

@@ -170,6 +170,3 @@ def _well_formed(algebra: Algebra, terms: list[Term]) -> list[Term]:
         with suppress(ProofError):
             found.append(algebra.normal(term))
     return found
-
-
-__all__ = ["Bounded", "what_is_bounded"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from ..search import points_near
@@ -216,6 +217,17 @@ class Progress:
         line = checked_line(state, step)
         return replace(self, state=state, lines=(*self.lines, line))
 
+    @cached_property
+    def reading(self) -> Reading:
+        """What the assumptions are read off."""
+        statement = self.theorem.statement(self.label)
+        return reading(self.derivation, self.theorem, statement, Reader(self.theorem, statement))
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """The verdict after the steps that are still to be checked, where it is not at numbers."""
+        return finish(self)
+
 
 def begin(
     derivation: Derivation, theorem: Any, label: str = "corrected", values: Mapping[str, Fraction] | None = None
@@ -262,13 +274,11 @@ def finish(progress: Progress, bound: Fraction | None = None) -> Verdict:
                 lines.append(checked_line(state, step))
             except ProofError as error:
                 raise ProofError(f"step {step.name}: {error}") from None
-        statement = theorem.statement(label)
-        found = reading(derivation, theorem, statement, Reader(theorem, statement))
-        final = _conclusion(derivation, found, state, bound)
+        final = _conclusion(derivation, progress.reading, state, bound)
         lines.append(checked_line(state, Step("conclusion", final)))
     except ProofError as error:
         return Verdict(theorem.id, label, False, tuple(lines), failure=str(error))
-    return _verdict(derivation, found, label, state, lines)
+    return _verdict(derivation, progress.reading, label, state, lines)
 
 
 def reading(derivation: Derivation, theorem: Any, statement: Any, reader: Reader) -> Reading:
@@ -494,7 +504,7 @@ def _verdict(derivation: Derivation, found: Reading, label: str, state: State, l
         ),
         tuple(state.dropped),
         tuple(sorted(used - set(listed) - state.exact)),
-        reading=(*_reading(derivation), *_given(derivation, theorem, label)),
+        reading=(*_reading(derivation), *_given(derivation, found.reader)),
         facts=tuple(state.facts.values()),
         given=given,
         formal=found.words(derivation.axioms),
@@ -527,23 +537,7 @@ def _reading(derivation: Derivation) -> tuple[str, ...]:
     )
 
 
-def _given(derivation: Derivation, theorem: Any, label: str) -> tuple[str, ...]:
+def _given(derivation: Derivation, reader: Reader) -> tuple[str, ...]:
     """What is taken from elsewhere: constants without a formula that the kernel reads, and what the lemmas say of them."""
     meanings = {name: f", by {e.theorem.id}" for e in derivation.lemmas for name in e.constants}
-    names = Reader(theorem, theorem.statement(label)).opaque
-    return tuple(f"{name}: any nonnegative number{meanings[name]}" for name in names if name in meanings)
-
-
-__all__ = [
-    "AtNumbers",
-    "Derivation",
-    "Lemma",
-    "Line",
-    "Progress",
-    "Step",
-    "Verdict",
-    "allowed_point",
-    "begin",
-    "check",
-    "finish",
-]
+    return tuple(f"{name}: any nonnegative number{meanings[name]}" for name in reader.opaque if name in meanings)

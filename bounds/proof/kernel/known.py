@@ -80,7 +80,7 @@ class Known:
         return Known.of({name: _join(mine.get(name), theirs.get(name)) for name in mine.keys() | theirs.keys()})
 
     def __le__(self, other: Known) -> bool:
-        return self & other == self
+        return self.entries == other.entries or self & other == self
 
     def later(self, by: int) -> Known:
         rows = (

@@ -384,6 +384,3 @@ def _reading(loop: Loop) -> tuple[str, ...]:
         rows += [f"{prefix}{old} reversed is {new}" for old, new in each.reversed.items()]
         rows += [f"{prefix}{s.name}: {s.start!r} at first, then {s.after!r}" for s in each.sequences]
     return (*rows, *(f"{name} = {formula!r}" for name, formula in loop.constants))
-
-
-__all__ = ["Delivery", "Loop", "loops", "named", "run_through", "settled"]

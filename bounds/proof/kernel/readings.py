@@ -490,6 +490,3 @@ class Reading:
                 if seen and new <= seen:
                     raise ProofError(f"{axiom.term!r} = 0: another start says where its variables start")
                 seen |= new
-
-
-__all__ = ["AboveTangents", "Assumed", "Reading"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .algebra import Algebra
 from .signomial import CLOCK, ONE, ZERO, Coefficient, ProofError, Signomial, moves, signomial
-from .terms import Sum, Term, Var, shifted
+from .terms import Term, shifted
 
 
 class Atom:
@@ -232,27 +232,3 @@ def later(atom: Atom, by: int) -> Atom:
         case One():
             return atom
     raise ProofError(f"{atom!r} has no step")
-
-
-__all__ = [
-    "At",
-    "Atom",
-    "Claimed",
-    "Form",
-    "Inner",
-    "Named",
-    "One",
-    "Scalar",
-    "Sum",
-    "Total",
-    "Value",
-    "Var",
-    "dot",
-    "form",
-    "later",
-    "quantity",
-    "scalar",
-    "sq",
-    "value",
-    "weighted_total",
-]

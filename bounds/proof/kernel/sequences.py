@@ -61,7 +61,7 @@ class Numbers:
         names = [identifier(s.name) for s in self.own]
         if len(set(names)) != len(names) or self.taken & {*names, *(f"{name}(end)" for name in names)}:
             raise ProofError("a sequence has the name of another number")
-        known = {_param(s.now) for s in self.own} | {_param(s.reversed) for s in self.earlier}
+        known = {param_of(s.now) for s in self.own} | {param_of(s.reversed) for s in self.earlier}
         for sequence in self.own:
             if unknown := {p for p in sequence.after.params if p.moving} - known:
                 raise ProofError(f"{sequence.name}: no such sequence as {sorted(unknown)[0].name}")
@@ -70,12 +70,12 @@ class Numbers:
             if sequence.positive and not (is_positive(sequence.start) and is_positive(sequence.after)):
                 raise ProofError(f"{sequence.name} may be 0")
             self._accept_end(sequence)
-        ends = {_param(s.now): self._end(s) for s in (*self.earlier, *self.own)}
+        ends = {param_of(s.now): self._end(s) for s in (*self.earlier, *self.own)}
         tables = {
-            "start": {_param(s.now): s.start for s in self.own},
-            "after": {_param(s.now): s.after for s in self.own},
+            "start": {param_of(s.now): s.start for s in self.own},
+            "after": {param_of(s.now): s.after for s in self.own},
             "end": ends,
-            "reversed": {_param(s.now): s.reversed for s in self.earlier},
+            "reversed": {param_of(s.now): s.reversed for s in self.earlier},
         }
         object.__setattr__(self, "_tables", tables)
 
@@ -86,8 +86,8 @@ class Numbers:
         if sequence.ends:
             other = self.find(sequence.ends, earlier=True)
             own, theirs = (s.after - s.now for s in (sequence, other))
-            reverse = {_param(s.now): s.reversed for s in self.earlier}
-            if sequence.start or other.start or other.ends or _param(other.now) in theirs.params:
+            reverse = {param_of(s.now): s.reversed for s in self.earlier}
+            if sequence.start or other.start or other.ends or param_of(other.now) in theirs.params:
                 raise ProofError(f"{sequence.name}: wanted two sums that start with 0")
             if own != put_in_numbers(theirs, reverse):
                 raise ProofError(f"{sequence.name} is not the sum {other.name}, last term first")
@@ -130,9 +130,7 @@ class Numbers:
         return put_in_numbers(value, self._tables[table])
 
 
-def _param(value: Signomial) -> Param:
+def param_of(value: Signomial) -> Param:
+    """The parameter of which a number consists."""
     ((((param, _),), _),) = value.terms
     return param
-
-
-__all__ = ["Numbers", "Sequence", "number"]

@@ -51,7 +51,7 @@ Coefficient = Union["Signomial", Fraction, int]
 class Signomial:
     """A sum of terms c * p1^e1 * p2^e2 ... with rational c and e; immutable, equal when the terms are."""
 
-    __slots__ = ("_hash", "terms")
+    __slots__ = ("_hash", "_params", "terms")
 
     def __init__(self, terms: Mapping[Monomial, Fraction | int] | Iterable[tuple[Monomial, Fraction | int]] = ()):
         collected: dict[Monomial, Fraction] = {}
@@ -67,6 +67,7 @@ class Signomial:
         found = [(m, c) for m, c in collected.items() if c]
         self.terms = tuple(sorted(found, key=_order) if len(found) > 1 else found)
         self._hash: int | None = None
+        self._params: frozenset[Param] | None = None
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Signomial) and self.terms == other.terms)
@@ -82,15 +83,22 @@ class Signomial:
     def __add__(self, other: Coefficient) -> Signomial:
         if not isinstance(other, Signomial | int | Fraction):
             return NotImplemented
-        return Signomial((*self.terms, *signomial(other).terms))
+        table = dict(self.terms)
+        for monomial, coefficient in signomial(other).terms:
+            before = table.get(monomial)
+            table[monomial] = coefficient if before is None else before + coefficient
+        return _in_order([(monomial, coefficient) for monomial, coefficient in table.items() if coefficient])
 
     def __mul__(self, other: Coefficient) -> Signomial:
         if not isinstance(other, Signomial | int | Fraction):
             return NotImplemented
         left, right = self.terms, signomial(other).terms
         for terms, factor in ((left, right), (right, left)):
-            if len(factor) == 1 and not factor[0][0]:
-                return _scaled(terms, factor[0][1])
+            if len(factor) == 1:
+                ((monomial, coefficient),) = factor
+                if not monomial:
+                    return _scaled(terms, coefficient)
+                return _in_order([(_times(m, monomial), c * coefficient) for m, c in terms])
         return Signomial([(_times(m, n), c * d) for m, c in left for n, d in right])
 
     __radd__, __rmul__ = __add__, __mul__
@@ -135,9 +143,11 @@ class Signomial:
     @property
     def params(self) -> frozenset[Param]:
         """Its parameters; in the place of a minimum those of the two numbers."""
-        own = frozenset(param for monomial, _ in self.terms for param, _ in monomial)
-        inner = (value.params for param in own for value in param.least)
-        return frozenset(param for param in own if not param.least).union(*inner)
+        if self._params is None:
+            own = frozenset(param for monomial, _ in self.terms for param, _ in monomial)
+            inner = (value.params for param in own for value in param.least)
+            self._params = frozenset(param for param in own if not param.least).union(*inner)
+        return self._params
 
     def least(self, other: Coefficient) -> Signomial:
         """The smaller of two nonnegative numbers, as a parameter of its own."""
@@ -181,7 +191,7 @@ class Signomial:
         for monomial, coefficient in self.terms:
             for param, exponent in monomial:
                 here = min(value.at(point) for value in param.least) if param.least else Fraction(point[param])
-                coefficient *= _rational_power(here, Fraction(exponent))
+                coefficient *= here**exponent if isinstance(exponent, int) else _rational_power(here, exponent)
             total += coefficient
         return total
 
@@ -205,10 +215,20 @@ def _param_order(item: tuple[Param, Exponent]) -> tuple[str, bool, bool, bool, t
     return param.name, param.positive, param.count, param.moving, param.least
 
 
+def _in_order(terms: list[tuple[Monomial, Fraction]]) -> Signomial:
+    """Terms of a sum or a product of signomials: their monomials differ, and none of them divides by what may be 0."""
+    return _made(tuple(sorted(terms, key=_order) if len(terms) > 1 else terms))
+
+
 def _scaled(terms: tuple[tuple[Monomial, Fraction], ...], factor: Fraction) -> Signomial:
     """A number other than 0 times terms, which stay in their order."""
-    found = Signomial()
-    found.terms = terms if factor == 1 else tuple([(monomial, coefficient * factor) for monomial, coefficient in terms])
+    return _made(terms if factor == 1 else tuple([(monomial, coefficient * factor) for monomial, coefficient in terms]))
+
+
+def _made(terms: tuple[tuple[Monomial, Fraction], ...]) -> Signomial:
+    """Terms as they stand in a signomial."""
+    found = Signomial.__new__(Signomial)
+    found.terms, found._hash, found._params = terms, None, None
     return found
 
 

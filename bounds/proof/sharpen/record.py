@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -245,8 +246,9 @@ def hindrance(theorem: Theorem) -> str:
     return ""
 
 
+@cache
 def _in_symbols() -> list[str]:
-    """What the sharpened statements say at the same sets of constants; nothing is solved for it."""
+    """What the sharpened statements say at the same sets of constants; nothing is solved for it. Made once in a process."""
     lines = [
         "## In symbols",
         "Statements `sharpened` beside the printed or corrected ones (`fedco show ID --statement sharpened`), each with its own derivation",

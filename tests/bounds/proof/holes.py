@@ -18,6 +18,7 @@ from unittest.mock import patch
 
 import sympy as sp
 from fedco.bounds import get_theorem
+from fedco.bounds.language.change import with_statement
 from fedco.bounds.language.notation import Notation
 from fedco.bounds.language.theorem import Derived
 from fedco.bounds.language.theorem import Term as Part
@@ -90,7 +91,6 @@ from fedco.bounds.proof.kernel.rules import combination, smoothness
 from fedco.bounds.proof.kernel.scalars import Scalar
 from fedco.bounds.proof.kernel.setting import BATCH, CLIENTS
 from fedco.bounds.proof.kernel.terms import Proj
-from fedco.bounds.proof.mutation import with_statement
 from fedco.bounds.proof.solve import solved
 
 SMALL = Fraction(1, 1000)

@@ -28,15 +28,16 @@ NAMES = (
     "feddro.theorem_5_1",
     "acc_fcsg_m.theorem_4_7",
 )
-LONG = (
-    "meta_fl.lemma_11",
-    "meta_fl.theorem_8",
-    "local_scgdm.theorem_3_4 A",
-    "comfedl.theorem_2",
-    "feddro.theorem_5_1",
-    "acc_fcsg_m.theorem_4_7",
+SHORT = (
+    "library.gd_convex",
+    "library.gd_strongly_convex",
+    "library.local_sgd_pl",
+    "library.compressed_sgd",
+    "library.sampled_sgd",
+    "library.sgd_declining",
+    "library.sgd_bounded_noise_probable",
+    "meta_fl.lemma_4",
+    "meta_fl.lemma_4 before:",
+    "baselines.local_sgd",
 )
-"""Those of many steps. Their rules have tests of their own, and the second lock tries every step of half of them in the quick tests
-(`test_second_lock.py`)."""
-SHORT = tuple(name for name in NAMES if name not in LONG)
-THEOREMS = tuple(dict.fromkeys(name.partition(" ")[0] for name in NAMES))
+"""Of few steps and of different kinds: what an instance is made of for each."""

@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import pytest
 from fedco.bounds import get_theorem
+from fedco.bounds.language.change import with_statement
 from fedco.bounds.language.theorem import Assumption, Condition, Metric, Term
 from fedco.bounds.proof import derivations
 from fedco.bounds.proof.derivations import derivation, prove
 from fedco.bounds.proof.kernel import Verdict, check, follow, signomial
-from fedco.bounds.proof.mutation import with_statement
 
 NAME = "fcsg_m.corollary_4_5"
 THEOREM = get_theorem(NAME)

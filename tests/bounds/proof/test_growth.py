@@ -147,5 +147,5 @@ def test_a_smaller_conclusion_would_be_false():
 
     assert ratio(5, 5, start=1) == 1
     assert ratio(5, 9, s=1) == 1
-    assert ratio(5, 10**6, e=1) > Q(79, 100)  # 4 local steps of 5
+    assert ratio(5, 10**4, e=1) > Q(79, 100)  # 4 local steps of 5
     assert ratio(50, 49, c=1) == Q(48, 49)  # the constant is (n-1)/2 c here, where the round alone has (n-2)/2 c

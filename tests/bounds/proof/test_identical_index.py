@@ -234,7 +234,7 @@ def wrong_pairs(count):
 
 
 def test_normal_forms():
-    assert not wrong_forms(ALL[::5])
+    assert not wrong_forms(ALL[::10])
 
 
 def test_inner_products():
@@ -250,7 +250,7 @@ def test_all_normal_forms_and_a_million_inner_products():
 @pytest.mark.parametrize("hole", [3])
 def test_the_space_shows_an_index_that_is_lost(hole):
     with reopened(hole):
-        assert wrong_forms(ALL[::5])
+        assert wrong_forms(ALL[::10])
 
 
 # --- the moment rules --------------------------------------------------------------------------------------------------
@@ -370,8 +370,8 @@ def test_independent_means():
 
 
 def test_products():
-    tried, accepted, wrong = products(ALL[::1000])
-    assert tried > 2000 and accepted > 1000 and not wrong
+    tried, accepted, wrong = products(ALL[::4000])
+    assert tried > 500 and accepted > 250 and not wrong
 
 
 def test_bounds_of_means_and_expectations():

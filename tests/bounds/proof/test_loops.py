@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import sympy as sp
 from fedco.bounds import get_theorem
+from fedco.bounds.language.change import with_statement
 from fedco.bounds.language.recursion import Geometric, Nested, step_function
 from fedco.bounds.papers.meta_fl import constants
 from fedco.bounds.proof.derivations import derivation, prove
@@ -46,7 +47,6 @@ from fedco.bounds.proof.kernel.deliveries import what_is_bounded
 from fedco.bounds.proof.kernel.facts import BEFORE_THE_END
 from fedco.bounds.proof.kernel.loop import settled
 from fedco.bounds.proof.loops import sequences_of
-from fedco.bounds.proof.mutation import with_statement
 
 LEMMA_5 = get_theorem("meta_fl.lemma_5")
 U, W = Var("u"), Var("w")

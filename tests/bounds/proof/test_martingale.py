@@ -1,4 +1,4 @@
-"""Bounds that hold with a probability, by a martingale: what is true by enumeration, what the kernel refuses, what the second lock sees.
+"""Bounds that hold with a probability, by a martingale: what the kernel refuses, and what the second lock sees.
 
 Every number of a pathwise derivation has its value along a run; the rule `Martingale` is the only step that may fail on some of them.
 """
@@ -10,20 +10,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction as Q
 from functools import cache
-from itertools import product
-from math import exp, log
+from math import log
 
 import fedco
 import pytest
 from fedco.bounds import get_theorem
 from fedco.bounds.language.bounding import MEAN_SQUARE, NOISE, NOISE_SIZE, Form
+from fedco.bounds.language.change import with_statement
 from fedco.bounds.language.formula import read_formula
 from fedco.bounds.language.metrics import METRICS, with_probability
 from fedco.bounds.language.theorem import Condition
 from fedco.bounds.proof import instances as instances_module
 from fedco.bounds.proof.author import Reader, dot, sq, total, value
 from fedco.bounds.proof.check_on_instances import OFTEN, STATEMENT, STYLES, examine, instances, reached
-from fedco.bounds.proof.derivations import derivation, unsolved
+from fedco.bounds.proof.derivations import derivation
 from fedco.bounds.proof.finite import LAW
 from fedco.bounds.proof.kernel import (
     EVERY,
@@ -54,112 +54,13 @@ from fedco.bounds.proof.kernel.rules import PATHWISE, RULES
 from fedco.bounds.proof.kernel.scalars import One, form
 from fedco.bounds.proof.kernel.signomial import POSITION, Signomial
 from fedco.bounds.proof.kernel.terms import shifted
-from fedco.bounds.proof.mutation import with_statement
 from fedco.bounds.proof.solve import Solver, solved
 from fedco.bounds.proof.tactics import Sgd
 from fedco.validation.proofs.lock import instances_of
-from rewritten import rewritten
 
 BOUNDED = get_theorem("library.sgd_bounded_noise_probable")
 MARKOV = get_theorem("library.sgd_probable")
 X, AFTER = Var("x"), Var("x", 1)
-
-
-# --- the inequality itself, by enumeration ----------------------------------------------------------------------------
-# u_t is any number known before step t, v_t one of a law with mean 0 and |v_t| <= c: sums of fractions, nothing of fedco.
-
-Law = tuple[tuple[Q, Q], ...]
-LAWS: tuple[Law, ...] = (
-    ((Q(1, 2), Q(1)), (Q(1, 2), Q(-1))),
-    ((Q(1, 5), Q(2)), (Q(4, 5), Q(-1, 2))),
-    ((Q(4, 5), Q(1, 2)), (Q(1, 5), Q(-2))),
-    ((Q(1, 9), Q(3)), (Q(2, 9), Q(0)), (Q(2, 3), Q(-1, 2))),
-)
-PLANS: tuple[Callable[[tuple[Q, ...]], Q], ...] = (
-    lambda past: Q(1),
-    lambda past: Q(2) - sum(past, Q(0)),
-    lambda past: Q(0) if sum(past, Q(0)) > 0 else Q(3),
-    lambda past: Q(1, 2) + max(past, default=Q(0)) ** 2,
-)
-"""u_t from the noises so far."""
-
-
-def stopped(past: tuple[Q, ...]) -> Q:
-    """1 until the sum of fair signs has been as large as the root of their number."""
-    sums = [(sum(past[:n], Q(0)), n) for n in range(1, len(past) + 1)]
-    return Q(any(found > 0 and found**2 >= n for found, n in sums) is False)
-
-
-def size_of(law: Law) -> Q:
-    return max(abs(v) for _, v in law)
-
-
-def worst(
-    law: Law,
-    plan: Callable[..., Q],
-    share: Callable[[Q, Q, Q], Q] = lambda squares, products, size: Q(1),
-    *,
-    steps: int = 3,
-    logarithm: Q = Q(1),
-    fresh: bool = False,
-    times: int = 1,
-) -> float:
-    """The largest P(X >= x) exp(x) over x > 0, where sum u v <= s/2 sum u^2 + `logarithm` size^2/s log(1/delta) says X <= log(1/delta).
-
-    Above 1 for some x the bound fails more often than with delta. `share`: s of what a run came to; `fresh`: u_t is the new noise;
-    `times`: how many runs are to stay below at once.
-    """
-    found: dict[Q, Q] = {}
-    for path in product(law, repeat=steps):
-        probability, past, products, squares = Q(1), (), Q(0), Q(0)
-        for p, v in path:
-            u = v if fresh else plan(past)
-            probability, past = probability * p, (*past, v)
-            products, squares = products + u * v, squares + u * u
-        s = share(squares, products, size_of(law))
-        over = (products - s / 2 * squares) * s / (size_of(law) ** 2 * logarithm)
-        found[over] = found.get(over, Q(0)) + probability
-    tail, largest = Q(0), 0.0
-    for over, probability in sorted(found.items(), reverse=True):
-        tail += probability
-        if over > 0:
-            largest = max(largest, float(1 - (1 - tail) ** times) * exp(over))
-    return largest
-
-
-def test_the_bound_fails_with_a_probability_of_at_most_delta_whatever_delta():
-    shares = [lambda *run, s=s: s for s in (Q(1, 3), Q(1), Q(2))]
-    found = [worst(*each, steps=steps) for each in product(LAWS, PLANS, shares) for steps in (1, 3)]
-    assert 0.8 < max(found) <= 1
-
-
-FALSE = {
-    "half the logarithm": {"logarithm": Q(1, 2)},
-    "a vector that is the new noise": {"fresh": True},
-    "two uses with one delta": {"times": 2},
-}
-
-
-@pytest.mark.parametrize("changes", FALSE.values(), ids=FALSE)
-def test_what_the_rule_asks_for_is_needed(changes):
-    assert max(worst(law, plan, **changes) for law, plan in product(LAWS, PLANS)) > 1.01
-
-
-def test_a_share_that_is_chosen_along_the_run_fails_more_often():
-    def best(squares: Q, products: Q, size: Q) -> Q:
-        return products / squares if products > 0 else Q(1)
-
-    assert worst(LAWS[0], stopped, steps=12) <= 1 < 1.01 < worst(LAWS[0], stopped, best, steps=12)
-
-
-def test_noise_with_a_mean_or_with_a_bounded_second_moment_only_fails_more_often():
-    biased: Law = ((Q(3, 4), Q(1)), (Q(1, 4), Q(-1)))
-    assert worst(biased, PLANS[0], steps=4) > 1.01
-    rare, sizes = Q(1, 100), (Q(99, 10), Q(-1, 10))
-    law: Law = ((rare, sizes[0]), (1 - rare, sizes[1]))  # the mean is 0, the second moment about 1
-    assert sum(p * v for p, v in law) == 0 and sum(p * v * v for p, v in law) < 1
-    delta = Q(1, 200)  # at u = 1 and s = 1, with the second moment in the place of size^2
-    assert rare > delta and float(sizes[0]) > 0.5 + log(1 / delta)
 
 
 # --- the theorem ------------------------------------------------------------------------------------------------------
@@ -233,34 +134,6 @@ def test_its_bound_grows_with_the_logarithm_and_that_of_markov_with_its_argument
 
 
 # --- the statement: what does not follow ------------------------------------------------------------------------------
-
-TERMS = {
-    "half the logarithm": ("probability", "sigma_inf**2*log(1/delta)/(N*b*T)"),
-    "no logarithm": ("probability", "2*sigma_inf**2/(N*b*T)"),
-    "the logarithm of 1/(1 - delta)": ("probability", "2*sigma_inf**2*log(1/(1 - delta))/(N*b*T)"),
-    "the logarithm of delta": ("probability", "-2*sigma_inf**2*log(delta)/(2*N*b*T)"),
-    "independent samples twice": ("probability", "2*sigma_inf**2*log(1/delta)/(N**2*b*T)"),
-    "a mean of T**2 numbers": ("probability", "2*sigma_inf**2*log(1/delta)/(N*b*T**2)"),
-    "the variance of a mean": ("variance", "L_bar*eta*sigma_inf**2/(N*b)"),
-    "half the start": ("initialisation", "F_gap/(eta*T)"),
-    "a longer step": ("step_size", "eta <= 2/L_bar"),
-}
-
-
-@pytest.mark.parametrize(("part", "formula"), TERMS.values(), ids=TERMS)
-def test_a_sharper_statement_does_not_follow(part, formula):
-    theorem = rewritten(BOUNDED, part, formula)
-    plan = unsolved(BOUNDED)
-    with pytest.raises(ProofError):
-        check_solved(plan, theorem)
-    refusal(proof(), theorem)
-
-
-def check_solved(plan, theorem):
-    """Raises unless the derivation follows, with multipliers that are looked for anew."""
-    found = check(solved(plan, theorem, "printed"), theorem, "printed")
-    if not found.accepted:
-        raise ProofError(found.failure)
 
 
 @pytest.mark.parametrize("word", ["last_gradient_sq", "last_gap", "mean_gap"])
@@ -542,9 +415,8 @@ def test_nothing_is_put_in_for_the_probability():
     statement = BOUNDED.statement("printed")
     names = {b.name: b.symbol for b in BOUNDED.notation}
     fixed = Condition("chosen", names["delta"], "==", read_formula("1/T", names))
-    theorem = replace(
-        with_statement(BOUNDED, replace(statement, conditions=(*statement.conditions, fixed))), id="library.mine"
-    )
+    own = replace(BOUNDED, id="library.mine")
+    theorem = with_statement(own, replace(statement, conditions=(*statement.conditions, fixed)))
     premise = check(proof(), BOUNDED, "printed")
     inside = {"L_bar": Q(1), "eta": Q(1), "T": Q(2)}
     found = follow(Corollary(BOUNDED, inside, label="printed"), theorem, "printed", premise)
@@ -573,10 +445,18 @@ def test_along_a_run_only_indices_are_averaged():
 # --- the second lock --------------------------------------------------------------------------------------------------
 
 
+SEEING = tuple(
+    style
+    for style in STYLES
+    if style.name in ("straight, small", "bent with noise", "flat", "unlike", "rounds", "every step")
+)
+"""Styles of which one or another shows each fault."""
+
+
 def seen(plan: Derivation | None = None, theorem=BOUNDED) -> set[str]:
     """The steps that fail on an instance."""
     progress = reached(plan or proof(), theorem, "printed")
-    return {one.step for one in examine(progress, instances(progress)).failed}
+    return {one.step for one in examine(progress, instances(progress, SEEING)).failed}
 
 
 def test_it_follows_every_run():
@@ -668,7 +548,7 @@ def test_a_sharper_statement_fails_on_an_instance():
     assert STATEMENT in seen(theorem=with_statement(BOUNDED, replace(statement, terms=terms)))
 
 
-@pytest.mark.parametrize("most", ["1/2", "1/100"])
+@pytest.mark.parametrize("most", ["1/100", pytest.param("1/2", marks=pytest.mark.slow)])
 def test_a_condition_on_the_probability_leaves_the_instances_that_see_a_fault(monkeypatch, most):
     """The law of the noise does not hang on the probability; a probability that the conditions admit is found."""
     statement = BOUNDED.statement("printed")
@@ -677,6 +557,6 @@ def test_a_condition_on_the_probability_leaves_the_instances_that_see_a_fault(mo
     theorem = with_statement(BOUNDED, replace(statement, conditions=(*statement.conditions, rare)))
     plan = replace(proof(), inside={**proof().inside, "delta": Q(1, 1000)})
     progress = reached(plan, theorem, "printed")
-    assert len(instances(progress)) == len(STYLES) and not examine(progress, instances(progress)).failed
+    assert len(instances(progress)) == len(STYLES) and not examine(progress, instances(progress, SEEING)).failed
     monkeypatch.setattr(Martingale, "apply", scaled(Q(1, 2)))
     assert f"martingale{OFTEN}" in seen(plan, theorem)

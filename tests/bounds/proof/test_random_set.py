@@ -11,6 +11,7 @@ from random import Random
 import pytest
 import sympy as sp
 from fedco.bounds import get_theorem
+from fedco.bounds.language.change import with_statement
 from fedco.bounds.language.theorem import Assumption
 from fedco.bounds.proof.derivations import derivation, prove
 from fedco.bounds.proof.kernel import (
@@ -42,7 +43,6 @@ from fedco.bounds.proof.kernel.derivation import begin
 from fedco.bounds.proof.kernel.facts import Equation, State
 from fedco.bounds.proof.kernel.region import Region
 from fedco.bounds.proof.kernel.scalars import One
-from fedco.bounds.proof.mutation import with_statement
 from rewritten import rewritten
 
 N, M, T = parameter("n", count=True), parameter("m"), parameter("T", count=True)
@@ -288,7 +288,7 @@ def test_a_method_without_sets_of_clients_is_refused():
 )
 def test_what_clients_that_are_left_out_cost_is_not_left_out(term, formula):
     with pytest.raises(ProofError, match="the statement"):
-        derivation(rewritten(SAMPLED, term, formula))
+        derivation(rewritten(SAMPLED, {term: formula}))
 
 
 # --- a quotient by its definition -------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from fedco.bounds import get_theorem
 from fedco.bounds.language.bounding import MEAN_SQUARE, NOISE, PARTICIPANTS, SAMPLE, SERVER_MODEL, SIZE
+from fedco.bounds.language.change import with_statement
 from fedco.bounds.language.theorem import Assumption
 from fedco.bounds.proof.derivations import derivation, prove, verdict
 from fedco.bounds.proof.kernel import (
@@ -37,7 +38,6 @@ from fedco.bounds.proof.kernel import (
     value,
 )
 from fedco.bounds.proof.kernel.derivation import begin
-from fedco.bounds.proof.mutation import with_statement
 
 POOLED, LOCAL, UNLIKE = (
     get_theorem(f"baselines.{name}") for name in ("minibatch_sgd", "local_sgd", "local_sgd_heterogeneity")

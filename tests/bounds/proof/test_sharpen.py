@@ -30,6 +30,7 @@ from fedco.storage import sealed, write_json
 from fedco.user_files import trusting
 from fedco.validation.runs.bundle import BundleError, from_dict, replay
 from fedco.validation.runs.refutations import REGISTRY
+from quick import slow_but
 
 MINIBATCH = "baselines.minibatch_sgd"
 AT = {"L_bar": 2, "sigma": 3, "F_gap": 5, "eta": "1/8", "b": 2, "N": 3, "T": 40}
@@ -281,14 +282,12 @@ def test_compositional_methods_are_sharpened(name, tmp_path):
     assert not recheck(str(tmp_path / "wrong.json"), get_theorem).accepted
 
 
-IMPROVED = [theorem.id for theorem in record.improved()]
+IMPROVED = slow_but(
+    ("library.sgd_convex", "baselines.scgd", "fcsg_m.theorem_4_4"), [theorem.id for theorem in record.improved()]
+)
 
 
-LONG = {"meta_fl.theorem_8", "meta_fl.theorem_8_FO", "meta_fl.theorem_8_HF"}
-"""Theorems whose best step size takes a minute to find, as their constants are recursions."""
-
-
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in IMPROVED])
+@pytest.mark.parametrize("name", IMPROVED)
 def test_a_sharpened_statement_is_derived_and_never_larger(name):
     """By the rules; `fedco prove ID --statement sharpened` tries the instances too. No larger at any set of constants, smaller at one."""
     theorem = get_theorem(name)
@@ -339,8 +338,12 @@ ROWS = record.rows_in(Path(fedco.__file__).parent / "docs" / "sharpened.json")
 QUICK = [row for row in ROWS if (row.get("seconds") or 99) < 8 and row["sharpened"]]
 
 
-def test_the_page_says_of_each_headline_theorem_without_its_rows_why():
-    page = record.as_markdown(ROWS)
+@pytest.fixture(scope="module")
+def page():
+    return record.as_markdown(ROWS)
+
+
+def test_the_page_says_of_each_headline_theorem_without_its_rows_why(page):
     counts = Counter(row["theorem"] for row in ROWS if row["statement"] == get_theorem(row["theorem"]).default)
     for theorem in record.headlines():
         assert (f"| {theorem.id} | {counts[theorem.id]} of {record.SETS} |" in page) == (
@@ -350,9 +353,8 @@ def test_the_page_says_of_each_headline_theorem_without_its_rows_why():
     assert record.hindrance(get_theorem("fcsg.theorem_4_1")) == ""
 
 
-def test_the_table_is_that_of_its_rows():
-    page = Path(fedco.__file__).parent / "docs" / "sharpened.md"
-    assert page.read_text() == record.as_markdown(ROWS)
+def test_the_table_is_that_of_its_rows(page):
+    assert (Path(fedco.__file__).parent / "docs" / "sharpened.md").read_text() == page
     assert len({row["theorem"] for row in ROWS if row["sharpened"]}) >= 10
     for row in ROWS:
         assert row["sharpened"] is None or row["sharpened"] <= row["stated"]
@@ -379,7 +381,7 @@ def test_rows_of_another_label_are_made_at_the_same_constants_and_kept_beside_th
     assert page.count("| fcsg_m.theorem_4_4 |") >= 5 == page.count("| fcsg_m.theorem_4_4 (sharpened) |")
 
 
-@pytest.mark.parametrize("row", Random(34).sample(QUICK, min(3, len(QUICK))), ids=lambda row: row["theorem"])
+@pytest.mark.parametrize("row", Random(34).sample(QUICK, 1), ids=lambda row: row["theorem"])
 def test_a_sample_of_the_table_comes_out_again(row):
     theorem = get_theorem(row["theorem"])
     assert any(row["at"] == {n: str(v) for n, v in record.values_of(theorem.statement(), k).items()} for k in range(5))

@@ -46,7 +46,8 @@ def test_an_unknown_label_is_refused():
 
 
 def test_show_says_what_stands_behind_a_statement():
-    for theorem in all_theorems().values():
+    """Of those of one paper, of which some have a derivation."""
+    for theorem in paper_theorems("fcsg").values():
         if "corrected" not in theorem.labels:
             continue
         checked = theorem.id in derived_ids() and not lemmas(theorem.id)

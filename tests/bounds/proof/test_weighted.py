@@ -8,37 +8,21 @@ from fractions import Fraction
 import pytest
 import sympy as sp
 from fedco.bounds import get_theorem
-from fedco.bounds.language.change import with_statement
-from fedco.bounds.language.formula import read_formula
 from fedco.bounds.language.metrics import METRICS, with_weights
 from fedco.bounds.language.notation import STEP
-from fedco.bounds.language.theorem import Term
 from fedco.bounds.proof.derivations import derivation
 from fedco.bounds.proof.kernel import Combine, Derivation, ProofError, Reader, Step, Weighted, check, clock, quantity
 from fedco.bounds.proof.kernel.derivation import begin, reading
 from fedco.bounds.proof.kernel.problem import at_clock, summed, weights
 from fedco.bounds.proof.kernel.scalars import Total, scalar, weighted_total
-from fedco.validation.proofs.lock import instances_of
 from hypothesis import given
 from hypothesis import strategies as st
+from rewritten import weighing
 
 WEIGHTED, AVERAGED = (get_theorem(f"library.sgd_strongly_convex_{each}") for each in ("weighted", "averaged"))
 PLAN = derivation(WEIGHTED)
 assert isinstance(PLAN, Derivation)
 S = Reader(WEIGHTED, WEIGHTED.statement("printed"))
-
-
-def with_terms(theorem, **terms: str):
-    statement, names = theorem.statement("printed"), {b.name: b.symbol for b in theorem.notation}
-    names |= {constant.name: constant.symbol for constant in statement.derived}
-    made = (Term(t.name, read_formula(terms[t.name], names) if t.name in terms else t.expr) for t in statement.terms)
-    return with_statement(theorem, replace(statement, terms=tuple(made)))
-
-
-def weighing(theorem, formula: str):
-    """The theorem with other weights."""
-    names = {b.name: b.symbol for b in theorem.notation} | {"t": STEP}
-    return replace(theorem, metric=with_weights(theorem.metric, read_formula(formula, names), ""))
 
 
 def refused(theorem, why: str, plan: Derivation = PLAN) -> None:
@@ -77,27 +61,6 @@ def test_a_multiple_of_the_weights_is_the_same_metric():
     many = weighing(WEIGHTED, "7*(t + t0)")
     seven = replace(PLAN, conclusion=tuple((7 * c, name) for c, name in PLAN.conclusion))
     assert check(seven, many, "printed").accepted and not check(seven, WEIGHTED, "printed").accepted
-
-
-@pytest.mark.parametrize("theorem", [WEIGHTED, AVERAGED], ids=["weighted", "averaged"])
-@pytest.mark.parametrize(
-    "terms",
-    [
-        {"initialisation": "t0**2*D**2/(a*T*S)"},
-        {"initialisation": "2*t0*D**2/(a*T*S)"},
-        {"variance": "a*sigma**2/(N*b*S)"},
-        {"variance": "2*a*sigma**2/(N*b*S**2)"},
-    ],
-)
-def test_a_sharper_statement_is_refused(theorem, terms: dict[str, str]):
-    refused(with_terms(theorem, **terms), "left over")
-
-
-@pytest.mark.parametrize("theorem", [WEIGHTED, AVERAGED], ids=["weighted", "averaged"])
-def test_an_instance_breaks_a_sharper_statement(theorem, few_families):
-    """The second lock alone: the terms are far too small, and the metric of the run is above them."""
-    found = instances_of(PLAN, with_terms(theorem, initialisation="t0**2*D**2/(200*a*T*S)"))
-    assert any(line.startswith("statement") for line in found.failed), found
 
 
 def test_the_value_at_an_average_needs_a_convex_function():

@@ -18,6 +18,7 @@ from fedco.bounds.proof.kernel.terms import App
 from fedco.bounds.proof.locks import Instances
 from fedco.validation.proofs.further import TRIED
 from fedco.validation.proofs.lock import code_beside
+from quick import slow_but
 
 EXAMPLES = Path(fedco.__file__).parent / "examples"
 PLAIN = "baselines.local_sgd"
@@ -63,7 +64,7 @@ def near(folder: Path, line: str = "") -> Instances:
 # --- what is true is accepted, and the answer says what was tried ------------------------------------------------------
 
 
-@pytest.mark.parametrize("theorem", ["compressed_sgd", "gossip_sgd", "storm", "error_feedback"])
+@pytest.mark.parametrize("theorem", slow_but(("storm",), ("compressed_sgd", "gossip_sgd", "storm", "error_feedback")))
 def test_fedcos_own_code_is_accepted_in_a_file(tmp_path, theorem):
     found = own(tmp_path, f"library.{theorem}", "")
     assert found.variants == (f"as declared: its code has the update equations as far as it was compared: {TRIED}",)
