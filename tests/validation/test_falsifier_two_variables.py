@@ -118,6 +118,14 @@ def test_a_distance_of_the_start_may_not_be_overstated_where_the_bound_falls_wit
     assert judged("minimax", replace(claimed, constants=more)).right > judged("minimax", claimed).right
 
 
+def test_an_instance_has_one_entry_of_each_for_every_client():
+    """With three slopes for two clients two were run and all three were in the objective: a true theorem was refuted."""
+    third = [*SADDLE["slopes"], [Q(-FAR) + 500, Q(FAR) + 500]]
+    more = {"knots": SADDLE["knots"][:1] * 3, "slopes": third, "gradient_noise": [Q(0)] * 3}
+    with pytest.raises(NotConfirmed, match="wanted one entry of each for every client"):
+        judged("minimax", replace(claim("minimax"), instance=Instance("minimax", {**SADDLE, **more})))
+
+
 def test_a_curvature_in_y_is_positive():
     with pytest.raises(ValueError, match="dual_curvature: wanted a number above 0"):
         exact_problem(Instance("minimax", {**SADDLE, "dual_curvature": Q(0)}))

@@ -68,6 +68,7 @@ def sometimes(cube: UnitCube) -> Array:
 
 
 def clients_around(mean: Array, difference: Array, clients: int) -> Array:
+    """mean + difference, mean - difference, mean + difference ...; `(count, clients, ...)`."""
     signs = [0.0] if clients == 1 else [1.0 - 2.0 * (k % 2) for k in range(clients)]
     return np.stack([mean + sign * difference for sign in signs], axis=1)
 
@@ -226,12 +227,17 @@ def meta_short(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Par
 def _tilted(cube: UnitCube, clients: int, settings: Mapping[str, int], alpha: Array) -> Parameters:
     far = (1 + alpha) ** settings["nu"] * cube.log(0.2, 1.5)
     fall = far * cube.log(-1, 2)
+    return _plateau(alpha, far, fall, clients_around(-far - fall / 2, np.ones_like(alpha), clients))
+
+
+def _plateau(alpha: Array, far: Array, fall: Array, tilt: Array) -> Parameters:
+    """A Hessian that is 1 up to `far` from 0 and falls to 0 over `fall`, without noise, the start at 0."""
     one, zero = np.ones_like(alpha), np.zeros_like(alpha)
     return {
         "knots": np.stack([-far - fall, -far, far, far + fall], axis=-1)[:, None, :],
         "curvatures": np.stack([zero, one, one, zero], axis=-1)[:, None, :],
-        "tilt": clients_around(-far - fall / 2, one, clients),
-        "gradient_noise": np.zeros((len(alpha), clients)),
+        "tilt": tilt,
+        "gradient_noise": np.zeros_like(tilt),
         "alpha": alpha,
         "start": zero,
     }
@@ -240,14 +246,8 @@ def _tilted(cube: UnitCube, clients: int, settings: Mapping[str, int], alpha: Ar
 def fine_tuned(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """The same with noise in every gradient, the clients' minimisers together or apart, fine-tuning steps down to tiny ones."""
     alpha, far = cube.log(-5, -0.3), cube.log(0, 3)
-    fall = far * cube.log(-1, 2)
-    one, zero = np.ones_like(alpha), np.zeros_like(alpha)
-    second = cube.clipped(0, 1)
-    return {
-        "knots": np.stack([-far - fall, -far, far, far + fall], axis=-1)[:, None, :],
-        "curvatures": np.stack([zero, one, one, zero], axis=-1)[:, None, :],
-        "tilt": clients_around(-far - fall / 2, sometimes(cube) * cube.log(-3, 1), clients),
-        "gradient_noise": np.stack([second if k % 2 else one for k in range(clients)], axis=1),
-        "alpha": alpha,
-        "start": sometimes(cube) * cube.clipped(-1, 1) * far / 2,
-    }
+    fall, second = far * cube.log(-1, 2), cube.clipped(0, 1)
+    tilt = clients_around(-far - fall / 2, sometimes(cube) * cube.log(-3, 1), clients)
+    noise = np.stack([second if k % 2 else np.ones_like(alpha) for k in range(clients)], axis=1)
+    start = sometimes(cube) * cube.clipped(-1, 1) * far / 2
+    return {**_plateau(alpha, far, fall, tilt), "gradient_noise": noise, "start": start}
