@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -190,6 +191,10 @@ class ExactProblem(ABC):
         Raises:
             ValueError: the objective is unbounded below, or the noise depends on the point.
         """
+        return dict(self._constants)
+
+    @cached_property
+    def _constants(self) -> dict[str, Fraction]:
         return {**constants_of(self.functions()), **self.of_the_objective()}
 
     @property

@@ -84,20 +84,32 @@ def local_composite(cube: UnitCube, clients: int, settings: Mapping[str, int]) -
 
 def silent_composite(cube: UnitCube, clients: int) -> Parameters:
     """The same without noise."""
-    slope = clients_around(cube.clipped(-1, 1), cube.clipped(-1, 1) * cube.log(-3, 0), clients)
-    level = clients_around(np.zeros(len(slope)), sometimes(cube) * cube.log(-2, 1), clients)
-    width, tall, wide = cube.log(0, 3), cube.unit(3), cube.unit(3)
+    slope, level, width, tall, wide = _inner_maps(cube, clients)
     steep = np.maximum((slope**2).sum(1), 1e-300)
     start = -(slope * level).sum(1) / steep + sometimes(cube) * cube.clipped(-1, 1) * width
     ends = np.broadcast_to(width[:, None], slope.shape)
+    return {
+        **_in_units(slope, level, wide),
+        "knots": _pair(-ends, ends) * wide[:, None, None],
+        "slopes": _pair(-np.ones_like(ends), np.ones_like(ends)) * (tall / wide)[:, None, None],
+        "start": start,
+    }
+
+
+def _inner_maps(cube: UnitCube, clients: int) -> tuple[Array, Array, Array, Array, Array]:
+    """Slopes and levels that differ, the width of a bowl behind them, and units of the objective and of the inner value."""
+    slope = clients_around(cube.clipped(-1, 1), cube.clipped(-1, 1) * cube.log(-3, 0), clients)
+    level = clients_around(np.zeros(len(slope)), sometimes(cube) * cube.log(-2, 1), clients)
+    return slope, level, cube.log(0, 3), cube.unit(3), cube.unit(3)
+
+
+def _in_units(slope: Array, level: Array, wide: Array) -> Parameters:
+    """Inner maps in a unit of their values, without noise."""
     return {
         "inner_slope": slope * wide[:, None],
         "inner_offset": level * wide[:, None],
         "value_noise": np.zeros_like(slope),
         "gradient_noise": np.zeros_like(slope),
-        "knots": _pair(-ends, ends) * wide[:, None, None],
-        "slopes": _pair(-np.ones_like(ends), np.ones_like(ends)) * (tall / wide)[:, None, None],
-        "start": start,
     }
 
 
@@ -135,19 +147,14 @@ def shared_composite(cube: UnitCube, clients: int, settings: Mapping[str, int]) 
 
 def silent_shared(cube: UnitCube, clients: int) -> Parameters:
     """The same without noise."""
-    slope = clients_around(cube.clipped(-1, 1), cube.clipped(-1, 1) * cube.log(-3, 0), clients)
-    level = clients_around(np.zeros(len(slope)), sometimes(cube) * cube.log(-2, 1), clients)
-    width, tall, wide = cube.log(0, 3), cube.unit(3), cube.unit(3)
+    slope, level, width, tall, wide = _inner_maps(cube, clients)
     centre = clients_around(np.zeros(len(slope)), sometimes(cube) * cube.log(-3, 0), clients)
     weight = sometimes(cube) * cube.log(-2, 1) * tall
     ends = np.broadcast_to(width[:, None], slope.shape)
     start = sometimes(cube) * cube.clipped(-1, 1) * width
     estimate = slope.mean(1) * start + sometimes(cube) * cube.clipped(-1, 1) * cube.log(-2, 1)
     return {
-        "inner_slope": slope * wide[:, None],
-        "inner_offset": level * wide[:, None],
-        "value_noise": np.zeros_like(slope),
-        "gradient_noise": np.zeros_like(slope),
+        **_in_units(slope, level, wide),
         "knots": (_pair(-width, width) * wide[:, None])[:, None],
         "slopes": (_pair(-np.ones_like(width), np.ones_like(width)) * (tall / wide)[:, None])[:, None],
         "extra_knots": _pair(centre - ends, centre + ends),
