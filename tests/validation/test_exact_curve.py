@@ -7,11 +7,9 @@ from itertools import pairwise, product
 
 import pytest
 from fedco.validation.exact import noise
-from fedco.validation.exact.base import Instance
 from fedco.validation.exact.curve import Curve, composed, infimum_gap, mean
 from fedco.validation.exact.interval import Interval
 from fedco.validation.exact.noise import Noisy
-from fedco.validation.exact.problem import exact_problem
 
 CURVE = Curve(((Q(-1), Q(2)), (Q(0), Q(-1)), (Q(2), Q(3))))
 
@@ -115,11 +113,3 @@ def test_numbers_around_a_centre_refuse_what_bends():
     flat = around(Q(5), Q(1)).at(CURVE)
     assert (flat.centre, flat.rate()) == (3, 0) and around(Q(0), Q(0)).at(CURVE) == around(Q(-1), Q(0))
     assert around(Q(5), Q(1)).integral(CURVE) == around(CURVE.integral(Q(5)), Q(3))
-
-
-WELL = {"knots": [[Q(-8), Q(8)]], "slopes": [[Q(-8), Q(8)]], "gradient_noise": [Q(0)]}
-
-
-def well(start: Q = Q(2), **changes):
-    """F' = x within 8 of 0, which a step of 1/2 halves."""
-    return exact_problem(Instance("federated", {**WELL, "start": start, **changes}))

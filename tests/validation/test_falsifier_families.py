@@ -16,13 +16,14 @@ from fedco.validation.exact.infinite_clients import InfiniteClients, bits_of, ch
 from fedco.validation.exact.noise import AllPaths
 from fedco.validation.exact.problem import ExactProblem, Instance, exact_problem
 from fedco.validation.exact.run import CannotReplay, Walk, scalar
-from fedco.validation.falsifier.bundle import bundle_of, recompute
 from fedco.validation.falsifier.confirm import Confirmed, NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.search import Claim, Search
 from fedco.validation.falsifier.search_space import SearchSpace
 from fedco.validation.falsifier.search_spaces import search_spaces
+from quick import slow_but
+from searching import replayed
 
 
 def found_on(name: str, label: str, part: str, where: Callable[[SearchSpace], bool]) -> Confirmed:
@@ -38,7 +39,7 @@ def found_on(name: str, label: str, part: str, where: Callable[[SearchSpace], bo
     return claim.found.violation
 
 
-@pytest.mark.parametrize("name", ["meta_fl.theorem_8", "meta_fl.theorem_8_FO"])
+@pytest.mark.parametrize("name", slow_but(["meta_fl.theorem_8"], ["meta_fl.theorem_8", "meta_fl.theorem_8_FO"]))
 def test_noise_of_gradients_shows_the_noise_term_of_meta_learning(name: str) -> None:
     found = found_on(name, "corrected", "noise", lambda i: i.law.name == "powers" and i.period == 1)
     assert found.ratio > 2 and any(found.claimed.instance.parameters["gradient_noise"])
@@ -72,8 +73,7 @@ def test_long_runs_with_noise_in_jacobians_show_the_heterogeneity_of_the_innovat
     assert found.ratio > 1.05 and sizes["T"] >= 2**41 and sizes["I"] >= 2
     assert any(found.claimed.instance.parameters["jacobian_noise"])
     target = target_of(get_theorem("feddro.theorem_5_1"), "corrected", Change("inner_heterogeneity", "dropped"))
-    bundle = bundle_of(target, found)
-    assert recompute(bundle)[:2] == (bundle.values, bundle.bound)
+    assert replayed(target, found)
 
 
 def test_clients_without_number_show_what_noise_does_within_a_round() -> None:
@@ -84,14 +84,14 @@ def test_clients_without_number_show_what_noise_does_within_a_round() -> None:
     assert any(found.claimed.instance.parameters["gradient_noise"])
     fewer = replace(found.claimed, hyperparameters={**found.claimed.hyperparameters, "N": Q(8)})
     target = target_of(get_theorem("baselines.local_sgd_heterogeneity"), "printed", Change("noise_drift", "dropped"))
-    bundle = bundle_of(target, found)
-    assert recompute(bundle)[:2] == (bundle.values, bundle.bound)
+    assert replayed(target, found)
     with pytest.raises(NotConfirmed, match="too few clients"):
         confirm(target, fewer)
     with pytest.raises(NotConfirmed, match="wanted whole rounds"):
         confirm(target, replace(fewer, interval=None))
 
 
+@pytest.mark.slow
 def test_clients_without_number_show_the_bias_of_fine_tuning() -> None:
     """No step size makes it small: what a step expects is 0 where the gradient is not."""
     found = found_on(
@@ -211,7 +211,7 @@ def test_an_interval_that_a_crowd_leaves_is_refused() -> None:
 @pytest.mark.parametrize(
     ("name", "label"),
     [
-        ("meta_fl.theorem_8", "corrected"),
+        pytest.param("meta_fl.theorem_8", "corrected", marks=pytest.mark.slow),
         ("baselines.local_sgd_heterogeneity", "printed"),
         ("comfedl.lemma_3_step", "composed"),
     ],

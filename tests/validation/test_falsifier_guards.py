@@ -6,7 +6,6 @@ import re
 import time
 from dataclasses import replace
 from fractions import Fraction as Q
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,24 +14,23 @@ import numpy as np
 import pytest
 import sympy as sp
 from bowls import BOWLS as META
-from fedco.bounds.audit.necessary import Needed
 from fedco.bounds.language.change import Change
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
 from fedco.validation.exact.problem import Instance, exact_problem
 from fedco.validation.exact.run import CannotReplay, as_long_as
-from fedco.validation.falsifier import attack, bundle, each_term, hidden, method_call, record, search
+from fedco.validation.falsifier import attack, each_term, hidden, method_call, search
 from fedco.validation.falsifier import confirm as module
 from fedco.validation.falsifier.confirm import Claimed, Confirmed, NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
-from fedco.validation.falsifier.each_term import NECESSARY
 from fedco.validation.falsifier.exact_run import ExactRun
 from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.laws import FOREVER, law_of
 from fedco.validation.falsifier.lemma import balanced, rows_of
-from fedco.validation.falsifier.rounding import Draft, confirmed, drafts, settle
+from fedco.validation.falsifier.rounding import Draft, drafts, settle
 from fedco.validation.falsifier.search_space import Candidate
 from fedco.validation.falsifier.search_spaces import search_spaces
+from test_falsifier import CLAIMED, THEOREM
 
 SGD, THEOREM_8 = (target_of(get_theorem(name), "printed") for name in ("baselines.local_sgd", "meta_fl.theorem_8"))
 
@@ -259,54 +257,6 @@ def test_an_endless_run_starts_within_its_interval_ends_included():
 # --- what is kept ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def kept(tmp_path, monkeypatch):
-    file, searched = tmp_path / "searches.json", []
-
-    def falsify(theorem, label, **more):
-        searched.append((theorem.id, label, more["seconds"], more["seed"]))
-        return SimpleNamespace(outcome="SURVIVED", ratio=0.25 * len(searched), evaluations=7)
-
-    monkeypatch.setattr(record, "FILE", file)
-    monkeypatch.setattr(record, "falsify", falsify)
-    record.kept_searches.cache_clear()
-    yield file, searched
-    record.kept_searches.cache_clear()
-
-
-def test_the_command_searches_what_is_named_and_says_what_cannot_be(kept, monkeypatch, capsys):
-    made = []
-
-    def keep(theorem, label, seconds, seed=0):
-        made.append((theorem.id, label, seconds))
-        if theorem.id == "meta_fl.lemma_7":
-            raise record.InputError("no method")
-        return {"outcome": "SURVIVED", "ratio": 0.123456, "evaluations": 9}
-
-    monkeypatch.setattr(record, "keep", keep)
-    parts = {"noise": Needed("noise", "term", 0.5, bundle="somewhere")}
-    monkeypatch.setattr(
-        record, "keep_parts", lambda theorem, label, seconds, seed: keep(theorem, label, -seconds) and parts
-    )
-    monkeypatch.setattr(record.torch, "set_num_threads", lambda number: None)
-    names = ["baselines.local_sgd", "meta_fl.lemma_7", "baselines.scgd"]
-    monkeypatch.setattr("sys.argv", ["record", *names, "--seconds", "3", "--statement", "printed"])
-    record.main()
-    assert made == [(name, "printed", 3.0) for name in names]
-    assert capsys.readouterr().out.splitlines() == [
-        "baselines.local_sgd printed SURVIVED 0.1235 9",
-        "meta_fl.lemma_7 printed NOT_APPLICABLE no method",
-        "baselines.scgd printed SURVIVED 0.1235 9",
-    ]
-    made.clear()
-    monkeypatch.setattr(
-        record, "searchable", lambda label: iter([get_theorem("baselines.scgd")]) if label == "x" else ()
-    )
-    monkeypatch.setattr("sys.argv", ["record", "--each-term", "--statement", "x"])
-    record.main()
-    assert made == [("baselines.scgd", "x", -60.0)]
-
-
 # --- from doubles to fractions, and what is written ------------------------------------------------------------------------------
 
 
@@ -366,25 +316,6 @@ def test_the_file_of_a_refutation_is_named_after_what_was_attacked(tmp_path, mon
     assert parts[0] == parts[1] != parts[2] and all(
         re.fullmatch(own + r"\.where_\w{8}\.falsified\.json", p) for p in parts
     )
-
-
-def test_numbers_are_shown_whole_where_they_are_short():
-    long = Q(10**30 + 1, 3 * 10**30)
-    made = Claimed(WELL, {"L": Q(4, 2), "G": long}, {"eta": Q(1, 3), "T": Q(10**39), "N": Q(10**40)})
-    shown = attack._shown(Confirmed(made, (Q(1), Q(1)), (Q(0), Q(0))))
-    knots = "federated: knots = [[-8, 8]], slopes = [[-8, 8]], gradient_noise = [0], start = 0"
-    assert shown == {
-        "problem": knots,
-        "L": "2",
-        "G": "0.333333333333",
-        "eta": "1/3",
-        "T": "1" + 39 * "0",
-        "N": "1e+40",
-    }
-    assert bundle.plain({"a": Q(4, 2), 1: [Q(1, 2), (Q(3), "x")]}) == {"a": 2, "1": [Q(1, 2), [3, "x"]]}
-    assert isinstance(bundle.plain(Q(4, 2)), int)
-    some = replace(WELL, parameters={"start": Q(10**23), "width": Q(10**24), "rest": (Q(1, 3), Q(0))})
-    assert bundle.describe(Claimed(some, {}, {})) == (f"federated: start = {10**23}, width = 1e+24, rest = [1/3, 0]")
 
 
 # --- a lemma along a run -----------------------------------------------------------------------------------------------------------
@@ -502,47 +433,6 @@ def test_values_of_a_hidden_constant_are_searched_up_to_the_first_that_survives(
         hidden.any_value(SGD.theorem)
 
 
-def test_the_terms_of_a_table_share_one_search_and_each_condition_has_its_own(monkeypatch):
-    """The least part of a coefficient is the largest that one of the refuted changes needs, those of the climb included."""
-    statement, asked = SGD.theorem.statement("printed"), []
-
-    def result(refuted: bool, ratio: float, needed: float = 0.0) -> SimpleNamespace:
-        path, bundle = (Path("a.json"), f"needs {needed}") if refuted else (None, None)
-        known = {"evaluations": 5, "seconds": 1.5, "path": path, "found": bundle}
-        return SimpleNamespace(refuted=refuted, ratio=ratio, needed=needed, **known)
-
-    first = statement.terms[0].name
-    least = {(first, "dropped"): 0.25, (first, 4): 0.5, (first, 2): 1.75}
-
-    def together(theorem, label, changes, *, seconds, **more):
-        asked.append((len(changes), seconds, more["seed"]))
-        assert more["climb"] and all(change.way == "dropped" for change in changes)
-        tried = [*changes, Change(first, "divided", Q(4)), Change(first, "divided", Q(2))]
-        keys = [(c.part, "dropped" if c.way == "dropped" else c.factor) for c in tried]
-        return {c: result(key in least, 2.0, least.get(key, 0.0)) for c, key in zip(tried, keys, strict=True)}
-
-    def alone(theorem, label, *, seconds, change, **more):
-        asked.append((change.part, seconds, more["seed"]))
-        return result(change.part == statement.conditions[0].name, 3.0)
-
-    monkeypatch.setattr(each_term, "falsify_changes", together)
-    monkeypatch.setattr(each_term, "falsify", alone)
-    parts = list(each_term.each_term(SGD.theorem, seconds=2.0, seed=4))
-    terms, conditions = len(statement.terms), [c.name for c in statement.conditions]
-    assert asked == [(terms, 2.0 * terms, 4), *((name, 2.0, 4) for name in conditions)]
-    assert [(p.kind, p.part) for p in parts] == [
-        *(("term", term.name) for term in statement.terms),
-        *(("condition", name) for name in conditions),
-    ]
-    assert (parts[0].least, parts[0].verdict, parts[0].bundle, parts[0].evaluations) == (1.0, NECESSARY, "a.json", 5)
-    assert parts[0].found == "needs 1.75", "the instance that needs most of the term"
-    assert (parts[1].least, parts[1].verdict, parts[1].bundle, parts[1].found) == (0.0, "not shown", None, None)
-    named = list(each_term.each_term(SGD.theorem.id))  # the same theorem by its name, 60 s for each part
-    assert [p.part for p in named] == [p.part for p in parts] and asked[-len(parts) + terms :][-1][1:] == (60.0, 0)
-    (edge,) = parts[terms:]
-    assert (edge.relaxed, edge.verdict, edge.ratio, edge.seconds) == (4.0, NECESSARY, 3.0, 1.5)
-
-
 def test_the_hyperparameters_of_a_method_are_sums_products_and_whole_powers():
     x, y = sp.symbols("x y")
     numbers = {"x": Q(2), "y": Q(3)}
@@ -567,21 +457,13 @@ def test_a_condition_that_is_not_refuted_is_relaxed_by_nothing():
     assert part.between == "relaxing it by 4 is not refuted"
 
 
-def test_an_exact_run_is_broken_off_when_its_time_is_over():
-    theorem = get_theorem("local_scgdm.theorem_3_4")
+def test_an_exact_run_is_broken_off_when_its_time_is_over(monkeypatch: pytest.MonkeyPatch):
+    theorem = get_theorem(THEOREM)
     target, formula = target_of(theorem, "printed"), Formula(theorem, "printed")
-    draft = search.search(target, formula, seconds=20, clock=time.process_time).draft
-    assert draft is not None and confirmed(target, formula, draft)
     steps = iter(range(3))
     with as_long_as(lambda: next(steps, None) is None), pytest.raises(NotConfirmed, match="broken off at step 3"):
-        confirmed(target, formula, draft)
-
-
-def test_a_check_of_a_search_has_its_own_time(monkeypatch: pytest.MonkeyPatch):
+        confirm(target, CLAIMED)
     monkeypatch.setattr(search, "_CHECK_PART", 0.0)
     monkeypatch.setattr(search, "_SHORTEST_CHECK", -1.0)
-    theorem = get_theorem("local_scgdm.theorem_3_4")
-    found = search.search(
-        target_of(theorem, "printed"), Formula(theorem, "printed"), seconds=4, clock=time.process_time
-    )
+    found = search.search(target, formula, seconds=1, clock=time.process_time)
     assert found.violation is None and "takes too long: broken off at step 0" in found.refused[0]

@@ -18,14 +18,13 @@ from fedco.validation.exact.problem import Instance, exact_problem
 from fedco.validation.exact.rounds import kept_interval, random_round
 from fedco.validation.exact.run import CannotReplay, Walk, scalar
 from fedco.validation.exact.tensor import InexactError
-from fedco.validation.falsifier import falsify, noisy_quadratics
+from fedco.validation.falsifier import falsify
 from fedco.validation.falsifier.bundle import bundle_of, recompute
 from fedco.validation.falsifier.confirm import NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.search import search
 from fedco.validation.falsifier.search_spaces import search_spaces
-from fedco.validation.falsifier.unit_cube import UnitCube
 from fedco.validation.runs.bundle import BundleError, read, replay
 from fedco.validation.runs.refutations import REGISTRY
 
@@ -83,15 +82,6 @@ def test_closed_moments_are_the_mean_over_every_choice_of_clients() -> None:
     assert abs(square - mean) <= off / ROUNDS
     assert off / ROUNDS > 0
     assert abs(square - mean) > off / ROUNDS / 100  # the margin is no vain one
-
-
-def test_the_moments_are_those_that_a_round_keeps() -> None:
-    _, _, found = round_of_bowls()
-    a, b = found.a, found.b
-    m = b.sum() / (2 - a.sum())
-    s = ((b * b).sum() + 2 * (a * b).sum() * m) / (2 - (a * a).sum())
-    squares = found.d**2 + 2 * found.d * found.e * m + found.e**2 * s
-    assert found.mean_square()[0] == squares.sum() / squares.size
 
 
 def test_an_interval_that_a_choice_leaves_is_refused() -> None:
@@ -183,17 +173,3 @@ def test_variants_of_theorem_8_are_refuted(where, hidden: float, tmp_path) -> No
     bundle = read(result.path)
     assert Q(bundle.hyperparameters["c"]) == hidden
     assert replay(bundle, REGISTRY).confirmed
-
-
-@pytest.mark.parametrize("nu", [1, 2, 3])
-def test_fine_tuning_stays_where_the_hessian_of_a_meta_bowl_is_one(nu):
-    """Two clients with slopes w + 1 and w - 1 around 0, stepped in plain numbers: nu steps lead to no knot."""
-    made = noisy_quadratics.meta(UnitCube(np.random.default_rng(nu).random((200, 4))), 2, {"nu": nu})
-    knots, alpha = made["knots"][:, 0], made["alpha"]
-    assert (np.diff(knots) > 0).all() and (made["curvatures"][:, 0] == [0, 1, 1, 0]).all()
-    at_zero = made["tilt"] + (-knots[:, 1] + (knots[:, 1] - knots[:, 0]) / 2)[:, None]
-    assert np.allclose(np.sort(at_zero), [-1, 1], atol=1e-6 * knots[:, 3:])
-    w = np.zeros((200, 2))
-    for _ in range(nu):
-        w = w - alpha[:, None] * (w + np.array([-1, 1]))
-    assert (np.abs(w) < knots[:, 2:3]).all()

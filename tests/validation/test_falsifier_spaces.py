@@ -279,39 +279,6 @@ def test_a_bowl_starts_at_its_minimiser_and_is_silent_where_every_ingredient_is_
     assert (some["gradient_noise"] >= 0).all()
 
 
-class Ranges(UnitCube):
-    """A cube that notes the ranges which are read from it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.read: list[tuple[str, float, float]] = []
-
-    def clipped(self, low, high):
-        self.read.append(("clipped", low, high))
-        return super().clipped(low, high)
-
-    def log(self, low, high):
-        self.read.append(("log", low, high))
-        return super().log(low, high)
-
-    def unit(self, reach):
-        self.read.append(("unit", -reach, reach))
-        return super().unit(reach)
-
-
-@pytest.mark.parametrize(("kind", "space"), ALL, ids=lambda v: v if isinstance(v, str) else v.name[:24])
-def test_ranges_have_a_length_and_what_has_a_sign_has_either_as_often(kind, space):
-    """Scales spread over half a power of ten or more; a fraction is between 0 and 1, a factor around 1; signs are even."""
-    cube = Ranges()
-    parameters = space.decode(cube, 2, {"nu": NU})
-    units.in_unit(kind, parameters, cube)
-    assert cube.read
-    for name, low, high in cube.read:
-        assert high - low >= 0.5
-        if name == "clipped":
-            assert low == -high or (low, high) == (0, 1) or (low > 0 and low + high == 2)
-
-
 def test_the_start_of_a_bowl_behind_inner_maps_is_its_minimiser_where_it_is_not_off_it():
     """Of sum_k (slope_k x + level_k)^2, with levels that differ: coordinate 8 says whether the start is off it."""
     (space,) = SPACES["local_composite"].affine

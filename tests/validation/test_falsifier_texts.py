@@ -10,16 +10,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from fedco.bounds.audit.necessary import Needed
 from fedco.bounds.language.change import Change, weakenings
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
-from fedco.validation.falsifier import attack, explain, record
+from fedco.validation.falsifier import attack, explain
 from fedco.validation.falsifier.attack import Falsified, falsify, falsify_changes
 from fedco.validation.falsifier.coefficient_lower_bound import coefficient_lower_bound
 from fedco.validation.falsifier.confirm import NotConfirmed
 from fedco.validation.falsifier.declared import target_of
-from fedco.validation.falsifier.formula import Formula, Panel
+from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.instance_space import least_counts, whole_choices
 from fedco.validation.falsifier.laws import FOREVER, INFINITE, MOMENTS, NONE, PARTIAL, PATHS, POWERS, Law
 from fedco.validation.falsifier.laws.base import EACH_GENERATION, REST_BISECTIONS
@@ -46,26 +45,6 @@ def result(**changes) -> Falsified:
         "x.y", "printed", "REFUTED", 1.25, ("It needs noise.",), {"problem": "p", "eta": "1/2"}, ("a", "b"), 7, 2.34
     )
     return replace(made, **changes)
-
-
-def test_the_result_of_a_search_as_text_and_as_data():
-    assert str(result()).split("\n") == [
-        "x.y (printed): REFUTED, ratio 1.25",
-        "  7 instances in 2.3 s, 2 families",
-        "  problem = p",
-        "  eta = 1/2",
-        "  It needs noise.",
-    ]
-    assert result().to_dict() == {
-        "theorem": "x.y", "statement": "printed", "outcome": "REFUTED", "ratio": 1.25, "confirmed": "exact",
-        "instance": {"problem": "p", "eta": "1/2"}, "why": ["It needs noise."], "bundle": None, "families": ["a", "b"],
-        "evaluations": 7, "seconds": 2.34,
-    }  # fmt: skip
-    assert result(outcome="SURVIVED").to_dict()["confirmed"] is None and result().refuted and float(result()) == 1.25
-    sheet = result().sheet()
-    assert (
-        sheet.title == "x.y (printed): REFUTED, left side over bound 1.25" and sheet.notes[-1] == "7 instances in 2.3 s"
-    )
 
 
 @pytest.mark.parametrize(
@@ -146,35 +125,6 @@ def test_what_is_searched_by_itself_or_cannot_be_searched():
 
 def attack_changes(theorem):
     return list(weakenings(theorem.statement("printed")))
-
-
-def test_a_page_of_kept_searches(monkeypatch):
-    kept = record.Searched("SURVIVED", 0.25, 100, 60.0, "2026-11-22", "0.1.0")
-    parts = {"variance": Needed("variance", "term", 0.25, bundle="name"), "edge": Needed("edge", "condition")}
-    monkeypatch.setattr(record, "needed", lambda statement: parts)
-    monkeypatch.setattr(record, "searched_for", lambda statement: "5 s")
-    monkeypatch.setattr(record, "searched", lambda theorem, label: kept if label == "printed" else None)
-    assert record.lines_of(SGD) == [
-        "## Searched for counterexamples",
-        "",
-        "- `printed`: survived 100 instances in 60 s of processor time, largest ratio found 0.25 (2026-11-22, fedco 0.1.0).",
-        "",
-        "## What of `printed` is necessary",
-        "",
-        "Every term was dropped or divided, and every condition relaxed, for 5 s. What is known is shown by an exact instance, which "
-        "`fedco replay` checks.",
-        "",
-        "| part | known | instance |",
-        "|---|---|---|",
-        "| variance | cannot be smaller than 0.25 of what is stated | `name` |",
-        "| edge | not known to be necessary |  |",
-        "",
-    ]
-    monkeypatch.setattr(record, "needed", lambda statement: {})
-    assert str(replace(kept, outcome="REFUTED", ratio=1.5)) == "refuted by a search of 60 s, ratio 1.5 (2026-11-22)"
-    monkeypatch.setattr(record, "searched", lambda theorem, label: None)
-    assert record.lines_of(SGD) == []
-    assert not replace(kept, ratio=1e-3).tested_little and replace(kept, ratio=0.99e-3).tested_little
 
 
 # --- why a violation is one --------------------------------------------------------------------------------------------------
@@ -309,26 +259,6 @@ def search_space(law: Law = NONE, stays: bool = False, **more) -> SearchSpace:
     )
 
 
-def test_an_island_says_what_is_run():
-    space = SPACES["federated"].silent[0].name
-    start = f"{space}: 2 clients, rounds of 4"
-    assert (
-        search_space().name == f"{start}, horizon 16"
-        and search_space(stays=True).name == f"{start}, a start that stays"
-    )
-    assert search_space(PARTIAL, True).name == f"{start}, one of them in each round, endless"
-    assert search_space(INFINITE, True).name == f"{start}, a start that stays, infinitely many clients with noise"
-    assert search_space(PATHS).name == f"{start}, horizon 16, all paths of noise"
-    assert (
-        search_space(MOMENTS, space=SPACES["federated"].affine[0]).name
-        == "bowls with noise: 2 clients, rounds of 4, horizon 16, noise in closed moments"
-    )
-    assert (
-        search_space(POWERS, space=SPACES["federated"].silent[1]).name
-        == "bowls: 2 clients, rounds of 4, horizon 16, in powers of a round"
-    )
-
-
 def test_where_a_run_is_compared():
     assert search_space().ends() == [4, 8, 16] and search_space(period=1, horizon=6).ends() == [1, 2, 4, 6]
     assert search_space().steps_of(16) == 16 and search_space().stepped == 16 and search_space(POWERS).stepped == 8
@@ -343,27 +273,6 @@ def test_powers_of_a_round_are_compared_at_eightfold_lengths_and_at_the_end():
     assert rounds_compared(made) == [5, 33, 129]  # 1 + 2^2, 1 + 2^5, 1 + 2^7
     fewer = search_space(POWERS, horizon=4 * (1 + 2**6), space=SPACES["federated"].silent[1])
     assert rounds_compared(fewer) == [3, 17, 65]
-
-
-def test_what_is_no_valid_instance_or_asks_for_too_much():
-    valid = SearchSpace.is_valid({"knots": np.array([[[0.0, 1.0]], [[1.0, 1.0]], [[2.0, 1.0]]]), "start": np.zeros(3)})
-    assert valid.tolist() == [True, False, False]
-    scored = SearchSpace._scored(
-        np.array([0.5, 0.5, np.nan, np.inf]), np.array([True, False, True, True]), np.array([0.0, 0.25, 0.0, 0.0])
-    )
-    assert scored.tolist() == [0.5, -12.5, -10.0, -10.0]
-
-
-def test_scores_are_logarithms_of_left_over_bound():
-    made = search_space(horizon=4)
-    values = {n: float(v) for n, v in stated(eta=Q(1, 8)).stated(None).items()}
-    bound = SGD.bound("printed", strict=False, **{n: Q(v) for n, v in values.items()})
-    scores, guided = made._judge(
-        np.array([[bound.total * 10], [bound.total / 100]]),
-        {n: np.array([v]) for n, v in values.items()},
-        Panel(made.formula),
-    )
-    assert scores[0, :, 0] == pytest.approx([1.0, -2.0]) and guided.shape == scores.shape
 
 
 def test_a_bound_that_is_no_number_is_no_bound_where_conditions_hold():
@@ -443,27 +352,6 @@ def test_what_a_statement_sets_is_known_exactly():
     assert formula.fixed == {"b": 2} and set(formula.determined) == {"b", "eta"}
     assert formula.chosen({"L": Q(3)}) == {"b": 2, "eta": Q(1, 12)}
     assert float(formula.complete({"L": 2.0})["eta"]) == 0.125 and "b" in formula.complete({})
-
-
-def test_terms_of_changed_statements_are_the_terms_with_one_change():
-    formula = Formula(SGD, "printed")
-    names = [term.name for term in SGD.statement("printed").terms]
-    changes = (
-        None,
-        Change(names[1], "dropped"),
-        Change(names[0], "divided", Q(4)),
-        Change(names[-1], "divided", Q(10)),
-    )
-    values = {n: float(v) for n, v in stated().stated(None).items()}
-    terms = formula.terms(values)
-    found = [[float(t) for t in listed] for listed in Panel(formula, changes).terms(values, terms)]
-    plain = [float(t) for t in terms]
-    assert found[0] == plain and found[1] == [plain[0], *plain[2:]]
-    assert found[2] == pytest.approx([plain[0] / 4, *plain[1:]]) and found[3] == pytest.approx(
-        [*plain[:-1], plain[-1] / 10]
-    )
-    sides = formula.sides(values)
-    assert float(sides.bound) == pytest.approx(sum(plain)) and bool(sides.admissible) and float(sides.excess) == 0
 
 
 def test_an_endless_run_of_random_rounds_is_one_that_contracts():

@@ -12,10 +12,11 @@ from fedco.bounds.language.change import Change
 from fedco.bounds.registry import get_theorem
 from fedco.validation.exact.problem import Instance, exact_problem
 from fedco.validation.falsifier.attack import falsify
-from fedco.validation.falsifier.bundle import recompute
 from fedco.validation.falsifier.confirm import Claimed, Confirmed, NotConfirmed, sides
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.properties import PROPERTIES
+from quick import slow_but
+from searching import replayed, violation_of
 
 FAR = 1000
 """Where the knots are: no path of these runs comes near."""
@@ -90,7 +91,7 @@ def test_the_left_side_is_the_mean_over_all_paths(kind, step):
     assert found.left == (expected, expected) and found.right[0] > found.left[1]
 
 
-@pytest.mark.parametrize("kind", STEPS)
+@pytest.mark.parametrize("kind", slow_but(["minimax"], STEPS))
 def test_a_long_run_is_what_its_steps_are(kind):
     """65 steps of two clients are taken in powers, as 64 are the most that are stepped through; 64 and 66 lie on either side."""
     lefts = [judged(kind, claim(kind, T=T)).left for T in (64, 65, 66)]
@@ -118,6 +119,14 @@ def test_a_distance_of_the_start_may_not_be_overstated_where_the_bound_falls_wit
     assert judged("minimax", replace(claimed, constants=more)).right > judged("minimax", claimed).right
 
 
+def test_an_instance_has_one_entry_of_each_for_every_client():
+    """With three slopes for two clients two were run and all three were in the objective: a true theorem was refuted."""
+    third = [*SADDLE["slopes"], [Q(-FAR) + 500, Q(FAR) + 500]]
+    more = {"knots": SADDLE["knots"][:1] * 3, "slopes": third, "gradient_noise": [Q(0)] * 3}
+    with pytest.raises(NotConfirmed, match="wanted one entry of each for every client"):
+        judged("minimax", replace(claim("minimax"), instance=Instance("minimax", {**SADDLE, **more})))
+
+
 def test_a_curvature_in_y_is_positive():
     with pytest.raises(ValueError, match="dual_curvature: wanted a number above 0"):
         exact_problem(Instance("minimax", {**SADDLE, "dual_curvature": Q(0)}))
@@ -126,7 +135,7 @@ def test_a_curvature_in_y_is_positive():
 @pytest.mark.parametrize(
     ("kind", "change"),
     [
-        ("minimax", Change("dual_start", "dropped")),
+        pytest.param("minimax", Change("dual_start", "dropped"), marks=pytest.mark.slow),
         ("minimax", Change("dual_variance", "divided", Q(100))),
         ("minimax", Change("step_size", "relaxed", Q(4))),
         ("bilevel", Change("lower_start", "dropped")),
@@ -136,14 +145,12 @@ def test_a_curvature_in_y_is_positive():
     ids=str,
 )
 def test_a_planted_falsehood_is_found_and_replays(kind, change):
-    found = falsify(IDS[kind], change=change, seconds=40, clock=time.process_time)
-    assert found.refuted and found.ratio > 1
-    assert found.found is not None and recompute(found.found)[:2] == (found.found.values, found.found.bound)
+    assert replayed(*violation_of(IDS[kind], change=change))
 
 
 @pytest.mark.parametrize("kind", STEPS)
 def test_a_true_statement_survives_and_is_put_to_the_test(kind):
-    found = falsify(IDS[kind], seconds=2, clock=time.process_time)
+    found = falsify(IDS[kind], seconds=1, clock=time.process_time)
     assert found.outcome == "SURVIVED" and 0.9 < found.ratio <= 1
     assert any("noise in closed powers" in name for name in found.families)
 

@@ -60,114 +60,52 @@ class Told:
         return float(self.problem.gradient(self.problem.initial_point[None]).norm())
 
 
-def _period(told, match):
-    return told.value("communication_period") == int(match[1])
-
-
-def _one_step(told, match):
-    return told.value("communication_period") == 1
-
-
-def _local_steps(told, match):
-    return told.value("communication_period") in (2, 3) or told.instance.case == "schedule"
-
-
 def _some_of(told, match):
     part = told.hyper["m"] if "m" in told.hyper else told.value("participation") * told.problem.clients
     return (part, told.problem.clients) == (int(match[1]), int(match[2]))
-
-
-def _share(told, match):
-    return told.value("participation") == SHARES[match[1]]
-
-
-def _batch(told, match):
-    return told.value("batch_size") == int(match[1])
-
-
-def _one_inner(told, match):
-    return told.hyper["m"] == 1
-
-
-def _at_rest(told, match):
-    return told.slope < 0.01
-
-
-def _near_rest(told, match):
-    return told.slope < 0.21
-
-
-def _far(told, match):
-    return told.slope > 0.3
 
 
 def _equal(told, match):
     return not any(told.certified(DIFFERENCES))
 
 
-def _differ(told, match):
-    return any(told.certified(DIFFERENCES))
-
-
-def _all_noisy(told, match):
-    return all(told.certified(NOISES))
-
-
-def _no_noise(told, match):
-    return not any(told.certified(NOISES))
-
-
-def _only_h(told, match):
-    return not any(told.certified(NOISES[:3])) and all(told.certified(NOISES[3:4]))
-
-
-def _only_g(told, match):
-    return not any(told.certified(NOISES[2:])) and all(told.certified(NOISES[:2]))
-
-
-def _large(told, match):
-    return min(told.certified(NOISES[:1]) or told.certified(NOISES[4:])) >= 0.3
-
-
-def _tuned_steps(told, match):
-    return told.problem.nu == int(match[1])
-
-
-def _two_rounds(told, match):
-    return 2 * told.value("communication_period") == told.instance.horizons[0]
-
-
-def _noise_alone(told, match):
-    return _equal(told, match) and any(told.certified(NOISES))
-
-
 PHRASES = {
-    r"rounds of (\d+)": _period,
-    r"\bI = (1)\b|communication at every step|one local step": _one_step,
-    r"own, local steps": _local_steps,
+    r"rounds of (\d+)": lambda told, match: told.value("communication_period") == int(match[1]),
+    r"\bI = (1)\b|communication at every step|one local step": lambda told, match: (
+        told.value("communication_period") == 1
+    ),
+    r"own, local steps": lambda told, match: (
+        told.value("communication_period") in (2, 3) or told.instance.case == "schedule"
+    ),
     r"\b(\d) of (\d) clients in a round": _some_of,
-    r"(half|a quarter) of the clients": _share,
-    r"(one client of 16) in a round": _share,
+    r"(half|a quarter) of the clients": lambda told, match: told.value("participation") == SHARES[match[1]],
+    r"(one client of 16) in a round": lambda told, match: told.value("participation") == SHARES[match[1]],
     r"everybody takes part|, all clients": lambda told, m: told.value("participation") == 1,
-    r"batches of (\d+)": _batch,
-    r"one inner sample": _one_inner,
+    r"batches of (\d+)": lambda told, match: told.value("batch_size") == int(match[1]),
+    r"one inner sample": lambda told, match: told.hyper["m"] == 1,
     r"\b(\d+) clients$|(?<!of )\b(\d+) clients:|\b(32) clients": lambda told, m: (
         told.problem.clients == int(m[1] or m[2] or m[3])
     ),
     r"one client$|one client,|\b1 client,": lambda told, m: told.problem.clients == 1,
-    r"start at rest": _at_rest,
-    r"near rest": _near_rest,
-    r"far start": _far,
+    r"start at rest": lambda told, match: told.slope < 0.01,
+    r"near rest": lambda told, match: told.slope < 0.21,
+    r"far start": lambda told, match: told.slope > 0.3,
     r"equal clients|one task": _equal,
-    r"^clients differ|: clients differ|tasks differ": _differ,
-    r"all oracles noisy|the three noises": _all_noisy,
-    r"no noise": _no_noise,
-    r"only noise is that of grad h": _only_h,
-    r"only noise is that of g;": _only_g,
-    r"noise as large as the signal|large noise|large inner noise|inner noise of half": _large,
-    r"noise only": _noise_alone,
-    r"(\d) fine-tuning steps": _tuned_steps,
-    r"tau = T / 2": _two_rounds,
+    r"^clients differ|: clients differ|tasks differ": lambda told, match: any(told.certified(DIFFERENCES)),
+    r"all oracles noisy|the three noises": lambda told, match: all(told.certified(NOISES)),
+    r"no noise": lambda told, match: not any(told.certified(NOISES)),
+    r"only noise is that of grad h": lambda told, match: (
+        not any(told.certified(NOISES[:3])) and all(told.certified(NOISES[3:4]))
+    ),
+    r"only noise is that of g;": lambda told, match: (
+        not any(told.certified(NOISES[2:])) and all(told.certified(NOISES[:2]))
+    ),
+    r"noise as large as the signal|large noise|large inner noise|inner noise of half": lambda told, match: (
+        min(told.certified(NOISES[:1]) or told.certified(NOISES[4:])) >= 0.3
+    ),
+    r"noise only": lambda told, match: _equal(told, match) and any(told.certified(NOISES)),
+    r"(\d) fine-tuning steps": lambda told, match: told.problem.nu == int(match[1]),
+    r"tau = T / 2": lambda told, match: 2 * told.value("communication_period") == told.instance.horizons[0],
     r"start at distance (0\.5) beyond 0": lambda told, m: told.instance.parameters["start"] == float(m[1]),
 }
 

@@ -9,13 +9,12 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 import torch
+from families import in_doubles, run_in_doubles
 from fedco.algorithms import ComFedL, FedDRO
-from fedco.algorithms.engine.method import Start
 from fedco.bounds.audit.bundled import clients_of
 from fedco.bounds.language.bounding import SAMPLE, lipschitz, noise, size
 from fedco.bounds.language.change import Change
 from fedco.bounds.registry import get_theorem
-from fedco.synthetic.families.piecewise import FAMILIES
 from fedco.validation.exact.interval import Bends
 from fedco.validation.exact.long_run import in_powers
 from fedco.validation.exact.noise import AllPaths, Noisy, expectation
@@ -25,7 +24,7 @@ from fedco.validation.exact.tensor import ExactTensor
 from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, confirm, left_side
 from fedco.validation.falsifier.declared import Target, formula_of, target_of
 from fedco.validation.falsifier.lemma import Place
-from fedco.validation.falsifier.noise import Run, measured, moments, paths, signs_of
+from fedco.validation.falsifier.noise import measured, moments, paths, signs_of
 from fedco.validation.falsifier.search_spaces import search_spaces
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -67,20 +66,6 @@ BENT = {
 """Signs multiply each other."""
 
 
-def family_of(instance: Instance, count: int = 1):
-    shapes = FAMILIES[instance.kind].SHAPES
-    rows = {n: [float(v)] if shapes[n] == "run" else np.array(v, dtype=float) for n, v in instance.parameters.items()}
-    return FAMILIES[instance.kind]({n: torch.tensor(np.stack([row] * count)) for n, row in rows.items()})
-
-
-def run_of(instance: Instance, steps: int) -> Run:
-    def build(lanes: int):
-        family = family_of(instance, lanes)
-        return METHODS[instance.kind](float), family, Start(x=family.start, y=family.parameters.get("estimate"))
-
-    return Run(build, 1, steps)
-
-
 # --- constants -----------------------------------------------------------------------------------------------------------
 
 NUMBERS = st.fractions(-3, 3, max_denominator=6)
@@ -95,7 +80,7 @@ def noises_at(parameters, k: int, x: Q) -> tuple[Q, Q]:
     return parameters["value_noise"][k] + (area if x > 0 else -area), j * (1 if far <= w else (2 * w - far) / w)
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(
     slopes=st.tuples(NUMBERS, NUMBERS),
     values=st.tuples(NUMBERS, NUMBERS),
@@ -126,7 +111,7 @@ def test_constants_are_the_largest_that_the_oracles_have(kind, slopes, values, j
     assert max(abs(b[0] - a[0]) for a, b in pairs) / (reach / 6) <= found["inner_sample_lipschitz"]
     assert found["inner_lipschitz"] == max(map(abs, slopes)) and found["inner_smoothness"] == 0
     certified = {
-        n: float(v[0]) for n, v in family_of(instance).constants().items() if n.startswith(("inner", "composite"))
+        n: float(v[0]) for n, v in in_doubles(instance).constants().items() if n.startswith(("inner", "composite"))
     }
     assert {"inner_value_noise", "inner_jacobian_noise", "inner_sample_smoothness"} <= set(certified) & set(found)
     assert certified == pytest.approx({n: float(found.get(n, certified[n])) for n in certified}, rel=1e-12, abs=1e-14)
@@ -136,7 +121,7 @@ def test_constants_are_the_largest_that_the_oracles_have(kind, slopes, values, j
 @pytest.mark.parametrize("x", [Q(-7), Q(-3, 2), Q(-1, 3), Q(0), Q(1), Q(5, 4), Q(2), Q(9)])
 def test_the_oracles_are_those_of_the_definition(kind, x) -> None:
     instance = replace(STRAIGHT[kind], parameters={**STRAIGHT[kind].parameters, "noise_reach": Q(1)})
-    problem, family, draws = exact_problem(instance), family_of(instance, 2), AllPaths(2, 2)
+    problem, family, draws = exact_problem(instance), in_doubles(instance, 2), AllPaths(2, 2)
     sample = problem.sample(draws.at(0), 1)
     given = instance.parameters
     for lane, k in product(range(4), (0, 1)):
@@ -168,7 +153,7 @@ def test_noise_without_a_reach_is_refused() -> None:
     without = Instance("local_composite", {**LOCAL, "noise_reach": Q(0)})
     with pytest.raises(ValueError, match="noise_reach: wanted a positive number"):
         exact_problem(without).constants()
-    assert family_of(without).constants()["inner_sample_smoothness"].item() == float("inf")
+    assert in_doubles(without).constants()["inner_sample_smoothness"].item() == float("inf")
 
 
 @pytest.mark.parametrize("kind", STRAIGHT)
@@ -181,8 +166,8 @@ def test_a_bundle_from_before_noise_in_jacobians_has_none(kind) -> None:
     assert stepped(METHODS[kind](scalar), exact_problem(before), 2) == stepped(
         METHODS[kind](scalar), exact_problem(after), 2
     )
-    for quantity, value in family_of(before).constants().items():
-        assert torch.equal(value, family_of(after).constants()[quantity])
+    for quantity, value in in_doubles(before).constants().items():
+        assert torch.equal(value, in_doubles(after).constants()[quantity])
 
 
 @pytest.mark.parametrize("kind", STRAIGHT)
@@ -228,7 +213,7 @@ def test_two_products_are_never_one_number() -> None:
 def test_a_run_in_front_of_straight_functions_is_affine_in_its_signs(kind) -> None:
     """Closed moments, exactly and in doubles, and the mean over all paths; three steps have more signs than an exact run takes paths."""
     instance, steps = STRAIGHT[kind], 3
-    run, method = run_of(instance, steps), METHODS[kind]
+    run, method = run_in_doubles(instance, METHODS[kind](float), steps), METHODS[kind]
     exact, _ = stepped(method(scalar), exact_problem(instance), steps)
     count = signs_of(run, 2)
     for law in (moments(count), paths(count)):
@@ -242,7 +227,7 @@ def test_a_run_in_front_of_straight_functions_is_affine_in_its_signs(kind) -> No
 @pytest.mark.parametrize("kind", BENT)
 def test_where_signs_multiply_all_paths_are_followed(kind) -> None:
     instance, steps = BENT[kind], 3
-    run, method = run_of(instance, steps), METHODS[kind]
+    run, method = run_in_doubles(instance, METHODS[kind](float), steps), METHODS[kind]
     exact, _ = stepped(method(scalar), exact_problem(instance), steps)
     count = signs_of(run, 2)
     squares, _ = measured(run, 2, paths(count))

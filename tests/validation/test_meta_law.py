@@ -14,7 +14,7 @@ from fedco.algorithms import MetaFL
 from fedco.synthetic import problem
 from fedco.synthetic.parts.noise import NoiseSample
 from fedco.validation.lemmas.link import trace_run
-from fedco.validation.lemmas.measure import measure_chain, measure_lemmas
+from fedco.validation.lemmas.measure import measure_chain
 from fedco.validation.lemmas.sides import compare_sides
 from fedco.validation.papers.meta_fl import lemmas as meta_fl
 from fedco.validation.papers.meta_fl.law import (
@@ -78,24 +78,6 @@ def test_the_mean_of_an_estimate_is_that_of_the_method_over_every_outcome(varian
     assert torch.allclose(mean, _enumerated(made, variant, D, w), rtol=0, atol=1e-13)
     errors = torch.linalg.vector_norm(mean - made.client_gradients(w), dim=-1)
     assert float(errors.max()) > 1e-6  # there is a mean error to be measured
-
-
-@pytest.mark.parametrize("nu", [2, 3])
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_the_outcomes_are_the_leaves_of_the_tree(variant, nu, monkeypatch):
-    made, leaves = _noisy(nu=nu), 0
-    estimate = Estimate.of(made, variant, {"D": 1, "D_H": 2, "delta": DELTA})
-    real = Estimate._gradient
-
-    def counted(self, w, noise=None):
-        nonlocal leaves
-        leaves = max(leaves, len(w))
-        return real(self, w, noise)
-
-    monkeypatch.setattr(Estimate, "_gradient", counted)
-    monkeypatch.setattr("fedco.validation.papers.meta_fl.law.AT_ONCE", 10**9)
-    estimate.mean(_models(made)[:1])
-    assert estimate.outcomes == leaves
 
 
 def test_blocks_of_lanes_change_no_mean(monkeypatch):
@@ -223,15 +205,6 @@ def test_a_large_tree_is_measured_at_the_start_only(monkeypatch):
     report = measure_chain("meta_fl.theorem_8_HF", _instance("meta_fl.theorem_8_HF"), 4, seeds=2)
     steps = {row.part: row.steps for row in report.rows if row.when == "run"}
     assert steps["mean error"] == 1 and steps["path error, moment 1"] == 4
-
-
-def test_the_parts_have_names_of_their_own_in_the_text():
-    (report,) = measure_lemmas("meta_fl.theorem_8", problems=["meta_homogeneous"], seeds=2)
-    text = str(report)
-    for lemma, part in PARTS["meta_fl.theorem_8"]:
-        assert f"{lemma} {part} (printed)" in text
-    names = [(row.name, row.when) for row in report.rows]
-    assert len(set(names)) == len(names)
 
 
 def test_expectations_are_taken_at_the_steps_before_powers_of_two():

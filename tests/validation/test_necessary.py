@@ -22,12 +22,12 @@ from fedco.bounds.registry import all_theorems
 from fedco.cli import app
 from fedco.errors import InputError
 from fedco.validation.explorer.data import statement_data
-from fedco.validation.falsifier import necessary_table, record
+from fedco.validation.falsifier import attack, necessary_table, record
 from fedco.validation.falsifier.attack import falsify_changes
-from fedco.validation.falsifier.bundle import claimed_of, with_change
+from fedco.validation.falsifier.bundle import claimed_of, needed_part
 from fedco.validation.falsifier.carry import are_related, carried, with_free_choices
 from fedco.validation.falsifier.coefficient_lower_bound import coefficient_lower_bound
-from fedco.validation.falsifier.confirm import NotConfirmed, confirm
+from fedco.validation.falsifier.confirm import confirm
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.necessary_table import (
     FAR,
@@ -63,7 +63,7 @@ def test_every_kept_instance_is_of_a_statement_as_it_stands():
     assert parts().keys() == kept_bundles().keys() and len(parts()) > 40
 
 
-@pytest.mark.parametrize("name", slow_but(sorted(kept_bundles())[::4], kept_bundles()))
+@pytest.mark.parametrize("name", slow_but(sorted(kept_bundles())[10::10], kept_bundles()))
 def test_every_kept_instance_breaks_the_statement_with_what_is_said_of_its_part(name):
     statement, part = parts()[name]
     bundle = named_bundle(name)
@@ -76,22 +76,7 @@ def test_every_kept_instance_breaks_the_statement_with_what_is_said_of_its_part(
     else:
         assert change.way == "dropped"
     assert replay(name).confirmed
-
-
-def test_an_instance_does_not_show_more_than_it_shows():
-    """The least part of a term is not far below what its instance needs; with the stated term nothing is broken."""
-    sharp = 0
-    for name, (_, part) in parts().items():
-        if part.kind == "term" and part.least:
-            bundle = named_bundle(name)
-            with pytest.raises(NotConfirmed):
-                with_change(bundle, Change(part.part, "divided", Q(1)))
-            above = min(Q(str(part.least)) + Q(1, 500), Q(9999, 10000))
-            try:
-                with_change(bundle, Change(part.part, "divided", 1 / above))
-            except NotConfirmed:
-                sharp += 1
-    assert sharp > 30
+    assert part.kind == "condition" or part.least <= needed_part(bundle) <= 1, "the whole term is enough"
 
 
 def test_what_is_kept_is_forgotten_when_the_statement_changes():
@@ -101,14 +86,21 @@ def test_what_is_kept_is_forgotten_when_the_statement_changes():
     assert needed(other) == {} and searched_for(other) == ""
 
 
-def test_a_search_is_kept_with_its_instances(tmp_path, monkeypatch):
+@pytest.fixture
+def as_found(monkeypatch):
+    """Violations are kept as they were found, and not made simpler, which takes far longer than the search."""
+    monkeypatch.setattr(attack, "shrunk", lambda target, formula, made, found: (made, found))
+
+
+def test_a_search_is_kept_with_its_instances(tmp_path, monkeypatch, as_found):
     """The instance of the largest part is put to the very part that is said, rounded down."""
     file = tmp_path / "necessary.json"
-    found = record.keep_parts(SGD, "printed", 3.0, file=file)
+    found = record.keep_parts(SGD, "printed", 1.5, file=file)
     statement = SGD.statement("printed")
     assert needed(statement, file) == found and set(found) == {"initialisation", "variance", "drift", "step_size"}
-    assert "3 s of processor time for each part" in searched_for(statement, file)
+    assert "1.5 s of processor time for each part" in searched_for(statement, file)
     assert found["variance"].least > 0 and found["variance"].bundle == "baselines.local_sgd.printed.variance"
+    assert all(part.bundle for part in found.values()), "every part of a tight theorem is necessary"
     bundles = kept_bundles(file)
     assert bundles.keys() == {part.bundle for part in found.values() if part.bundle}
     for part in found.values():
@@ -116,20 +108,6 @@ def test_a_search_is_kept_with_its_instances(tmp_path, monkeypatch):
             assert from_dict(bundles[part.bundle]).bound[1] < from_dict(bundles[part.bundle]).values[0]
     monkeypatch.setattr(necessary, "FILE", file)
     assert replay("baselines.local_sgd.printed.variance").confirmed
-
-
-@pytest.mark.parametrize(
-    ("part", "said"),
-    [
-        (Needed("a", "term", 0.25, bundle="n"), "cannot be smaller than 0.25 of what is stated"),
-        (Needed("a", "term", bundle="n"), "cannot be left out"),
-        (Needed("a", "term"), "no part of it is known to be necessary"),
-        (Needed("a", "condition", relaxed=4.0, bundle="n"), "relaxed by a factor of 4, the statement is false"),
-        (Needed("a", "condition"), "not known to be necessary"),
-    ],
-)
-def test_the_sentence_of_each_part(part, said):
-    assert str(part) == said
 
 
 def test_it_is_shown_where_the_term_is_shown():
@@ -154,28 +132,9 @@ def test_a_name_that_no_instance_has_is_refused():
         named_bundle("fcsg.theorem_4_1.corrected.no_such_part")
 
 
-def test_another_change_of_the_same_instance_is_decided_anew():
-    name = next(name for name, (_, part) in parts().items() if part.kind == "term" and part.least > 0.01)
-    bundle = named_bundle(name)
-    dropped = with_change(bundle, Change(parts()[name][1].part, "dropped"))
-    assert dropped.bound[1] < bundle.bound[1] and list(dropped.values) == list(bundle.values)
-
-
 def test_the_table_is_made_of_what_is_kept():
     page = Path(fedco.__file__).parent / "docs" / "necessary.md"
     assert page.read_text(encoding="utf-8") == as_markdown(list(statements()))
-
-
-def test_the_table_says_each_part_once_and_no_more_than_is_kept():
-    about = list(statements())
-    rows = [line.split(" | ") for line in as_markdown(about).splitlines() if line.startswith("| ")]
-    known = {(f"| {s.name}", part.part) for s in about for part in needed(s).values()}
-    assert known == {(row[0], row[1]) for row in rows if len(row) in (4, 6) and row[1] not in ("term", "condition")}
-    terms = {(row[0], row[1]): row for row in rows if len(row) == 6}
-    for statement in about:
-        for part in needed(statement).values():
-            if part.kind == "term" and part.least:
-                assert float(terms[f"| {statement.name}", part.part][2]) == pytest.approx(part.least, rel=1e-3)
 
 
 def test_a_reason_is_about_a_part_of_its_theorem():
@@ -209,7 +168,7 @@ def test_what_cannot_be_searched_says_so():
     assert told.startswith("it cannot be searched: library.gossip_sgd: rho is what the method has at gamma = rho")
 
 
-def test_what_is_known_stays_where_a_search_finds_less(tmp_path):
+def test_what_is_known_stays_where_a_search_finds_less(tmp_path, as_found):
     file, statement = tmp_path / "necessary.json", SGD.statement("printed")
     drift = record.keep_instance(named_bundle("baselines.local_sgd.printed.drift"), file=file)
     assert drift.least == needed(statement)["drift"].least > 0.5
@@ -305,18 +264,17 @@ def test_a_twentieth_of_the_first_inner_error_does_not_suffice_where_one_of_two_
     assert left / weights > bound.total - 0.95 * bound.terms["inner_start"] > 0
 
 
-def test_a_term_that_is_necessary_is_given_back_as_far_as_instances_go():
+def test_a_term_that_is_necessary_is_given_back_as_far_as_instances_go(as_found):
     """The climb goes beyond the first refutation, in changes of the same term each of which leaves more than the one before."""
-    dropped, more = Change("drift", "dropped"), {"seconds": 4, "clock": time.process_time}
-    (first,) = falsify_changes(SGD, "printed", [dropped], **more).values()
-    found = falsify_changes(SGD, "printed", [dropped], climb=True, **more)
-    assert first.refuted and next(iter(found)) == dropped and len(found) > 1
+    dropped = Change("drift", "dropped")
+    found = falsify_changes(SGD, "printed", [dropped], climb=True, seconds=2, clock=time.process_time)
+    assert next(iter(found)) == dropped and len(found) > 1
     left = [0 if change.way == "dropped" else 1 / change.factor for change in found]
     assert left == sorted(set(left)) and all(change.part == "drift" for change in found)
     refuted = [result for result in found.values() if result.refuted]
     assert len(refuted) >= len(found) - 1, "the last one may be open"
     assert all(below.needed < part for below, part in zip(refuted, left[1:], strict=False))
-    assert max(result.needed for result in refuted) >= first.needed
+    assert max(result.needed for result in refuted) > found[dropped].needed > 0
 
 
 def test_an_instance_shows_the_same_part_of_another_label_and_of_a_variant():
@@ -382,7 +340,7 @@ def test_no_term_of_a_sharpened_statement_is_larger_at_the_sets_of_constants(nam
         assert after.admissible and after.total <= before.total
 
 
-@pytest.mark.parametrize("label", ["corrected", "sharpened"])
+@pytest.mark.parametrize("label", slow_but(["corrected"], ["corrected", "sharpened"]))
 def test_what_is_necessary_of_feddro_is_so_for_both_averages(label):
     """Searches take its metric at t = 1..T, as Algorithm 2 does; the proofs are about t = 0..T-1 (docs/theory/feddro.md)."""
     statement, kept = get_theorem("feddro.theorem_5_1").statement(label), kept_bundles()

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from ...algorithms import Method
-from .interval import Ends, Interval
+from .interval import Ends, ends_of
 from .noise import AllPaths
 from .problem import ExactProblem
 from .run import MOST_SIGNS, SQUARES, CannotReplay, Walk, constant, require_equal_rounds
 from .statistic import Statistic
-from .tensor import ExactTensor
+from .tensor import ExactTensor, tensors_of
 
 _LATER = (1, 2, 5)
 """Rounds that are compared: a method that does something else from round to round is not run this way."""
@@ -45,7 +45,7 @@ def at_rest_for(method: Method, problem: ExactProblem, steps: int, statistic: St
     state = None
     for t in range(steps):
         walked = _round(method, problem, 1, t, state, same_end=False)
-        state = replace(walked, **{name: _hull(numbers) for name, numbers in _parts(walked).items()})
+        state = replace(walked, **{name: _hull(numbers) for name, numbers in tensors_of(walked).items()})
     return statistic.measure.at(problem, problem.start)
 
 
@@ -53,13 +53,9 @@ def _hull(lanes: np.ndarray) -> ExactTensor:
     """One lane with an enclosure of what each entry is in any of them, `(1, ...)`."""
     found = np.empty_like(lanes[:1])
     for place in np.ndindex(lanes.shape[1:]):
-        ends = [_ends(number) for number in lanes[(slice(None), *place)]]
+        ends = [ends_of(number) for number in lanes[(slice(None), *place)]]
         found[(0, *place)] = constant((min(low for low, _ in ends), max(high for _, high in ends)))
     return ExactTensor.of(found)
-
-
-def _ends(number: Any) -> Ends:
-    return number.values if isinstance(number, Interval) else (number, number)
 
 
 def _round(
@@ -77,7 +73,7 @@ def _round(
         raise CannotReplay(f"{counting.columns.count} signs in a round have too many paths")
     run = _walked(method, problem, period, t, state, AllPaths(counting.columns.count, problem.clients))
     if same_end and any(
-        lane != numbers[0].tolist() for numbers in _parts(run.state).values() for lane in numbers.tolist()
+        lane != numbers[0].tolist() for numbers in tensors_of(run.state).values() for lane in numbers.tolist()
     ):
         raise CannotReplay("the paths of a round end in several states")
     return run.state
@@ -90,22 +86,17 @@ def _walked(method: Method, problem: ExactProblem, period: int, t: int, state: A
     for _ in range(period):
         run.step()
         models = run.state.x.numbers
-        if any(_ends(model) != (problem.start, problem.start) for model in models.flatten()):
+        if any(ends_of(model) != (problem.start, problem.start) for model in models.flatten()):
             raise CannotReplay("a path leaves the start")
     return run
 
 
-def _parts(state: Any) -> dict[str, np.ndarray]:
-    """The tensors of a state by name, `(lanes, ...)`."""
-    return {name: part.numbers for name, part in vars(state).items() if isinstance(part, ExactTensor)}
-
-
 def _in_lanes(state: Any, runs: int) -> Any:
     """The state of the first lane, in so many lanes."""
-    laid = {name: ExactTensor.of(np.repeat(part[:1], runs, axis=0)) for name, part in _parts(state).items()}
+    laid = {name: ExactTensor.of(np.repeat(part[:1], runs, axis=0)) for name, part in tensors_of(state).items()}
     return replace(state, **laid)
 
 
 def _first(state: Any) -> dict[str, Any]:
     """What the first lane of a state holds."""
-    return {name: part[0].tolist() for name, part in _parts(state).items()}
+    return {name: part[0].tolist() for name, part in tensors_of(state).items()}

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -70,21 +71,25 @@ def as_fractions(value: Any) -> Any:
 class ExactProblem(ABC):
     """A problem in exact numbers: what methods call, plus the constants and the gap by quantity."""
 
-    kind: ClassVar[str]
-    NAMES: ClassVar[frozenset[str]]
-    SIGNS: ClassVar[tuple[tuple[str, ...], tuple[str, ...]]] = Family.SIGNS
-    """Parameters that each of the two independent signs of a sample multiplies, where a kind has them."""
-    ABSENT: ClassVar[frozenset[str]] = frozenset()
-    """Parameters that may be left out: numbers that are 0 then."""
+    FAMILY: ClassVar[type[Family]]
+    """The same problems in doubles, which declare kind, parameters and signs."""
+    OLDER: ClassVar[frozenset[str]] = frozenset()
+    """Noise that bundles do not have which were written before it was searched."""
 
     def __init__(self, instance: Instance) -> None:
-        given = set(instance.parameters)
-        if given - self.NAMES or self.NAMES - given - self.ABSENT:
-            raise ValueError(f"{self.kind}: wanted the parameters {sorted(self.NAMES)}, got {sorted(given)}")
-        self.parameters, self.settings = instance.parameters, instance.settings
-        names = [name for of in self.SIGNS for name in of]
-        self.noises = {name: _noises(name, instance.parameters.get(name, ())) for name in names}
-        self.clients, self.dim, self.inner_dim = len(self._per_client()), 1, 1
+        shapes, given = self.FAMILY.SHAPES, set(instance.parameters)
+        self.kind, self.settings = self.FAMILY.kind, instance.settings
+        if given - set(shapes) or set(shapes) - given - self.FAMILY.ABSENT - self.OLDER:
+            raise ValueError(f"{self.kind}: wanted the parameters {sorted(shapes)}, got {sorted(given)}")
+        counts = {name: len(instance.parameters[name]) for name in given if shapes[name] in ("client", "knots")}
+        self.clients, self.dim, self.inner_dim = max(counts.values()), 1, 1
+        if min(counts.values()) < self.clients:
+            raise ValueError(
+                f"{self.kind}: wanted one entry of each for every client, got {dict(sorted(counts.items()))}"
+            )
+        self.parameters: Parameters = {**dict.fromkeys(self.OLDER, [Q(0)] * self.clients), **instance.parameters}
+        signed = [name for of in self.FAMILY.SIGNS for name in of]
+        self.noises = {name: _noises(name, self.parameters.get(name, ())) for name in signed}
         self.name = f"exact {self.kind}"
 
     estimated: ClassVar[str] = ""
@@ -98,10 +103,6 @@ class ExactProblem(ABC):
             ValueError: there is none.
         """
         raise ValueError(f"{self.kind}: a method is given no estimate")
-
-    @abstractmethod
-    def _per_client(self) -> list[Any]:
-        """A parameter with one entry per client."""
 
     @property
     def start(self) -> Fraction:
@@ -190,6 +191,10 @@ class ExactProblem(ABC):
         Raises:
             ValueError: the objective is unbounded below, or the noise depends on the point.
         """
+        return dict(self._constants)
+
+    @cached_property
+    def _constants(self) -> dict[str, Fraction]:
         return {**constants_of(self.functions()), **self.of_the_objective()}
 
     @property
@@ -222,11 +227,18 @@ class ExactProblem(ABC):
         if self.settings.get("one_sample"):
             both = draws.signs(purpose, batch).mean(-1)
             return Signs(both, both)
-        inner, outer = (any(map(self._jolted, names)) for names in self.SIGNS)
+        inner, outer = (any(map(self._jolted, names)) for names in self.FAMILY.SIGNS)
         return Signs(
             draws.signs(f"{purpose}.inner", batch).mean(-1) if inner else None,
             draws.signs(f"{purpose}.outer", batch).mean(-1) if outer else None,
         )
+
+    def _with_noise(
+        self, function: Callable[[int, Any], Any], name: str, signs: ExactTensor | None, x: Any
+    ) -> ExactTensor:
+        """A function of (client, number) with a noise of its own, at every lane."""
+        noises = self.noises[name]
+        return per_lane(lambda r, k, t: function(k, t) + self._jolt(noises[k].slope(t), k, signs, r), x)
 
     def _jolt(self, size: Any, k: int, signs: ExactTensor | None, run: int) -> Any:
         """What the noise of this size adds at one client in one run."""

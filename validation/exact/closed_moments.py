@@ -9,7 +9,7 @@ or where none is given and `kept_reach` finds one; otherwise who gives a reach s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -27,7 +27,7 @@ from .participation import choices
 from .plain import ExactMeta
 from .problem import ExactProblem
 from .run import MOST_SIGNS, CannotReplay, Walk, keeps_models_only
-from .tensor import ExactTensor
+from .tensor import ExactTensor, tensors_of
 
 Q = Fraction
 Rows = list[list[Fraction]]
@@ -216,7 +216,7 @@ def _coordinates(state: Any, problem: Any) -> Rows:
     Entries of other names are coordinates by themselves.
     """
     held, begin, clients = _held(state, 1), _entries(state, 0), range(problem.clients)
-    parts = {name: list(getattr(held, name).numbers[0].flatten()) for name in _names(state)}
+    parts = {name: list(numbers[0].flatten()) for name, numbers in tensors_of(held).items()}
     x = parts.pop("x")
     mean = sum(x, Q(0)) / problem.clients
     found = [mean, *(x[k] - mean for k in clients[1:])]
@@ -326,7 +326,7 @@ def _then(first: RandomMap, second: RandomMap) -> RandomMap:
 
 def _entries(state: Any, lane: int) -> list[Any]:
     """The entries of a lane of a state; what is the same in all lanes may be held once."""
-    parts = [getattr(state, name).numbers for name in _names(state)]
+    parts = tensors_of(state).values()
     return [entry for numbers in parts for entry in numbers[lane if len(numbers) > 1 else 0].flatten()]
 
 
@@ -340,15 +340,11 @@ def _row(entry: Any, begin: Sequence[Fraction]) -> list[Fraction]:
     return [entry.centre - sum((rate * at for rate, at in zip(rates, begin, strict=True)), Q(0)), *rates]
 
 
-def _names(state: Any) -> list[str]:
-    return [f.name for f in fields(state) if isinstance(getattr(state, f.name), ExactTensor)]
-
-
 def _held(state: Any, lanes: int) -> Any:
     """The state with every entry a variable near it, in so many lanes."""
     parts, place = {}, 0
-    for name in _names(state):
-        held = getattr(state, name).numbers[:1].copy()
+    for name, numbers in tensors_of(state).items():
+        held: Any = numbers[:1].copy()
         for where in np.ndindex(held.shape):
             held[where], place = Noisy(Q(held[where]), {-1 - place: _SMALL}), place + 1
         parts[name] = ExactTensor.of(np.repeat(held, lanes, axis=0))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
 from typing import Any, ClassVar
@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...synthetic.families.piecewise import LocalCompositeFamily, SharedCompositeFamily
+from ...synthetic.families.piecewise import ConditionalFamily, LocalCompositeFamily, SharedCompositeFamily
 from ...synthetic.kinds import InnerSample
-from .base import Instance, OfOneCurve, Signs, at, curves, per_client, per_lane, times
+from .base import OfOneCurve, Signs, at, curves, per_client, per_lane, times
 from .curve import Curve, composed, mean
 from .function import Function, Joined, WithSlope
 from .noise import Noisy
@@ -26,10 +26,6 @@ Q = Fraction
 
 class _AffineInner(OfOneCurve):
     """What the composite kinds have in common: g_k(x) = slope_k x + offset_k, with noise as `NoisyInner` has it."""
-
-    def _per_client(self) -> list[Any]:
-        listed: list[Any] = self.parameters["inner_slope"]
-        return listed
 
     @property
     def slopes(self) -> list[Fraction]:
@@ -114,23 +110,17 @@ class _OwnOuter(_AffineInner):
 class ExactLocalComposite(_OwnOuter):
     """F(x) = (1/K) sum_k f_k(slope_k x + offset_k)."""
 
-    kind: ClassVar[str] = "local_composite"
-    NAMES: ClassVar[frozenset[str]] = frozenset(LocalCompositeFamily.SHAPES)
-    SIGNS: ClassVar[tuple[tuple[str, ...], tuple[str, ...]]] = LocalCompositeFamily.SIGNS
-    ABSENT: ClassVar[frozenset[str]] = LocalCompositeFamily.ABSENT
+    FAMILY = LocalCompositeFamily
 
     def outer_gradient(self, y: Any, sample: Signs | None = None) -> ExactTensor:
-        signs, noises = sample.outer if sample else None, self.noises["gradient_noise"]
-        return per_lane(lambda r, k, t: at(self.outer_slopes[k], t) + self._jolt(noises[k].slope(t), k, signs, r), y)
+        signs = sample.outer if sample else None
+        return self._with_noise(lambda k, t: at(self.outer_slopes[k], t), "gradient_noise", signs, y)
 
 
 class ExactSharedComposite(_AffineInner):
     """Phi(x) = (1/K) sum_k h_k(x) + f((1/K) sum_k (slope_k x + offset_k)); `estimate` is y^0."""
 
-    kind: ClassVar[str] = "shared_composite"
-    NAMES: ClassVar[frozenset[str]] = frozenset(SharedCompositeFamily.SHAPES)
-    SIGNS: ClassVar[tuple[tuple[str, ...], tuple[str, ...]]] = SharedCompositeFamily.SIGNS
-    ABSENT: ClassVar[frozenset[str]] = SharedCompositeFamily.ABSENT
+    FAMILY = SharedCompositeFamily
 
     @cached_property
     def outer_slope(self) -> Curve:
@@ -162,8 +152,8 @@ class ExactSharedComposite(_AffineInner):
         return per_client(lambda _, number: at(self.outer_slope, number), y)
 
     def extra_gradient(self, x: Any, sample: Signs | None = None) -> ExactTensor:
-        signs, noises = sample.outer if sample else None, self.noises["gradient_noise"]
-        return per_lane(lambda r, k, t: at(self.extra_slopes[k], t) + self._jolt(noises[k].slope(t), k, signs, r), x)
+        signs = sample.outer if sample else None
+        return self._with_noise(lambda k, t: at(self.extra_slopes[k], t), "gradient_noise", signs, x)
 
     def functions(self) -> dict[str, Sampled]:
         return {
@@ -193,15 +183,8 @@ class OuterSigns:
 class ExactConditional(_OwnOuter):
     """F(x) = (1/N) sum_n E_xi f_n(slope_n x + offset_n; xi), f_n' off by gradient_noise_n xi with a fair sign xi."""
 
-    kind: ClassVar[str] = "conditional"
-    NAMES: ClassVar[frozenset[str]] = frozenset(
-        ("inner_slope", "inner_offset", "value_noise", "gradient_noise", "knots", "slopes", "start")
-    )
-
-    def __init__(self, instance: Instance) -> None:
-        """Bundles that were written before outer noise was searched have none."""
-        silent = [Q(0)] * len(instance.parameters.get("inner_slope", ()))
-        super().__init__(replace(instance, parameters={"gradient_noise": silent, **instance.parameters}))
+    FAMILY = ConditionalFamily
+    OLDER = frozenset(("gradient_noise",))
 
     def sample_outer(self, draws: Any, batch: int, purpose: str = "outer") -> OuterSigns:
         """Without noise every batch is one sample."""

@@ -14,10 +14,10 @@ from typing import Any
 from ...algorithms import Method
 from ...synthetic.families.piecewise import FAMILIES
 from .every_path import EveryPath
-from .interval import Ends, Interval
+from .interval import Ends, Interval, ends_of
 from .noise import AllPaths
 from .problem import ExactProblem, Instance, exact_problem
-from .run import SQUARES, CannotReplay, Walk, _short, keeps_models_only, require_equal_rounds
+from .run import SQUARES, CannotReplay, Walk, keeps_models_only, moved_least, require_equal_rounds
 from .statistic import Statistic
 from .tensor import ExactTensor
 
@@ -97,7 +97,7 @@ class InfiniteClients:
         raise CannotReplay("no interval around the start that a round of a crowd keeps")
 
     def _margin(self, low: Fraction, high: Fraction) -> Fraction:
-        a, b = _values(self.end(Interval.variable(low, high)))
+        a, b = ends_of(self.end(Interval.variable(low, high)))
         return min(a - low, high - b)
 
     def refined_start(self, window: Fraction) -> Fraction:
@@ -106,13 +106,7 @@ class InfiniteClients:
         Raises:
             CannotReplay: a round does not move the ends of the window inwards.
         """
-        low, high = self.problem.start - window, self.problem.start + window
-        if not self.end(low) > low or not self.end(high) < high:
-            raise CannotReplay("a round does not move the ends of a window around the start inwards")
-        while high - low > window / 2**200:
-            middle = _short((low + high) / 2, window)
-            low, high = (middle, high) if self.end(middle) > middle else (low, middle)
-        return low
+        return moved_least(self.end, self.problem.start, window, bits=200)
 
     def average(self, interval: Ends, clients: int, rounds: int, statistic: Statistic = SQUARES) -> Ends:
         """An enclosure of a mean of squared gradients over so many rounds of so many clients.
@@ -127,14 +121,14 @@ class InfiniteClients:
         if margin <= 0:
             raise CannotReplay("a round leaves the interval")
         *steps, _ = self.models(Interval.variable(low, high))
-        width = max(max(b for _, b in ends) - min(a for a, _ in ends) for ends in map(_all_values, steps))
+        passed = [[ends_of(model) for model in models] for models in steps]
+        width = max(max(b for _, b in ends) - min(a for a, _ in ends) for ends in passed)
         missed = rounds * (self.period + 1) * chance_to_miss(clients, margin, width)
         if missed >= 1:
             raise CannotReplay("too few clients: their average is not known well enough")
         rows = []
         for t in (t for t in range(self.period) if statistic.counts(t, self.period)):
-            ends = _all_values(steps[t])
-            a, b = (sum((pair[i] for pair in ends), Q(0)) / len(ends) for i in (0, 1))
+            a, b = (sum((pair[i] for pair in passed[t]), Q(0)) / len(passed[t]) for i in (0, 1))
             near = Interval.variable(a - margin, b + margin)
             rows.append([statistic.measure.at(self.problem, near)])
         least, most = statistic.of_run(rows)
@@ -178,14 +172,6 @@ def _fractions(signs: Any) -> Any:
 
 def _models(state: Any) -> list[Any]:
     return list(state.x.numbers[0, :, 0])
-
-
-def _values(number: Any) -> Ends:
-    return number.values if isinstance(number, Interval) else (number, number)
-
-
-def _all_values(models: list[Any]) -> list[Ends]:
-    return [_values(model) for model in models]
 
 
 def chance_to_miss(clients: int, margin: Fraction, width: Fraction) -> Fraction:

@@ -19,6 +19,11 @@ _BITS = 320
 """Ends are rounded outward to so many bits after the leading one."""
 
 
+def ends_of(number: Any) -> Ends:
+    """The ends of an enclosure; of a number itself."""
+    return number.values if isinstance(number, Interval) else (number, number)
+
+
 def outward(low: Fraction, high: Fraction) -> Ends:
     """The interval with short ends, rounded outward."""
     return _rounded(low, up=False), _rounded(high, up=True)

@@ -7,8 +7,8 @@ state, and powers of its matrix give the expectation. A bound of the reach comes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -21,7 +21,7 @@ from .noise import AffineSigns, GroupSigns, Noisy, expectation
 from .problem import ExactProblem
 from .run import SQUARES, CannotReplay, Walk, require_equal_rounds
 from .statistic import Statistic
-from .tensor import ExactTensor
+from .tensor import ExactTensor, tensors_of
 
 Q = Fraction
 _BITS = 1024
@@ -72,7 +72,7 @@ def in_powers(
     made = [rounds_of(moved, period * later) for later in _LATER]
     if any(other != made[0] for other in made[1:]):
         raise CannotReplay(f"{method.name} does not do the same in every round")
-    spread = [_noise_of(entry) for entry in _flat(state)]
+    spread = [entry.parts for entry in _flat(state)]
     total, reach = _powers(made[0], spread, rounds, share, only_last=statistic.is_last)
     rounds_of(reach, period)  # Bends if a state within reach meets a kink
     if statistic.is_last:
@@ -129,22 +129,13 @@ def _noisy(value: Any) -> Noisy:
 
 def _flat(state: Any) -> list[Noisy]:
     """The entries of a state that a run may move."""
-    return [_noisy(entry) for name in _names(state) for entry in getattr(state, name).numbers.flatten()]
-
-
-def _names(state: Any) -> list[str]:
-    return [f.name for f in fields(state) if isinstance(getattr(state, f.name), ExactTensor)]
-
-
-def _noise_of(entry: Noisy) -> dict[int, Fraction]:
-    return dict(entry.parts)
+    return [_noisy(entry) for numbers in tensors_of(state).values() for entry in numbers.flatten()]
 
 
 def _with(state: Any, entries: Sequence[Noisy]) -> Any:
     """The state with other entries."""
     left, made = list(entries), {}
-    for name in _names(state):
-        numbers = getattr(state, name).numbers
+    for name, numbers in tensors_of(state).items():
         array = numbers.copy()
         array.flat[:] = left[: numbers.size]
         made[name], left = ExactTensor.of(array), left[numbers.size :]
@@ -205,7 +196,7 @@ def _moved(rounds_of: Callable[..., _Affine], state: Any, period: int) -> list[F
 
 
 def _powers(
-    affine: _Affine, spread: Sequence[dict[int, Fraction]], rounds: int, share: Fraction, *, only_last: bool
+    affine: _Affine, spread: Sequence[Mapping[int, Fraction]], rounds: int, share: Fraction, *, only_last: bool
 ) -> tuple[Ends, list[Fraction]]:
     """The summed squares over so many rounds, or those of the last one, and how far each part of the state can be from where it begins.
 

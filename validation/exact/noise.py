@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import count, product
@@ -150,27 +150,28 @@ class Noisy:
 
     def at(self, curve: Curve) -> Noisy:
         """The curve at it: one piece covers every value, or there are only two, and whatever has two is affine in the sign."""
-        if not self.reach:
-            return Noisy(curve(self.centre), {})
-        index, part = next(iter(self.parts.items()))
-        if len(self.parts) == 1 and index >= 0:
-            up, down = curve(self.centre + part), curve(self.centre - part)
-            return Noisy((up + down) / 2, {} if up == down else {index: (up - down) / 2})
-        moved = self._scaled(self._rate(curve))
-        return Noisy(curve(self.centre), moved.parts)
+        return self._through(curve, lambda: self._rate(curve))
 
     def antiderivative(self, curve: Curve) -> Noisy:
         """The curve's integral at it: the curve is constant over every value, or there are only two."""
+
+        def level() -> Fraction:
+            low, high = curve.range(self.centre - self.reach, self.centre + self.reach)
+            if low != high:
+                raise Bends("the noise reaches over a slope of the Hessian")
+            return low
+
+        return self._through(curve.integral, level)
+
+    def _through(self, function: Callable[[Fraction], Fraction], rate: Callable[[], Fraction]) -> Noisy:
+        """A function at it; `rate` is the one that it has at every value, and is asked for where there are more than two."""
         if not self.reach:
-            return Noisy(curve.integral(self.centre), {})
+            return Noisy(function(self.centre), {})
         index, part = next(iter(self.parts.items()))
         if len(self.parts) == 1 and index >= 0:
-            up, down = curve.integral(self.centre + part), curve.integral(self.centre - part)
+            up, down = function(self.centre + part), function(self.centre - part)
             return Noisy((up + down) / 2, {} if up == down else {index: (up - down) / 2})
-        low, high = curve.range(self.centre - self.reach, self.centre + self.reach)
-        if low != high:
-            raise Bends("the noise reaches over a slope of the Hessian")
-        return Noisy(curve.integral(self.centre), self._scaled(low).parts)
+        return Noisy(function(self.centre), self._scaled(rate()).parts)
 
     def integral(self, curve: Curve) -> Any:
         """The expectation of the curve's integral; the integral itself where it depends on what is no sign."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
-from ...synthetic.families.piecewise import FederatedFamily
-from .base import ExactProblem, Instance, OfOneCurve, Signs, at, curves, integral_at, per_client, per_lane
+from ...synthetic.families.piecewise import FederatedFamily, MetaFamily
+from .base import ExactProblem, Instance, OfOneCurve, Signs, at, curves, integral_at, per_client
 from .curve import Curve, mean, minimiser, polyak_lojasiewicz
 from .interval import Bends
 from .noise import Noisy
@@ -21,13 +20,7 @@ Q = Fraction
 class ExactFederated(OfOneCurve):
     """F(x) = (1/N) sum_i F_i(x), F_i'(x) = p_i(x) + curvature x with piecewise linear p_i."""
 
-    kind: ClassVar[str] = FederatedFamily.kind
-    NAMES: ClassVar[frozenset[str]] = frozenset(FederatedFamily.SHAPES)
-    ABSENT: ClassVar[frozenset[str]] = FederatedFamily.ABSENT
-
-    def _per_client(self) -> list[Any]:
-        listed: list[Any] = self.parameters["gradient_noise"]
-        return listed
+    FAMILY = FederatedFamily
 
     @cached_property
     def client_slopes(self) -> list[Curve]:
@@ -63,8 +56,8 @@ class ExactFederated(OfOneCurve):
         return rate
 
     def local_gradient(self, x: Any, sample: Signs | None = None) -> ExactTensor:
-        signs, noises = sample.outer if sample else None, self.noises["gradient_noise"]
-        return per_lane(lambda r, i, t: at(self.client_slopes[i], t) + self._jolt(noises[i].slope(t), i, signs, r), x)
+        signs = sample.outer if sample else None
+        return self._with_noise(lambda i, t: at(self.client_slopes[i], t), "gradient_noise", signs, x)
 
     def functions(self) -> dict[str, Sampled]:
         return {
@@ -94,22 +87,16 @@ class ExactFederated(OfOneCurve):
 class ExactMeta(ExactProblem):
     """F(w) = (1/N) sum_i f_i(w_nu^i), f_i' = tilt_i + the integral of one piecewise linear Hessian."""
 
-    kind: ClassVar[str] = "meta"
-    NAMES: ClassVar[frozenset[str]] = frozenset(("knots", "curvatures", "tilt", "gradient_noise", "alpha", "start"))
+    FAMILY = MetaFamily
+    OLDER = frozenset(("gradient_noise",))
 
     def __init__(self, instance: Instance) -> None:
-        """Bundles that were written before noise was searched have none."""
-        silent = [Q(0)] * len(instance.parameters.get("tilt", ()))
-        super().__init__(replace(instance, parameters={"gradient_noise": silent, **instance.parameters}))
+        super().__init__(instance)
         self.nu, self.step = self.settings["nu"], self.parameters["alpha"]
         self.alpha = ExactTensor.of([[[self.step]]])  # methods multiply models by it
         ends = (self.hessian.knots[0][1], self.hessian.knots[-1][1])
         if ends != (0, 0):
             raise ValueError(f"meta: the Hessian must vanish at its ends, got {ends}")
-
-    def _per_client(self) -> list[Any]:
-        listed: list[Any] = self.parameters["tilt"]
-        return listed
 
     @cached_property
     def hessian(self) -> Curve:
@@ -146,12 +133,8 @@ class ExactMeta(ExactProblem):
         first, *others = (self.client_gradient(i, x) for i in range(self.clients))
         return sum(others, first) / Q(self.clients)
 
-    def objective_at(self, x: Any) -> Any:
-        return self._objective(x)
-
     def local_gradient(self, x: Any, sample: Signs | None = None) -> ExactTensor:
-        signs, noises = sample.outer if sample else None, self.noises["gradient_noise"]
-        return per_lane(lambda r, i, t: self.slope_number(i, t) + self._jolt(noises[i].slope(t), i, signs, r), x)
+        return self._with_noise(self.slope_number, "gradient_noise", sample.outer if sample else None, x)
 
     def local_hvp(self, x: Any, v: Any, sample: Signs | None = None) -> ExactTensor:
         return ExactTensor.of(per_client(lambda _, t: at(self.hessian, t), x).numbers * raw(v))
@@ -159,10 +142,10 @@ class ExactMeta(ExactProblem):
     def _value(self, i: int, t: Fraction) -> Fraction:
         return self.parameters["tilt"][i] * (t - self.hessian.positions[0]) + self.hessian.second_integral(t)
 
-    def _objective(self, w: Fraction) -> Fraction:
+    def objective_at(self, x: Any) -> Any:
         total = Q(0)
         for i in range(self.clients):
-            point = w
+            point = x
             for _ in range(self.nu):
                 point -= self.step * self.slope_number(i, point)
             total += self._value(i, point)
@@ -200,5 +183,5 @@ class ExactMeta(ExactProblem):
         return {
             "local_gradient_fourth_moment": max(self.noise_sizes("gradient_noise")) ** 4,
             "local_hessian_fourth_moment": Q(0),
-            "objective_gap": self._objective(self.start) - least,
+            "objective_gap": self.objective_at(self.start) - least,
         }

@@ -12,7 +12,7 @@ from .second_variable import ExactBilevel, ExactMinimax
 __all__ = ["EXACT", "ExactProblem", "Instance", "as_fractions", "exact_problem"]
 
 EXACT: Mapping[str, type[ExactProblem]] = {
-    problem.kind: problem
+    problem.FAMILY.kind: problem
     for problem in (
         ExactLocalComposite,
         ExactSharedComposite,

@@ -14,7 +14,7 @@ from torch import Tensor
 from ...algorithms import Method
 from ...algorithms.engine.method import Start
 from ...bounds.language.metrics import TAKE_WEIGHTS
-from .interval import Ends, Interval
+from .interval import Ends, Interval, ends_of
 from .noise import AffineSigns, AllPaths, Bends
 from .problem import ExactProblem
 from .statistic import Statistic
@@ -235,16 +235,24 @@ def refined_start(method: Method, problem: ExactProblem, period: int, window: Fr
     Raises:
         CannotReplay: the round does not move both ends of the window inwards.
     """
-    low, high = problem.start - window, problem.start + window
+    return moved_least(lambda x: _round(method, problem, x, period)[0], problem.start, window, bits=230)
 
-    def moved(x: Fraction) -> Fraction:
-        return _round(method, problem, x, period)[0] - x
 
-    if not moved(low) > 0 > moved(high):
+def moved_least(end: Callable[[Fraction], Fraction], start: Fraction, window: Fraction, *, bits: int) -> Fraction:
+    """A number within a window around a start that a round, whose end this function gives, moves by next to nothing.
+
+    Args:
+        bits: halvings of the window.
+
+    Raises:
+        CannotReplay: the round does not move both ends of the window inwards.
+    """
+    low, high = start - window, start + window
+    if not (end(low) > low and end(high) < high):
         raise CannotReplay("a round does not move the ends of a window around the start inwards")
-    while high - low > window / 2**230:
+    while high - low > window / 2**bits:
         middle = _short((low + high) / 2, window)
-        low, high = (middle, high) if moved(middle) > 0 else (low, middle)
+        low, high = (middle, high) if end(middle) > middle else (low, middle)
     return low
 
 
@@ -281,7 +289,7 @@ def endless(method: Method, problem: ExactProblem, period: int, interval: Ends, 
     low, high = interval
     start: Any = low if low == high else Interval.variable(low, high)
     end, path = _round(method, problem, start, period)
-    ends = end.values if isinstance(end, Interval) else (end, end)
+    ends = ends_of(end)
     if not (low <= ends[0] and ends[1] <= high):
         raise CannotReplay("a round leaves the interval")
     return statistic.of_run(

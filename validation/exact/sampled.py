@@ -93,7 +93,8 @@ class Sampled:
         rows = zip(*((self.rates, self.noise_rates) if is_rate else (self.values, self.noise)), strict=True)
         found: list[Fraction] = []
         for row, jolts in rows:
-            laws = [[(Q(1, 2), v + n), (Q(1, 2), v - n)] for v, n in zip(row, jolts, strict=True)]
+            both = zip(row, jolts, strict=True)
+            laws = [[(Q(1, 2), v + n), (Q(1, 2), v - n)] if n else [(Q(1), v)] for v, n in both]
             found += squares(form, laws, lambda value: value * value)
         return max(found)
 

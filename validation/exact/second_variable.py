@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
 from ...synthetic.families.piecewise import BilevelFamily, MinimaxFamily
-from .base import Instance, OfOneCurve, Signs, at, curves, per_lane
+from .base import Instance, OfOneCurve, Signs, at, curves
 from .curve import Curve, composed, mean
 from .sampled import Sampled
 from .tensor import ExactTensor, raw
@@ -27,10 +26,6 @@ class _SecondVariable(OfOneCurve):
         self.coupling, self.dual_curvature = (instance.parameters[name] for name in ("coupling", "dual_curvature"))
         if not self.dual_curvature > 0:
             raise ValueError(f"dual_curvature: wanted a number above 0, got {self.dual_curvature}")
-
-    def _per_client(self) -> list[Any]:
-        listed: list[Any] = self.parameters["dual_tilt"]
-        return listed
 
     @cached_property
     def client_slopes(self) -> list[Curve]:
@@ -51,13 +46,6 @@ class _SecondVariable(OfOneCurve):
     @property
     def right_estimate(self) -> Fraction:
         return self.rate * self.start + self.offset
-
-    def _with_noise(
-        self, function: Callable[[int, Any], Any], name: str, signs: ExactTensor | None, x: Any
-    ) -> ExactTensor:
-        """A function of (client, number) with a noise of its own, at every lane."""
-        noises = self.noises[name]
-        return per_lane(lambda r, i, t: function(i, t) + self._jolt(noises[i].slope(t), i, signs, r), x)
 
     def _slope_in_x(self, x: Any, sample: Signs | None) -> ExactTensor:
         """p_i with its noise."""
@@ -99,9 +87,7 @@ def _average(numbers: list[Fraction]) -> Fraction:
 class ExactMinimax(_SecondVariable):
     """F(x) = max_y (1/N) sum_i f_i(x, y), f_i(x, y) = P_i(x) + (coupling x + dual_tilt_i) y - dual_curvature/2 y^2."""
 
-    kind: ClassVar[str] = MinimaxFamily.kind
-    NAMES: ClassVar[frozenset[str]] = frozenset(MinimaxFamily.SHAPES)
-    SIGNS = MinimaxFamily.SIGNS
+    FAMILY = MinimaxFamily
 
     @cached_property
     def derivative(self) -> Curve:
@@ -134,9 +120,7 @@ class ExactMinimax(_SecondVariable):
 class ExactBilevel(_SecondVariable):
     """F(x) = (1/N) sum_i P_i(x) + Q_i(y*(x)), y*(x) least for the mean of dual_curvature/2 y^2 - (coupling x + dual_tilt_i) y."""
 
-    kind: ClassVar[str] = BilevelFamily.kind
-    NAMES: ClassVar[frozenset[str]] = frozenset(BilevelFamily.SHAPES)
-    SIGNS = BilevelFamily.SIGNS
+    FAMILY = BilevelFamily
 
     @cached_property
     def dual_slopes(self) -> list[Curve]:

@@ -79,6 +79,11 @@ def raw(value: Any) -> Any:
     return _exact(value) if isinstance(value, float) else value
 
 
+def tensors_of(state: Any) -> dict[str, np.ndarray]:
+    """The exact numbers of a method's state by name, `(lanes, ...)`."""
+    return {name: part.numbers for name, part in vars(state).items() if isinstance(part, ExactTensor)}
+
+
 def _exact(number: float | int | bool) -> Any:
     if isinstance(number, float):
         fraction = Fraction(number)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -185,15 +186,13 @@ def falsify(
         spaces_of(target)
     except InputError as error:
         return Falsified(declared.id, statement, "NOT_APPLICABLE", 0.0, (str(error),))
-    formula, threads = formula_of(target), torch.get_num_threads()
-    torch.set_num_threads(1)
+    formula = formula_of(target)
     try:
-        found = search(target, formula, seconds=seconds, seed=seed, hidden=hidden, progress=progress, clock=clock)
-        return _result(target, formula, found, began, out)
+        with _on_one_thread():
+            found = search(target, formula, seconds=seconds, seed=seed, hidden=hidden, progress=progress, clock=clock)
+            return _result(target, formula, found, began, out)
     except (UncertifiedError, OtherDrawsError, UnbuiltError) as error:
         return Falsified(declared.id, statement, "NOT_APPLICABLE", 0.0, (str(error),))
-    finally:
-        torch.set_num_threads(threads)
 
 
 def falsify_changes(
@@ -224,20 +223,28 @@ def falsify_changes(
     if any(change.way == "relaxed" for change in changes):
         raise InputError("a relaxed condition has other instances and is searched by itself")
     spaces_of(base)
-    formula, threads = Formula(base.theorem, statement), torch.get_num_threads()
+    formula = Formula(base.theorem, statement)
     claims = [Claim(target_of(theorem, statement, change), change, climbs=climb) for change in changes]
-    torch.set_num_threads(1)
-    try:
+    found: dict[Change, Falsified] = {}
+    with _on_one_thread():
         search_together(
             base, formula, claims, seconds=seconds, seed=seed, hidden=hidden, progress=progress, clock=clock
         )
-        found: dict[Change, Falsified] = {}
         for claim in claims:
             change = claim.change
             assert change is not None
             known = any(other.part == change.part and result.refuted for other, result in found.items())
             found[change] = _result(claim.target, formula, claim.found, began, out, brief=known)
-        return found
+    return found
+
+
+@contextmanager
+def _on_one_thread() -> Iterator[None]:
+    """Torch computes on one thread in here: instances are small, and several searches may share a machine."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
     finally:
         torch.set_num_threads(threads)
 

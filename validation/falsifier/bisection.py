@@ -7,23 +7,26 @@ from collections.abc import Callable
 import numpy as np
 
 Array = np.ndarray
+_AT_ONCE, _POINTS = 4, 1024
 
 
 def bisected(
-    holds: Callable[[Array], Array], low: Array, high: Array, halvings: int, *, at_once: int = 4
+    holds: Callable[[Array], Array], low: Array, high: Array, halvings: int, *, at_once: int | None = None
 ) -> tuple[Array, Array]:
     """The ends after so many halvings; where it holds in the middle the low end moves there, elsewhere the high end does.
 
     Args:
         holds: `(many, count)` points to truth values that broadcast to the same shape.
         low: ends `(count,)`, as `high`.
-        at_once: halvings per call, of which all points are asked that they can meet: a call takes hardly longer for more.
+        at_once: halvings per call, of which all points are asked that they can meet: a call takes hardly longer for more. Without it four,
+            or as many as ask for a thousand points of all intervals.
 
     Example:
         >>> bisected(lambda x: x * x <= 2, np.array([0.0]), np.array([2.0]), 3)
         (array([1.25]), array([1.5]))
     """
     lanes = np.arange(len(low))
+    at_once = at_once or max(_AT_ONCE, _POINTS.bit_length() - len(low).bit_length())
     while halvings > 0:
         levels = min(at_once, halvings)
         grid = np.stack([low, high])

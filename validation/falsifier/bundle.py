@@ -215,17 +215,6 @@ def _interval(ends: Any) -> Ends | None:
     return low, high
 
 
-def with_change(bundle: Bundle, change: Change) -> Bundle:
-    """The bundle of the same instance against the same statement with another change.
-
-    Raises:
-        NotConfirmed: the instance does not break the statement with that change.
-    """
-    was = _target(bundle, None)
-    target = target_of(was.declared, was.label, change, was.more, was.where)
-    return bundle_of(target, confirm(target, claimed_of(bundle)))
-
-
 def needed_part(bundle: Bundle) -> float:
     """The part of the changed term's coefficient that the instance needs; see `coefficient_lower_bound`.
 

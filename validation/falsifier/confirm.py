@@ -5,7 +5,8 @@ Nothing of the search is trusted. A violation that passes is one of the statemen
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -18,7 +19,7 @@ from ...bounds.evaluation.enclosure import EnclosureError, enclose, enclose_boun
 from ...bounds.evaluation.evaluate import complete, holds
 from ...bounds.language.reading import InputError
 from ..exact.closed_moments import moment_average
-from ..exact.interval import Ends, Interval
+from ..exact.interval import Ends, ends_of
 from ..exact.noise import expectation
 from ..exact.problem import ExactProblem, Instance, exact_problem
 from ..exact.run import MOST_STEPS, CannotReplay, constant, expected, scalar
@@ -121,7 +122,7 @@ def sides(target: Target, claimed: Claimed) -> Confirmed:
     Raises:
         NotConfirmed: an assumption or a condition fails, or no exact run is possible.
     """
-    try:
+    with _refused(target):
         problem = exact_problem(claimed.instance)
         checked = [*check_constants(target, claimed, problem), *check_shape(target, claimed, problem)]
         if target.link is not None:
@@ -130,9 +131,16 @@ def sides(target: Target, claimed: Claimed) -> Confirmed:
         point = _completed(target, claimed.stated(target), claimed)
         left = _left(target, claimed, problem, point)
         right = _right(target, claimed)
+    return Confirmed(claimed, left, right, tuple(checked))
+
+
+@contextmanager
+def _refused(target: Target) -> Iterator[None]:
+    """What says that an instance is not what it claims to be, or has no exact run, as a `NotConfirmed`."""
+    try:
+        yield
     except _NO_RUN as error:
         raise NotConfirmed(f"{target.theorem.id} ({target.label}): {error}") from error
-    return Confirmed(claimed, left, right, tuple(checked))
 
 
 def left_side(target: Target, claimed: Claimed) -> tuple[Ends, dict[str, Fraction], tuple[str, ...]]:
@@ -141,15 +149,13 @@ def left_side(target: Target, claimed: Claimed) -> tuple[Ends, dict[str, Fractio
     Raises:
         NotConfirmed: a condition fails, or no exact run is possible.
     """
-    try:
+    with _refused(target):
         problem = exact_problem(claimed.instance)
         checked = check_shape(target, claimed, problem)
         if target.link is not None:
             number, seen = _lemma_left(target, claimed, problem)
             return (number, number), _of(target, seen), tuple(checked)
         return _left(target, claimed, problem, _completed(target, claimed.stated(target), claimed)), {}, tuple(checked)
-    except _NO_RUN as error:
-        raise NotConfirmed(f"{target.theorem.id} ({target.label}): {error}") from error
 
 
 def confirm(target: Target, claimed: Claimed) -> Confirmed:
@@ -158,7 +164,10 @@ def confirm(target: Target, claimed: Claimed) -> Confirmed:
     Raises:
         NotConfirmed: it is none.
     """
-    found = sides(target, claimed)
+    return _violating(target, sides(target, claimed))
+
+
+def _violating(target: Target, found: Confirmed) -> Confirmed:
     if not found.left[0] > found.right[1]:
         raise NotConfirmed(
             f"{target.theorem.id} ({target.label}): the bound holds, ratio {found.ratio:.6g}", found.ratio
@@ -174,15 +183,10 @@ def confirm_beside(target: Target, found: Confirmed) -> Confirmed:
     """
     if target.link is not None:
         raise NotConfirmed(f"{target.theorem.id} ({target.label}): its left side depends on its terms")
-    try:
+    with _refused(target):
         _completed(target, found.claimed.stated(target), found.claimed)
         right = _right(target, found.claimed)
-    except _NO_RUN as error:
-        raise NotConfirmed(f"{target.theorem.id} ({target.label}): {error}") from error
-    made = replace(found, right=right)
-    if not made.left[0] > right[1]:
-        raise NotConfirmed(f"{target.theorem.id} ({target.label}): the bound holds, ratio {made.ratio:.6g}", made.ratio)
-    return made
+    return _violating(target, replace(found, right=right))
 
 
 def check_constants(target: Target, claimed: Claimed, problem: ExactProblem) -> list[str]:
@@ -352,7 +356,7 @@ def _lemma_sides(target: Target, claimed: Claimed, problem: ExactProblem) -> tup
     statement = target.theorem.statement(target.label)
     if link.right is not None:
         found: Any = link.right({item.name: constant(parts[item.name].pair) for item in statement.derived})
-        ends: list[Ends] = [found.values if isinstance(found, Interval) else (found, found)]
+        ends: list[Ends] = [ends_of(found)]
     else:
         ends = [parts[term.name].pair for term in statement.terms]
     low = balanced(number, [low for low, _ in ends], max)
@@ -402,11 +406,9 @@ def exact_run(target: Target, claimed: Claimed) -> ExactRun:
     Raises:
         NotConfirmed: a condition fails.
     """
-    try:
+    with _refused(target):
         problem = exact_problem(claimed.instance)
         return ExactRun(target, problem, _completed(target, claimed.stated(target), claimed), claimed.interval)
-    except _NO_RUN as error:
-        raise NotConfirmed(str(error)) from error
 
 
 def interval_of(target: Target, claimed: Claimed) -> Ends:
@@ -416,7 +418,5 @@ def interval_of(target: Target, claimed: Claimed) -> Ends:
         NotConfirmed: none is found.
     """
     run = replace(exact_run(target, claimed), interval=(claimed.instance.parameters["start"],) * 2)
-    try:
+    with _refused(target):
         return law_of(run).interval(run)
-    except _NO_RUN as error:
-        raise NotConfirmed(str(error)) from error

@@ -386,17 +386,16 @@ class InstanceSpace:
     @cached_property
     def statistic(self) -> Statistic:
         """What the left side takes of a run."""
-        whole = {
-            n: self.whole(b.quantity.name)
-            for n, b in self.target.symbols.items()
-            if b.quantity.domain == "positive integer"
-        }
-        return self.target.statistic(whole)
+        return self.target.statistic(self._whole_numbers)
 
     def steps_of(self, horizon: int) -> int:
         """Local steps of a run whose length symbol has this value."""
-        whole = {n: self.whole(b.quantity.name) for n, b in self.target.symbols.items()}
-        return self.target.steps({**whole, **self.lengths(horizon)})
+        return self.target.steps({**self._whole_numbers, **self.lengths(horizon)})
+
+    @cached_property
+    def _whole_numbers(self) -> dict[str, int]:
+        """Symbol -> the whole number that all instances of a batch share."""
+        return {n: self.whole(b.quantity.name) for n, b in self.target.symbols.items()}
 
     @cached_property
     def horizon_decides(self) -> bool:

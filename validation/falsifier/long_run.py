@@ -146,14 +146,9 @@ class _Lanes:
 
     def put(self, like: Any, numbers: Array) -> None:
         """A state of the form of another, with these numbers `(instances, lanes, size)`."""
-        first, made = 0, {}
-        for name, value in moving(like):
-            size = value[0].numel()
-            part = torch.from_numpy(np.ascontiguousarray(numbers[..., first : first + size]))
-            made[name], first = part.reshape(-1, *value.shape[1:]), first + size
         still = {f.name: getattr(like, f.name) for f in fields(like) if f.name in NO_STATE}
         kept = {n: v if v is None else v[:1].repeat(len(numbers) * self.lanes, 1) for n, v in still.items()}
-        self.state = replace(like, **made, **kept)
+        self.state = replace(with_numbers(like, numbers), **kept)
 
 
 def moving(state: Any) -> Iterator[tuple[str, Any]]:
@@ -161,6 +156,16 @@ def moving(state: Any) -> Iterator[tuple[str, Any]]:
     for declared in fields(state):
         if declared.name not in NO_STATE:
             yield declared.name, getattr(state, declared.name)
+
+
+def with_numbers(like: Any, numbers: Array) -> Any:
+    """A state of the form of another whose moving parts are these numbers, `(instances, lanes, size)`."""
+    first, made = 0, {}
+    for name, value in moving(like):
+        size = value[0].numel()
+        part = torch.from_numpy(np.ascontiguousarray(numbers[..., first : first + size]))
+        made[name], first = part.reshape(-1, *value.shape[1:]), first + size
+    return replace(like, **made)
 
 
 @dataclass(frozen=True)
@@ -204,17 +209,17 @@ def long_runs(
     return np.maximum(scale * np.stack(found), 0.0), astray
 
 
-def _counts(run: Run, clients: int, counted: Counted) -> tuple[int, Any]:
-    """Signs of the first round, and what a state looks like after it."""
-    lanes = _Lanes(run, torch.zeros(1, 0, dtype=torch.float64), clients)
-    lanes.begin()
-    lanes.round(0, counted)
-    return lanes.draws.columns.count, lanes.state
+def _counting(run: Run, clients: int) -> _Lanes:
+    """One lane for each instance, whose draws count the signs that are asked for."""
+    return _Lanes(run, torch.zeros(1, 0, dtype=torch.float64), clients)
 
 
 def _first_round(run: Run, clients: int, counted: Counted, share: Array) -> tuple[Array, Array, Any, Array, Array]:
     """Its summed squares, the state after it without noise, its form, what each sign does to it, and units of the state."""
-    count, like = _counts(run, clients, counted)
+    lanes = _counting(run, clients)
+    lanes.begin()
+    lanes.round(0, counted)
+    count, like = lanes.draws.columns.count, lanes.state
     mixed = torch.from_numpy(np.random.default_rng(0).choice([-1.0, 1.0], size=(1, count)))
     lanes = _Lanes(run, torch.cat([_one_turned(count), mixed]), clients)
     lanes.begin()
@@ -252,7 +257,10 @@ def _split(values: Array) -> tuple[Array, Array]:
 def _affine(run: Run, clients: int, counted: Counted, at: Array, like: Any, unit: Array) -> _Affine:
     """A later round, from the state after the first, each part of it moved by its unit, and with each sign alone."""
     size = at.shape[1]
-    count = _later_signs(run, clients, counted, at, like)
+    counting = _counting(run, clients)
+    counting.put(like, at[:, None])
+    counting.round(counted.period, counted)
+    count = counting.draws.columns.count
     up = torch.ones(size, count, dtype=torch.float64)
     lanes = _Lanes(run, torch.cat([up, _one_turned(count)]), clients)
     moved = np.zeros((len(at), lanes.lanes, size))
@@ -268,13 +276,6 @@ def _affine(run: Run, clients: int, counted: Counted, at: Array, like: Any, unit
     noise[:, :-1] = pushes
     rows = np.concatenate([seen[..., :size] - seen[..., size : size + 1], level[..., None]], axis=-1)
     return _Affine(step, noise, rows, jitter)
-
-
-def _later_signs(run: Run, clients: int, counted: Counted, at: Array, like: Any) -> int:
-    lanes = _Lanes(run, torch.zeros(1, 0, dtype=torch.float64), clients)
-    lanes.put(like, at[:, None])
-    lanes.round(counted.period, counted)
-    return lanes.draws.columns.count
 
 
 def _totals(affine: _Affine, start: Array, rounds: Sequence[int], share: Array, *, only_last: bool) -> Iterator[Array]:

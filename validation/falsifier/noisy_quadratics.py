@@ -68,6 +68,7 @@ def sometimes(cube: UnitCube) -> Array:
 
 
 def clients_around(mean: Array, difference: Array, clients: int) -> Array:
+    """mean + difference, mean - difference, mean + difference ...; `(count, clients, ...)`."""
     signs = [0.0] if clients == 1 else [1.0 - 2.0 * (k % 2) for k in range(clients)]
     return np.stack([mean + sign * difference for sign in signs], axis=1)
 
@@ -83,20 +84,32 @@ def local_composite(cube: UnitCube, clients: int, settings: Mapping[str, int]) -
 
 def silent_composite(cube: UnitCube, clients: int) -> Parameters:
     """The same without noise."""
-    slope = clients_around(cube.clipped(-1, 1), cube.clipped(-1, 1) * cube.log(-3, 0), clients)
-    level = clients_around(np.zeros(len(slope)), sometimes(cube) * cube.log(-2, 1), clients)
-    width, tall, wide = cube.log(0, 3), cube.unit(3), cube.unit(3)
+    slope, level, width, tall, wide = _inner_maps(cube, clients)
     steep = np.maximum((slope**2).sum(1), 1e-300)
     start = -(slope * level).sum(1) / steep + sometimes(cube) * cube.clipped(-1, 1) * width
     ends = np.broadcast_to(width[:, None], slope.shape)
+    return {
+        **_in_units(slope, level, wide),
+        "knots": _pair(-ends, ends) * wide[:, None, None],
+        "slopes": _pair(-np.ones_like(ends), np.ones_like(ends)) * (tall / wide)[:, None, None],
+        "start": start,
+    }
+
+
+def _inner_maps(cube: UnitCube, clients: int) -> tuple[Array, Array, Array, Array, Array]:
+    """Slopes and levels that differ, the width of a bowl behind them, and units of the objective and of the inner value."""
+    slope = clients_around(cube.clipped(-1, 1), cube.clipped(-1, 1) * cube.log(-3, 0), clients)
+    level = clients_around(np.zeros(len(slope)), sometimes(cube) * cube.log(-2, 1), clients)
+    return slope, level, cube.log(0, 3), cube.unit(3), cube.unit(3)
+
+
+def _in_units(slope: Array, level: Array, wide: Array) -> Parameters:
+    """Inner maps in a unit of their values, without noise."""
     return {
         "inner_slope": slope * wide[:, None],
         "inner_offset": level * wide[:, None],
         "value_noise": np.zeros_like(slope),
         "gradient_noise": np.zeros_like(slope),
-        "knots": _pair(-ends, ends) * wide[:, None, None],
-        "slopes": _pair(-np.ones_like(ends), np.ones_like(ends)) * (tall / wide)[:, None, None],
-        "start": start,
     }
 
 
@@ -134,19 +147,14 @@ def shared_composite(cube: UnitCube, clients: int, settings: Mapping[str, int]) 
 
 def silent_shared(cube: UnitCube, clients: int) -> Parameters:
     """The same without noise."""
-    slope = clients_around(cube.clipped(-1, 1), cube.clipped(-1, 1) * cube.log(-3, 0), clients)
-    level = clients_around(np.zeros(len(slope)), sometimes(cube) * cube.log(-2, 1), clients)
-    width, tall, wide = cube.log(0, 3), cube.unit(3), cube.unit(3)
+    slope, level, width, tall, wide = _inner_maps(cube, clients)
     centre = clients_around(np.zeros(len(slope)), sometimes(cube) * cube.log(-3, 0), clients)
     weight = sometimes(cube) * cube.log(-2, 1) * tall
     ends = np.broadcast_to(width[:, None], slope.shape)
     start = sometimes(cube) * cube.clipped(-1, 1) * width
     estimate = slope.mean(1) * start + sometimes(cube) * cube.clipped(-1, 1) * cube.log(-2, 1)
     return {
-        "inner_slope": slope * wide[:, None],
-        "inner_offset": level * wide[:, None],
-        "value_noise": np.zeros_like(slope),
-        "gradient_noise": np.zeros_like(slope),
+        **_in_units(slope, level, wide),
         "knots": (_pair(-width, width) * wide[:, None])[:, None],
         "slopes": (_pair(-np.ones_like(width), np.ones_like(width)) * (tall / wide)[:, None])[:, None],
         "extra_knots": _pair(centre - ends, centre + ends),
@@ -226,12 +234,17 @@ def meta_short(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Par
 def _tilted(cube: UnitCube, clients: int, settings: Mapping[str, int], alpha: Array) -> Parameters:
     far = (1 + alpha) ** settings["nu"] * cube.log(0.2, 1.5)
     fall = far * cube.log(-1, 2)
+    return _plateau(alpha, far, fall, clients_around(-far - fall / 2, np.ones_like(alpha), clients))
+
+
+def _plateau(alpha: Array, far: Array, fall: Array, tilt: Array) -> Parameters:
+    """A Hessian that is 1 up to `far` from 0 and falls to 0 over `fall`, without noise, the start at 0."""
     one, zero = np.ones_like(alpha), np.zeros_like(alpha)
     return {
         "knots": np.stack([-far - fall, -far, far, far + fall], axis=-1)[:, None, :],
         "curvatures": np.stack([zero, one, one, zero], axis=-1)[:, None, :],
-        "tilt": clients_around(-far - fall / 2, one, clients),
-        "gradient_noise": np.zeros((len(alpha), clients)),
+        "tilt": tilt,
+        "gradient_noise": np.zeros_like(tilt),
         "alpha": alpha,
         "start": zero,
     }
@@ -240,14 +253,8 @@ def _tilted(cube: UnitCube, clients: int, settings: Mapping[str, int], alpha: Ar
 def fine_tuned(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """The same with noise in every gradient, the clients' minimisers together or apart, fine-tuning steps down to tiny ones."""
     alpha, far = cube.log(-5, -0.3), cube.log(0, 3)
-    fall = far * cube.log(-1, 2)
-    one, zero = np.ones_like(alpha), np.zeros_like(alpha)
-    second = cube.clipped(0, 1)
-    return {
-        "knots": np.stack([-far - fall, -far, far, far + fall], axis=-1)[:, None, :],
-        "curvatures": np.stack([zero, one, one, zero], axis=-1)[:, None, :],
-        "tilt": clients_around(-far - fall / 2, sometimes(cube) * cube.log(-3, 1), clients),
-        "gradient_noise": np.stack([second if k % 2 else one for k in range(clients)], axis=1),
-        "alpha": alpha,
-        "start": sometimes(cube) * cube.clipped(-1, 1) * far / 2,
-    }
+    fall, second = far * cube.log(-1, 2), cube.clipped(0, 1)
+    tilt = clients_around(-far - fall / 2, sometimes(cube) * cube.log(-3, 1), clients)
+    noise = np.stack([second if k % 2 else np.ones_like(alpha) for k in range(clients)], axis=1)
+    start = sometimes(cube) * cube.clipped(-1, 1) * far / 2
+    return {**_plateau(alpha, far, fall, tilt), "gradient_noise": noise, "start": start}

@@ -194,19 +194,16 @@ class SearchSpace(InstanceSpace):
     def _numbers(self, family: Family, values: Values) -> dict[str, Any]:
         """What the statistics of a chain are made of: one number per instance, whole numbers as they are."""
         found: dict[str, Any] = {}
+        certified = family.constants()
         for name, binding in self.target.theorem.notation.bindings.items():
             quantity = binding.quantity
             if name in values and quantity.domain == "positive integer":
                 found[name] = self.whole(quantity.name)
             elif name in values:
                 found[name] = torch.from_numpy(np.broadcast_to(np.asarray(values[name], float), (family.runs,)).copy())
-            elif quantity.name in self._certified(family):
-                found[name] = self._certified(family)[quantity.name]
+            elif quantity.name in certified:
+                found[name] = certified[quantity.name]
         return found
-
-    @staticmethod
-    def _certified(family: Family) -> Mapping[str, torch.Tensor]:
-        return family.constants()
 
     # --- theorems ---
 

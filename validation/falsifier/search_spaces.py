@@ -88,6 +88,11 @@ class Asked:
     def is_length_free(self) -> bool:
         return self.target.length is not None and self.target.length not in self.formula.fixed
 
+    def has_long_runs(self, silent: Sequence[SearchSpace]) -> bool:
+        """Whether runs with noise that are too long to be stepped through are ones of the statement."""
+        is_free = self.is_length_free and not self.has_batches and self.target.link is None
+        return is_free and not any(i.schedules for i in silent)
+
     @property
     def is_endless(self) -> bool:
         """Whether an endless run is one of the statement's."""

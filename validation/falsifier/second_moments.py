@@ -11,13 +11,13 @@ The first step is taken as every other one: it is one of very many. What is foun
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
-from .long_run import moving
+from .long_run import moving, with_numbers
 from .noise import Run, SignTable, paths
 
 Array = np.ndarray
@@ -74,7 +74,7 @@ def read(run: Run, clients: int, period: int) -> Maps:
         lanes = len(outcomes) * (1 + size)
         moved = base[:, None] + np.concatenate([0 * unit[:, None], np.eye(size) * unit[:, None]], axis=1)
         method, family, _ = run.build(lanes)
-        placed = _put(state, np.tile(moved, (1, len(outcomes), 1)), run.instances)
+        placed = with_numbers(state, np.tile(moved, (1, len(outcomes), 1)))
         draws: Any = SignTable(outcomes.repeat_interleave(1 + size, dim=0), clients, run.instances).at(1)
         ended = method.over(1).local_step(family, placed, draws, 1)
         joined = method.over(1).communicate(family, placed, period - 1)
@@ -106,16 +106,6 @@ def read(run: Run, clients: int, period: int) -> Maps:
         (local[:, :, 2 * clients] @ back)[..., :keep],
         (affine(roots[..., None])[:, 0][:, None] @ back)[:, 0, :keep],
     )
-
-
-def _put(like: Any, numbers: Array, instances: int) -> Any:
-    """A state of the form of another with these numbers, `(instances, lanes, size)`."""
-    first, made = 0, {}
-    for name, value in moving(like):
-        width = value[0].numel()
-        part = np.ascontiguousarray(numbers[..., first : first + width])
-        made[name], first = torch.from_numpy(part).reshape(-1, *value.shape[1:]), first + width
-    return replace(like, **made)
 
 
 def _coordinates(slopes: Array, offsets: Array, clients: int) -> tuple[Array, Array]:

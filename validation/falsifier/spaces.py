@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import noisy_jacobians, noisy_quadratics
+from .noisy_quadratics import clients_around
 from .properties import sorted_mean
 from .unit_cube import UnitCube
 
@@ -40,12 +41,6 @@ class Space:
     shifted: Callable[[Parameters, Array], Parameters] | None = None
 
 
-def _per_client(mean: Array, difference: Array, clients: int) -> Array:
-    """mean + difference, mean - difference, mean + difference ...; `(count, clients, ...)`."""
-    signs = [0.0] if clients == 1 else [1.0 - 2.0 * (k % 2) for k in range(clients)]
-    return np.stack([mean + sign * difference for sign in signs], axis=1)
-
-
 def _knots(cube: UnitCube, low: float, high: float) -> Array:
     """Four knots around 0, two on either side, their distances on log-scales. `(count, 4)`."""
     near_left, near_right, far_left, far_right = (cube.log(low, high) for _ in range(4))
@@ -66,11 +61,11 @@ def _zeros(like: Array) -> Array:
 
 def _apart(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """Inner maps of any slopes and levels, outer functions that rise at both ends."""
-    slope = _per_client(cube.clipped(-1, 1), cube.clipped(-1, 1), clients)
+    slope = clients_around(cube.clipped(-1, 1), cube.clipped(-1, 1), clients)
     apart, around = cube.log(-2, 1.5), _knots(cube, -2, 2)
-    level = _per_client(_zeros(apart), apart, clients)
-    around = _per_client(around, _zeros(around), clients)
-    values = _per_client(_values(cube, rising=True), _values(cube, rising=False), clients)
+    level = clients_around(_zeros(apart), apart, clients)
+    around = clients_around(around, _zeros(around), clients)
+    values = clients_around(_values(cube, rising=True), _values(cube, rising=False), clients)
     values[..., 0], values[..., -1] = -np.abs(values[..., 0]), np.abs(values[..., -1])
     return _in_units(cube, slope, level, level[..., None] + around, values)
 
@@ -80,8 +75,8 @@ def _together(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Para
     mean, difference = _values(cube, rising=True), _values(cube, rising=False)
     around = _knots(cube, -3, 3)
     slope = np.ones((len(mean), clients))
-    values = _per_client(mean, difference, clients)
-    return _in_units(cube, slope, _zeros(slope), _per_client(around, _zeros(around), clients), values)
+    values = clients_around(mean, difference, clients)
+    return _in_units(cube, slope, _zeros(slope), clients_around(around, _zeros(around), clients), values)
 
 
 def _centred(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
@@ -96,8 +91,8 @@ def _centred(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Param
 
 def _huber(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """Equal Huber functions behind inner maps of any slopes, levels apart."""
-    slope = _per_client(cube.clipped(-1, 1), cube.clipped(-1, 1), clients)
-    level = _per_client(cube.clipped(-3, 3) * cube.log(-1, 1), cube.log(-1, 1.5), clients)
+    slope = clients_around(cube.clipped(-1, 1), cube.clipped(-1, 1), clients)
+    level = clients_around(cube.clipped(-3, 3) * cube.log(-1, 1), cube.log(-1, 1.5), clients)
     one = np.broadcast_to(np.array([-1.0, 1.0]), (*slope.shape, 2))
     return _in_units(cube, slope, level, one.copy(), one.copy())
 
@@ -154,14 +149,14 @@ def _two_levels(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Pa
     """Clients with piecewise linear slopes in x and in y, and a lower level that they share."""
     made, mean, difference = _saddle(cube, clients, settings), _values(cube, rising=True), _values(cube, rising=False)
     around = _knots(cube, -2, 2)
-    values = _per_client(mean, difference, clients)
-    return noisy_quadratics.with_upper(cube, made, _per_client(around, _zeros(around), clients), values)
+    values = clients_around(mean, difference, clients)
+    return noisy_quadratics.with_upper(cube, made, clients_around(around, _zeros(around), clients), values)
 
 
 def _shared(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """One outer function behind affine inner maps, an extra function per client, a free initial estimate."""
-    slope = _per_client(cube.clipped(-1, 1), cube.clipped(-1, 1) * cube.log(-3, 0), clients)
-    level = _per_client(cube.clipped(-1, 1), cube.clipped(-1, 1) * cube.log(-2, 1), clients)
+    slope = clients_around(cube.clipped(-1, 1), cube.clipped(-1, 1) * cube.log(-3, 0), clients)
+    level = clients_around(cube.clipped(-1, 1), cube.clipped(-1, 1) * cube.log(-2, 1), clients)
     knots, values = _knots(cube, -2, 2), _values(cube, rising=True)
     around, mean, difference = _knots(cube, -2, 2), _values(cube, rising=True), _values(cube, rising=False)
     weight = (cube.take() > 0.5).astype(float)[:, None]
@@ -175,8 +170,8 @@ def _shared(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parame
         "gradient_noise": _zeros(slope),
         "knots": (knots * wide)[:, None, :],
         "slopes": (values * tall / wide)[:, None, :],
-        "extra_knots": _per_client(around, _zeros(around), clients),
-        "extra_slopes": _per_client(weight * mean, weight * difference, clients) * tall[..., None],
+        "extra_knots": clients_around(around, _zeros(around), clients),
+        "extra_slopes": clients_around(weight * mean, weight * difference, clients) * tall[..., None],
         "start": _zeros(inner),
         "estimate": estimate * inner,
     }
@@ -227,7 +222,7 @@ def _laid_out(
     inner = [zero, curvatures[:, 0], curvatures[:, 1], zero]
     heights = np.stack([zero, one, one, zero, *inner, zero, at_start, at_start, zero], axis=-1)
     slope = 1.0 - _area_until_zero(knots, heights)
-    tilt = _per_client(slope, gap, clients)
+    tilt = clients_around(slope, gap, clients)
     return {
         "knots": knots[:, None, :],
         "curvatures": heights[:, None, :],
@@ -257,7 +252,7 @@ def _bent(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Paramete
     return {
         "knots": knots[:, None, :],
         "curvatures": curvatures[:, None, :],
-        "tilt": _per_client(-_area_until_zero(knots, curvatures), cube.log(-3, 0), clients),
+        "tilt": clients_around(-_area_until_zero(knots, curvatures), cube.log(-3, 0), clients),
         "gradient_noise": np.zeros((len(alpha), clients)),
         "alpha": alpha,
         "start": _zeros(alpha),

@@ -45,9 +45,7 @@ class LongMoments(Law):
 
     def search_spaces(self, asked: Asked, silent: list[SearchSpace]) -> Iterator[SearchSpace]:
         """Straight functions around the start, of several clients that drift apart in rounds of several steps."""
-        if asked.has_batches or asked.target.link is not None or not asked.is_length_free:
-            return
-        if any(i.schedules for i in silent):
+        if not asked.has_long_runs(silent):
             return
         for search_space, space in product(asked.shortest(silent), asked.spaces.lasting):
             if search_space.clients < 2 or search_space.period < 2 or not _keeps(search_space):

@@ -48,9 +48,7 @@ class Powers(Law):
     over = frozenset((MEAN, LAST))
 
     def search_spaces(self, asked: Asked, silent: list[SearchSpace]) -> Iterator[SearchSpace]:
-        if asked.has_batches or asked.target.link is not None or not asked.is_length_free:
-            return
-        if any(i.schedules for i in silent):
+        if not asked.has_long_runs(silent):
             return
         bowls = next((space for space in asked.spaces.silent if space.name == SILENT_BOWL), None)
         many = () if any(total % _MANY for total in asked.whole("clients")) else (_MANY,)
