@@ -12,3 +12,14 @@ def slow_but(few: Collection[str], cases: Iterable[str | tuple[str, ...]]) -> li
     """The cases, names or tuples that begin with a name, as parameters of a test: slow, but those of a few names."""
     rows = [(case,) if isinstance(case, str) else case for case in cases]
     return [pytest.param(*row, id="-".join(row), marks=() if row[0] in few else pytest.mark.slow) for row in rows]
+
+
+def slow_but_one(groups: Iterable[Iterable[Any]]) -> Iterable[tuple[int, int, Any, Any]]:
+    """Group, place in it, case and marks of every case of every group; one of each group is not slow, another place from group to group.
+
+    So a quick run has a case of each group and, where all groups list the same kinds in one order, cases of every kind.
+    """
+    for number, group in enumerate(groups):
+        cases = list(group)
+        for place, case in enumerate(cases):
+            yield number, place, case, () if place == number % len(cases) else pytest.mark.slow

@@ -142,10 +142,9 @@ def test_tune_estimates_first_and_says_so(command, file, tmp_path):
     name = f"{file}:network"
     code = command("estimate", name, "--theorem", "baselines.local_sgd", "--out", str(tmp_path / "c.toml"))
     assert code.returncode == 0
-    one = command("tune", "baselines.local_sgd", "--model", name, *asked)
-    assert one.returncode == 0 and "rests on estimates" in one.stdout
-    assert "local_smoothness" in one.stderr  # progress
-    told = json.loads(command("tune", "baselines.local_sgd", "--model", name, *asked, "--json").stdout)
+    one = command("tune", "baselines.local_sgd", "--model", name, *asked, "--json")
+    assert one.returncode == 0 and "local_smoothness" in one.stderr  # progress
+    told = json.loads(one.stdout)
     assert {"L", "G", "sigma"} <= {one["symbol"] for one in told["rests_on_estimates"]}
     filed = json.loads(
         command("tune", "baselines.local_sgd", "--constants", str(tmp_path / "c.toml"), *asked, "--json").stdout
@@ -158,8 +157,11 @@ def test_tune_estimates_first_and_says_so(command, file, tmp_path):
 
 
 def test_fcsg_is_reached_from_a_model(file):
-    name = f"{file}:views"
-    found = fedco.practice("fcsg.theorem_4_1", name, T=8, seeds=2, above=1)
+    name, lines = f"{file}:views", []
+    found = fedco.practice("fcsg.theorem_4_1", name, T=8, seeds=2, above=1, note=lines.append)
+    assert (
+        lines[0] == "constants of my_model:" and lines[-2].startswith("bound / measured") and "heuristics" in lines[-1]
+    )
     assert found.problem == "my_model" and len(found.rows) == 3 and found.explanation is not None
     assert any("constants of my_model are estimated" in note for note in found.notes)
     with pytest.raises(InputError, match=r"not an instance of fcsg\.theorem_4_1: tuned, edge: eps: wanted more than"):

@@ -132,7 +132,7 @@ def test_a_bound_that_may_fail_is_judged_by_how_often_it_does(file):
     terms = {name: f"({formula})/delta" for name, formula in KEYS["terms"].items()}
     keys = {**KEYS, "symbols": symbols, "terms": terms, "probability": {"failure": "delta"}}
     theorem = fedco.define(**keys, metric={"measure": f"{file}:same", "cap": "G**2"})
-    instance = Instance(SINES, {"eta": Fraction(1, 100), "b": 1, "delta": Fraction(1, 2)}, "", horizons=(4000,))
+    instance = Instance(SINES, {"eta": Fraction(1, 50), "b": 1, "delta": Fraction(1, 2)}, "", horizons=(1500,))
     found = validate(theorem, instances=[instance], seeds=256, jobs=1)
     assert found.results[0].verdict.bound == 0.5 and found.results[0].verdict.outcome.value == "SUPPORTED"
 

@@ -28,7 +28,7 @@ from fedco.validation.runs.validate import validate
 from fedco.validation.statistics.alpha_budget import AlphaBudget
 
 RECIPES = recipes()
-THEOREM = "feddro.theorem_5_1"
+THEOREM = "fcsg.theorem_4_1"
 FIXTURE = json.loads((Path(__file__).parents[1] / "browser" / "report.json").read_text(encoding="utf-8"))
 OUTSIDE = re.compile(
     r"@import|(?<![a-z])url\((?!['\"]?(#|data:))|<(link|iframe|object|embed|base)\b|<script[^>]*\bsrc", re.IGNORECASE
@@ -39,9 +39,9 @@ OUTSIDE = re.compile(
 def card() -> dict:
     """A real card in seconds: one instance at two short horizons, one sweep of two points."""
     recipe = RECIPES[THEOREM]
-    first = replace(recipe.instances[0], horizons=(256, 400))
+    first = replace(recipe.instances[0], horizons=(75, 150))
     found = validate(THEOREM, instances=(first,), alpha="1e-3", jobs=1)
-    sweep = sweep_for(THEOREM, "K")
+    sweep = sweep_for(THEOREM, "N")
     rates = MeasuredRates(THEOREM, (run_sweep(replace(sweep, points=sweep.points[:2]), seeds=16),), (), ())
     made = contents.card(get_theorem(THEOREM)) | contents.measured(found, recipe, rates, None, "")
     return made | {"findings": []}
@@ -80,7 +80,7 @@ def test_a_card_says_what_refutes_its_claim_and_what_its_runs_say(card):
     assert shown["summary"][1] == "Corrected: proved in 3 steps that the kernel checks."
     assert "each verdict is about its own instance" in shown["summary"][2]
     real = view.card(card, [])
-    assert real["printed"] == "refuted" and real["name"] == "Theorem 5.1"
+    assert real["printed"] == "reading" and real["name"] == "Theorem 4.1"
     assert "SUPPORTED" in real["summary"][-1] and "printed statement on 1 certified instance" in real["summary"][-1]
     parts = view.shares(real["runs"][0], real["shown_terms"])
     assert sum(percent for *_, percent in parts) == pytest.approx(100, abs=0.5)
