@@ -78,7 +78,7 @@ def test_a_smaller_coefficient_is_refuted_in_exact_numbers(lemma, part, factor):
     assert found.outcome == "REFUTED" and found.ratio > 1
 
 
-@pytest.mark.parametrize("lemma", slow_but(("baselines.averaged_noise", "baselines.local_sgd_step"), LEMMAS))
+@pytest.mark.parametrize("lemma", slow_but(("baselines.local_sgd_step",), LEMMAS))
 def test_a_lemma_is_not_refuted(lemma):
     found = falsify(lemma, seconds=1)
     assert found.outcome == "SURVIVED" and 0 < found.ratio <= 1

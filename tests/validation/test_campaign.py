@@ -62,7 +62,7 @@ def test_a_finished_chunk_is_read_again_and_not_computed(tmp_path, monkeypatch) 
 
 
 def test_a_theorem_is_supported_and_its_control_refuted(tmp_path, monkeypatch) -> None:
-    short = replace(RECIPES[THEOREM], instances=(replace(HOMOGENEOUS, horizons=(256, 400)),))
+    short = replace(RECIPES[THEOREM], instances=(replace(HOMOGENEOUS, horizons=(144, 256)),))
     monkeypatch.setitem(runs_of("feddro").recipes, THEOREM, short)
     found = validate(THEOREM, alpha="1e-3", jobs=1, out=tmp_path)
     assert {verdict.outcome for verdict in found.verdicts} == {Outcome.SUPPORTED}
