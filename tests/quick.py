@@ -28,3 +28,14 @@ def slow_after(few: int, seeds: Iterable[int]) -> list[Any]:
 def slowly(case: Any) -> Any:
     """One case of a test, a value or a tuple of them, that a quick run leaves out."""
     return pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow)
+
+
+def slow_but_one(groups: Iterable[Iterable[Any]]) -> Iterable[tuple[int, int, Any, Any]]:
+    """Group, place in it, case and marks of every case of every group; one of each group is not slow, another place from group to group.
+
+    So a quick run has a case of each group and, where all groups list the same kinds in one order, cases of every kind.
+    """
+    for number, group in enumerate(groups):
+        cases = list(group)
+        for place, case in enumerate(cases):
+            yield number, place, case, () if place == number % len(cases) else pytest.mark.slow

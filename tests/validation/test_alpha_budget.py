@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 from fedco.validation.statistics.alpha_budget import REPORT_ALPHA, Allotment, AlphaBudget, LedgerError, read_level
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 F = Fraction
@@ -91,6 +91,7 @@ def test_sharing_is_exact_and_all_or_nothing():
     assert ledger.remaining == 0
 
 
+@settings(max_examples=40)
 @given(st.lists(st.fractions(F(1, 10**6), F(1, 10), max_denominator=10**6), max_size=30))
 def test_no_sequence_of_allotments_overspends(amounts):
     ledger = AlphaBudget("1/4")

@@ -109,9 +109,6 @@ def test_what_is_missing_is_in_the_results(pr_sgd, ring, tmp_path):
         kept["missing"] == list(found.missing) == [f"ring: {why}" for why in generate(pr_sgd, "printed", ring).missing]
     )
     assert any("edge: the bound is not below" in line for line in kept["missing"])
-    assert (
-        validate("baselines.local_sgd", problems=["federated_homogeneous"], seeds=8, alpha="1/10", jobs=1).missing == ()
-    )
 
 
 def test_fit_is_computed_from_kind_and_constants(pr_sgd, ring):
@@ -198,26 +195,11 @@ def test_kept_results_notice_a_changed_file_problem_method_or_statement(tmp_path
     assert keys[0] == keys[1] and len(set(keys)) == 4
 
 
-def test_two_problem_objects_of_one_class_have_results_of_their_own(half_sgd, ring):
-    others = (replace(ring, sigma=0.25), replace(ring, start=5.0), replace(ring, radius=2.0))
-    hyper = {"eta": Fraction(1, 2), "b": 1}
-    keys = {task_of(half_sgd, Instance(made, hyper, "")).key for made in (ring, *others)}
-    assert len(keys) == 4 and task_of(half_sgd, Instance(replace(ring), hyper, "")).key in keys
-
-
 def test_other_processes_get_a_registered_theorem_by_its_id_and_ones_own_as_it_is(half_sgd):
     named = task_of(get_theorem("feddro.theorem_5_1"), Instance("feddro_homogeneous", {"I": 1, "b": 1}, ""))
     assert len(pickle.dumps(named)) < 2000 and pickle.loads(pickle.dumps(named)).key == named.key
     mine = task_of(half_sgd, Instance(RING, {"eta": Fraction(1, 2), "b": 1}, ""))
     assert pickle.loads(pickle.dumps(mine)).key == mine.key
-
-
-def test_one_object_of_the_callers_keeps_every_run_in_this_process(half_sgd, ring, monkeypatch):
-    """Another process may not know it; a registered problem beside it goes along."""
-    monkeypatch.setattr("fedco.validation.runs.campaign._parallel", None)
-    hyper = {"eta": Fraction(1, 2), "b": 1}
-    tasks = [task_of(half_sgd, Instance(made, hyper, "")) for made in (ring, RING)]
-    assert set(run_tasks(tasks, jobs=2, cache=None)) == {task.key for task in tasks}
 
 
 def test_a_theorem_without_a_recipe_is_found_by_its_name_or_its_file(half_sgd):

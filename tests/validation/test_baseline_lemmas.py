@@ -10,6 +10,7 @@ from fedco.bounds.language.change import Change
 from fedco.validation.falsifier.attack import falsify
 from fedco.validation.lemmas.measure import measure_lemmas
 from fedco.validation.runs.registry import chains
+from quick import slow_but
 
 CHAINS = [name for name in chains() if name.startswith("baselines.")]
 LEMMAS = sorted({link.lemma for name in CHAINS for link in chains()[name].links})
@@ -59,27 +60,31 @@ def test_every_part_of_every_lemma_is_tried():
     assert {(f"baselines.{lemma}", part) for lemma, part, _ in MUTANTS} == parts
 
 
-def _slow_beside(first):
-    """The lemmas of `baselines.local_sgd` are tried in every run of the tests."""
-    quick = {link.lemma for link in chains()["baselines.local_sgd"].links}
-    return [] if f"baselines.{first.removeprefix('baselines.')}" in quick else [pytest.mark.slow]
+QUICK = {
+    ("averaged_noise", "variance"),
+    ("local_sgd_step", "descent"),
+    ("local_sgd_step", "direction"),
+    ("local_sgd_drift", "drift"),
+}
+"""A mean, a descent with a square, one with an inner product, and what a round adds up: tried in every run of the tests."""
 
 
 @pytest.mark.parametrize(
-    ("lemma", "part", "factor"), [pytest.param(*row, marks=_slow_beside(row[0])) for row in MUTANTS]
+    ("lemma", "part", "factor"),
+    [pytest.param(*row, marks=() if row[:2] in QUICK else pytest.mark.slow) for row in MUTANTS],
 )
 def test_a_smaller_coefficient_is_refuted_in_exact_numbers(lemma, part, factor):
     found = falsify(f"baselines.{lemma}", seconds=20, change=Change(part, "divided", factor))
     assert found.outcome == "REFUTED" and found.ratio > 1
 
 
-@pytest.mark.parametrize("lemma", [pytest.param(lemma, marks=_slow_beside(lemma)) for lemma in LEMMAS])
+@pytest.mark.parametrize("lemma", slow_but(("baselines.local_sgd_step",), LEMMAS))
 def test_a_lemma_is_not_refuted(lemma):
     found = falsify(lemma, seconds=1)
     assert found.outcome == "SURVIVED" and 0 < found.ratio <= 1
 
 
-@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("name", slow_but(("baselines.local_sgd", "baselines.scgd"), CHAINS))
 def test_no_lemma_fails_along_the_runs_of_its_theorem(name):
     reports = measure_lemmas(name, seeds=8)
     assert len(reports) >= 3
@@ -101,7 +106,7 @@ RUNS = {
 }
 
 
-@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("name", slow_but(("baselines.local_sgd", "baselines.scgd"), CHAINS))
 def test_practice_has_a_line_for_each_link_and_a_counterpart_for_each_term(name):
     """The lines multiply out from the numbers of the JSON object alone; what is above 1 by more than noise is a loss of the proof."""
     problem, wanted = RUNS[name]

@@ -11,12 +11,13 @@ from fedco.validation.papers.baselines import RUNS
 from fedco.validation.runs.experiments import measure
 from fedco.validation.runs.instance import Instance
 from fedco.validation.statistics.evalues import log_e_refute
+from quick import slow_but
 
 RECIPES = RUNS.recipes
 SEEDS = 48
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", slow_but(("baselines.local_sgd", "baselines.minibatch_sgd"), RECIPES))
 def test_the_mean_stays_below_the_bound_on_every_instance(name):
     for instance in RECIPES[name].instances:
         found = measure(name, instance, instance.horizons[0], SEEDS)

@@ -13,7 +13,7 @@ from fedco.storage import sealed
 from fedco.validation.runs import bundle as bundle_module
 from fedco.validation.runs.bundle import Bundle, BundleError, Sides, from_dict, read, replay, to_dict, write
 from fedco.validation.statistics.verdict import Outcome
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 F = Fraction
@@ -202,6 +202,7 @@ trees = st.recursive(
 )
 
 
+@settings(max_examples=40)
 @given(trees)
 def test_encoding_is_lossless(tree):
     again = decode(json.loads(json.dumps(encode(tree), allow_nan=False)))

@@ -12,7 +12,6 @@ from fedco.algorithms import ModifiedFedAvg, drive
 from fedco.algorithms.engine import metrics
 from fedco.bounds.language.reading import InputError
 from fedco.synthetic import problem
-from fedco.synthetic.conformance.suite import ConformanceError, check_problem, with_scaled_certificate
 from fedco.validation.runs.campaign import Experiment, ExperimentResult, chunks_of, plan, run_task
 from fedco.validation.runs.experiments import measure
 from fedco.validation.runs.instance import Instance
@@ -20,7 +19,7 @@ from fedco.validation.runs.registry import recipe_for, recipes, runs_of
 from fedco.validation.runs.validate import negative_control, validate
 from fedco.validation.runs.values import constants
 from fedco.validation.statistics.alpha_budget import AlphaBudget
-from fedco.validation.statistics.verdict import Outcome, enclosure, judge_exact
+from fedco.validation.statistics.verdict import Outcome, judge_exact
 
 RECIPES = recipes()
 
@@ -40,13 +39,6 @@ def test_a_problem_that_certifies_too_little_is_refused() -> None:
         constants(theorem(THEOREM), "printed", problem("local_homogeneous"))
 
 
-def test_seeds_are_planned_and_allotted_before_anything_runs() -> None:
-    ledger = AlphaBudget("1e-6")
-    experiments = plan(THEOREM, [HOMOGENEOUS], ledger, horizons=(T,))
-    assert [entry.planned_seeds for entry in ledger.entries] == [experiments[0].seeds]
-    assert experiments[0].seeds >= 64 and ledger.remaining == 0
-
-
 def test_chunks_do_not_change_a_seed(tmp_path) -> None:
     (experiment,) = plan(THEOREM, [HOMOGENEOUS], AlphaBudget("1e-6"), horizons=(T,), seeds=6)
     whole = measure(experiment.theorem, experiment.instance, T, 6, root_seed=experiment.root_seed).statistic
@@ -54,16 +46,8 @@ def test_chunks_do_not_change_a_seed(tmp_path) -> None:
     assert np.array_equal(np.concatenate(parts), whole)
 
 
-def test_a_finished_chunk_is_read_again_and_not_computed(tmp_path, monkeypatch) -> None:
-    (experiment,) = plan(THEOREM, [HOMOGENEOUS], AlphaBudget("1e-6"), horizons=(T,), seeds=2)
-    (task,) = chunks_of(experiment)
-    first = run_task(task, tmp_path)
-    monkeypatch.setattr("fedco.validation.runs.campaign.measure", None)
-    assert run_task(task, tmp_path) == first
-
-
 def test_a_theorem_is_supported_and_its_control_refuted(tmp_path, monkeypatch) -> None:
-    short = replace(RECIPES[THEOREM], instances=(replace(HOMOGENEOUS, horizons=(256, 400)),))
+    short = replace(RECIPES[THEOREM], instances=(replace(HOMOGENEOUS, horizons=(144, 256)),))
     monkeypatch.setitem(runs_of("feddro").recipes, THEOREM, short)
     found = validate(THEOREM, alpha="1e-3", jobs=1, out=tmp_path)
     assert {verdict.outcome for verdict in found.verdicts} == {Outcome.SUPPORTED}
@@ -114,15 +98,9 @@ def test_a_step_three_times_beyond_stability_is_refuted() -> None:
         record = {"gradient": metrics.gradient_norm_squared}
         result = drive(ModifiedFedAvg(eta=eta, I=1), made, steps=steps, record=record, every=steps)
         sides = (float(result.mean("gradient")), bound.total)  # no noise: one run is exact up to rounding
-        value, right = (enclosure(side, relative=1e-9) for side in sides)
+        value, right = ((side * (1 - 1e-9), side * (1 + 1e-9)) for side in sides)
         outcomes[eta] = judge_exact(value, right, certificates_kind="upper", cap=1).outcome
     assert outcomes == {2.0: Outcome.SUPPORTED, 12.0: Outcome.REFUTED}
-
-
-def test_a_constant_one_percent_too_small_is_caught() -> None:
-    mutant = with_scaled_certificate(problem("feddro_heterogeneous"), "inner_jacobian_heterogeneity", 0.99)
-    with pytest.raises(ConformanceError, match="inner_jacobian_heterogeneity"):
-        check_problem(mutant)
 
 
 def own(**method):

@@ -169,6 +169,11 @@ def test_characters_of_both_parts_or_of_the_folder_itself(tmp_path: Path) -> Non
     assert found.pixels[:, :, 0].mul(255).round().tolist() == [[155, 135], [255, 235]] * 3
     alone = datasets.omniglot(tmp_path / "images_background", 4)
     assert alone.alphabets == ("Greek", "Greek", "Runic", "Runic") and alone.pixels.shape == (4, 2, 16)
+    (tmp_path / "images_background" / "Greek" / "character02" / "0.png").write_bytes(b"no image")
+    with pytest.raises(InputError, match="wanted a PNG"):
+        datasets.omniglot(tmp_path)
+    with pytest.raises(InputError, match="wanted Omniglot"):
+        datasets.omniglot(tmp_path / "images_background" / "Greek" / "character01")
     (tmp_path / "images_background" / "Greek" / "character01" / "1.png").unlink()
     with pytest.raises(InputError, match=r"as many images of every character, got \[1, 2\]"):
         datasets.omniglot(tmp_path)

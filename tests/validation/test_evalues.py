@@ -94,14 +94,6 @@ def test_a_mutated_engine_is_caught(monkeypatch):
     assert expected(SKEWED, 3, engine) > 1
 
 
-@pytest.mark.parametrize("grid", [(1.5,), (-0.1, 0.5), (), (float("nan"),)])
-def test_a_grid_outside_the_unit_interval_is_refused(grid):
-    with pytest.raises(ValueError, match="grid"):
-        log_e_refute([1.0], 1, grid=grid)
-    with pytest.raises(ValueError, match="grid"):
-        log_e_support([1.0], 1, 2, grid=grid)
-
-
 def test_the_default_grid_lies_in_the_unit_interval_and_is_exact():
     assert all(isinstance(lam, Fraction) and 0 < lam <= 1 for lam in GRID)
     assert list(GRID) == sorted(set(GRID))

@@ -207,15 +207,6 @@ def test_a_mean_of_squared_gradients_is_drawn_and_told_where_there_is_one(drawn_
     assert told[0]["metrics"][table.MEAN]["mean"] == told[0]["metrics"]["objective"]["mean"] / 2
 
 
-def test_the_seconds_of_a_figure_are_those_of_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, used = iter((10.0, 14.0)), iter((5.0, 7.5))
-    monkeypatch.setattr(
-        figures, "time", SimpleNamespace(perf_counter=lambda: next(clock), process_time=lambda: next(used))
-    )
-    found = figures.reproduce("k", declared(), Setup(), 0.05)
-    assert (found.seconds, found.cpu_seconds) == (4.0, 2.5)
-
-
 @pytest.mark.parametrize(("values", "log"), [((1.0, 20.0), False), ((1.0, 21.0), True), ((0.0, 21.0), False)])
 def test_the_axis_of_a_grid_is_logarithmic_over_a_wide_range(values: tuple, log: bool, drawn_only: None) -> None:
     grid = [values[0] + (values[1] - values[0]) * k / 7 for k in range(8)]

@@ -13,7 +13,7 @@ import pytest
 import torch
 from fedco.validation.experiments import curves
 from fedco.validation.experiments.curves import settings
-from fedco.validation.experiments.datasets import images
+from fedco.validation.experiments.datasets import Examples, images
 from fedco.validation.experiments.figures import Measured, Setup
 from fedco.validation.experiments.reproduce import figures
 from fedco.validation.experiments.treatment import check_treatment
@@ -24,8 +24,18 @@ RUN = {name: f for name, f in figures().items() if f.measure is not None and nam
 LONG = 10
 
 
-once = cache(images)
-"""The digits are read and split for the first figure."""
+digits = cache(images)
+"""They are read and split for the first figure."""
+MANY = "many images"
+
+
+def once(folder) -> Examples:
+    """The digits, or where the folder is `MANY` as many images as the papers have, small ones without a pattern."""
+    if folder != MANY:
+        return digits(folder)
+    rng = np.random.default_rng(0)
+    train, test = ((torch.from_numpy(rng.random((n, 1, 4, 4))), torch.arange(n) % 10) for n in (8000, 2000))
+    return Examples("many", *train, *test)
 
 
 class Planned:
@@ -122,7 +132,7 @@ def plan(name, measure=None, **options) -> Planned:
     figure = RUN[name]
     key = (measure or figure.measure, *options.items())
     if key not in KEPT:
-        setup = Setup(data="images" if figure.source == "omniglot" else None, **options)
+        setup = Setup(**{"data": "images" if figure.source == "omniglot" else None, **options})
         with pytest.MonkeyPatch.context() as patch:
             planned = Planned(patch, name.partition("/")[0], setup)
             planned.made = (measure or figure.measure)(setup)
@@ -240,6 +250,19 @@ def test_the_default_sizes_are_those_of_the_page(name):
 @pytest.mark.parametrize("name", FULL)
 def test_the_full_sizes_are_those_of_the_page(name):
     assert {*FULL[name]} - plan(name, full=True).words == set()
+
+
+OF_FILES = {
+    "comfedl/figure_3": ["5000 images", "20 images", "10 clients"],
+    "feddro/figure_1": ["rare class 100", "8 clients"],
+    "meta_fl/figure_1": ["50 clients", "800 images", "200 test images"],
+}
+"""The sizes that `--full` has with a folder of data, as the papers give them."""
+
+
+@pytest.mark.parametrize("name", OF_FILES)
+def test_the_papers_sizes_are_taken_where_there_are_as_many_images(name):
+    assert {*OF_FILES[name]} - plan(name, full=True, data=MANY).words == set()
 
 
 def test_a_step_that_the_page_names_for_all_curves_is_the_one_that_they_take():

@@ -11,17 +11,28 @@ import pytest
 from fedco import theorem
 from fedco.validation.runs.registry import complexities, recipe_for, recipes, sweeps
 from fedco.validation.runs.values import evaluate_at
+from quick import slow_but_one
 
 INSTANCES = [
-    pytest.param(name, recipe_for(name).label, instance.why, [instance], id=f"{name}-{k}")
-    for name, recipe in recipes().items()
-    for k, instance in enumerate(recipe.instances)
+    pytest.param(name, recipe_for(name).label, instance.why, [instance], id=f"{name}-{place}", marks=marks)
+    for number, place, instance, marks in slow_but_one(recipe.instances for recipe in recipes().values())
+    for name in [list(recipes())[number]]
 ]
+EVERY_SWEEP = {
+    name: (*sweeps().get(name, ()), *filter(None, [complexities().get(name)]))
+    for name in {**sweeps(), **complexities()}
+}
 SWEEPS = [
-    pytest.param(name, sweep.label, sweep.why, [point for point, _ in sweep.points], id=f"{name}-{sweep.over}-{k}")
-    for k, (name, sweep) in enumerate(
-        [(name, sweep) for name, found in sweeps().items() for sweep in found] + [*complexities().items()]
+    pytest.param(
+        name,
+        sweep.label,
+        sweep.why,
+        [point for point, _ in sweep.points],
+        id=f"{name}-{sweep.over}-{place}",
+        marks=marks,
     )
+    for number, place, sweep, marks in slow_but_one(EVERY_SWEEP.values())
+    for name in [list(EVERY_SWEEP)[number]]
 ]
 SHARES = {"half": Fraction(1, 2), "a quarter": Fraction(1, 4), "one client of 16": Fraction(1, 16)}
 NOISES = (

@@ -211,12 +211,6 @@ def test_a_plug_in_gradient_with_too_many_outcomes_is_refused() -> None:
         plug_in_gradient(made, x, 2000)
 
 
-def test_the_meta_gradients_average_to_the_gradient() -> None:
-    made = problem("meta_heterogeneous")
-    w = made.initial_point.expand(3, made.clients, -1).contiguous() * torch.tensor([0.5, 1.0, 2.0]).view(-1, 1, 1)
-    assert torch.allclose(made.client_gradients(w).mean(1), made.gradient(w[:, 0]), atol=1e-12)
-
-
 def test_a_report_survives_json_and_the_cache(tmp_path) -> None:
     instance = Instance("feddro_homogeneous", {"I": 1, "b": 1}, "", {"dim": 4}, (64,))
     made = measure_chain("feddro.theorem_5_1", instance, 64, seeds=4, cache=tmp_path)

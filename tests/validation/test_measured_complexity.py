@@ -17,6 +17,7 @@ from fedco.validation.runs.measured_complexity import claimed_exponents, cost_ex
 from fedco.validation.runs.registry import complexities, recipe_for
 from fedco.validation.runs.sweeps import SweepResult, evaluate_sweep, run_sweep
 from fedco.validation.statistics.slopes import log_log_slope, slope_interval
+from quick import slow_but
 
 ALL_CLAIMS = [claim for paper in all_papers() for claim in claims_of(paper)]
 COMPLEXITIES = complexities()
@@ -98,7 +99,10 @@ def test_a_schedule_that_is_not_the_claimed_one_is_seen():
     assert slopes[0] == pytest.approx(-3, abs=0.02) and slopes[1] > -2.3
 
 
-@pytest.mark.parametrize("name", ["local_scgdm.corollary_3_5", "feddro.corollary_1", "comfedl.theorem_1"])
+@pytest.mark.parametrize(
+    "name",
+    slow_but(("local_scgdm.corollary_3_5",), ("local_scgdm.corollary_3_5", "feddro.corollary_1", "comfedl.theorem_1")),
+)
 def test_rounds_and_messages_are_those_that_the_runs_count(name):
     result = run_sweep(_cut(name), seeds=16)
     found = {cost.resource: cost for cost in cost_exponents(result)}

@@ -18,6 +18,7 @@ from fedco.user_files import load_object
 from fedco.validation.experiments.run import run
 from fedco.validation.explorer.data import theorem_data
 from fedco.validation.falsifier.attack import falsify
+from fedco.validation.runs.generate import instances_of
 from fedco.validation.runs.instance import Instance
 from fedco.validation.runs.measures import At
 from fedco.validation.runs.validate import validate
@@ -120,8 +121,9 @@ def test_the_measure_of_a_file_is_measured_as_the_same_one_of_the_language_is(fi
 
 def test_it_is_supported_and_the_control_is_refuted_and_the_answer_says_on_whose_word():
     theorem = fedco.load(EXAMPLES / "envelope.toml", trust=True)
-    found = validate(theorem, problems=[SINES], jobs=1)
-    assert len(found.verdicts) == 4 and {str(each.outcome.value) for each in found.verdicts} == {"SUPPORTED"}
+    made = instances_of(theorem, "printed", (), [SINES]).instances
+    found = validate(theorem, instances=made[:1], jobs=1)
+    assert len(found.verdicts) == 2 and {str(each.outcome.value) for each in found.verdicts} == {"SUPPORTED"}
     assert {str(each.outcome.value) for each in found.controls} == {"REFUTED"}
     said = "envelope is at most G**2: its definition says so, and no number that was measured exceeds it"
     assert said in str(found) and said in found.sheet().notes and found.to_dict()["cap"] == said
@@ -132,7 +134,7 @@ def test_a_bound_that_may_fail_is_judged_by_how_often_it_does(file):
     terms = {name: f"({formula})/delta" for name, formula in KEYS["terms"].items()}
     keys = {**KEYS, "symbols": symbols, "terms": terms, "probability": {"failure": "delta"}}
     theorem = fedco.define(**keys, metric={"measure": f"{file}:same", "cap": "G**2"})
-    instance = Instance(SINES, {"eta": Fraction(1, 100), "b": 1, "delta": Fraction(1, 2)}, "", horizons=(4000,))
+    instance = Instance(SINES, {"eta": Fraction(1, 50), "b": 1, "delta": Fraction(1, 2)}, "", horizons=(1500,))
     found = validate(theorem, instances=[instance], seeds=256, jobs=1)
     assert found.results[0].verdict.bound == 0.5 and found.results[0].verdict.outcome.value == "SUPPORTED"
 

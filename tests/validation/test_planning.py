@@ -47,22 +47,6 @@ def two_point(rng, runs, seeds, mean, cap):
     return cap * (rng.random((runs, seeds)) < mean / cap)
 
 
-@pytest.mark.parametrize(("cap", "slack"), [(4, 10), (4, 2), (20, 10), (20, 3)])
-def test_planned_support_reaches_its_power_on_the_planning_law(cap, slack):
-    seeds, rng = seeds_to_support(1, cap, slack, ALPHA), np.random.default_rng(7)
-    low, high = rejected_share(log_e_support(two_point(rng, 600, seeds, 1 / slack, cap), 1, cap))
-    assert low <= 0.97 and high >= 0.9  # 0.9 is the plan; hits are whole numbers, so the power may exceed it a little
-    assert rejected_share(log_e_support(two_point(rng, 600, seeds * 2 // 3, 1 / slack, cap), 1, cap))[1] < 0.6
-
-
-@pytest.mark.parametrize(("cap", "ratio"), [(4, 2), (20, 3), (4, 1.5)])
-def test_planned_refutation_reaches_its_power_on_the_planning_law(cap, ratio):
-    seeds, rng = seeds_to_refute(1, ratio, ALPHA, cap=cap), np.random.default_rng(8)
-    low, high = rejected_share(log_e_refute(two_point(rng, 600, seeds, ratio, cap), 1))
-    assert low <= 0.97 and high >= 0.9
-    assert rejected_share(log_e_refute(two_point(rng, 600, seeds // 2, ratio, cap), 1))[1] < 0.6
-
-
 @pytest.mark.parametrize("ratio", [2.0, 1.5])
 def test_planned_refutation_without_a_cap_reaches_its_power_on_the_reference_law(ratio):
     seeds = seeds_to_refute(1, ratio, ALPHA)
@@ -82,15 +66,6 @@ def test_planning_for_values_that_hardly_vary_would_be_too_optimistic():
     data = two_point(np.random.default_rng(12), 2000, 60, 0.1, 4)
     assert rejected_share(log_e_support(data, 1, 4))[1] < 0.5 < 0.9
     assert seeds_to_support(1, 4, 10, ALPHA) > 90
-
-
-@pytest.mark.parametrize("seeds", [64, 256, 1000])
-def test_detectable_ratios_invert_the_plan(seeds):
-    told = detectable(seeds, 1, 4, ALPHA)
-    assert told.slack is not None and told.violation is not None
-    assert seeds_to_support(1, 4, 1.02 * told.slack, ALPHA) <= seeds < seeds_to_support(1, 4, told.slack / 1.05, ALPHA)
-    assert seeds_to_refute(1, 1.02 * told.violation, ALPHA, cap=4) <= seeds
-    assert seeds_to_refute(1, told.violation / 1.05, ALPHA, cap=4) > seeds
 
 
 def test_detectable_without_a_cap_inverts_the_plan_and_has_no_slack():
@@ -127,10 +102,6 @@ def test_impossible_plans_say_so():
 def test_what_is_no_violation_has_no_plan(ratio, cap):
     with pytest.raises(ValueError, match="ratio: wanted a number strictly between 1"):
         seeds_to_refute(1, ratio, ALPHA, cap=cap)
-
-
-def test_the_plan_does_not_depend_on_the_unit():
-    assert seeds_to_support(1, 4, 3, ALPHA) == seeds_to_support(1e-7, 4e-7, 3, ALPHA)
 
 
 @pytest.mark.parametrize("scale", [8.0, 2.0**-20])

@@ -36,7 +36,14 @@ def check_products(answer):
 CASES = [(theorem, case) for theorem, cases in in_practice().items() for case in cases]
 
 
-@pytest.mark.parametrize(("theorem", "case"), CASES, ids=[case.name for _, case in CASES])
+SHORT = [
+    pytest.param(*each, id=each[1].name, marks=() if each[1].name in ("logistic", "kl_dro") else pytest.mark.slow)
+    for each in CASES
+]
+"""A problem by its name and a model with a form of its own are tried in every run of the tests."""
+
+
+@pytest.mark.parametrize(("theorem", "case"), SHORT)
 def test_on_each_problem_in_short(theorem, case):
     found = gallery.answer(theorem, case, short=True)
     check_products(found.answer)

@@ -160,6 +160,7 @@ def test_a_report_of_too_many_processes_does_not_begin(asked: dict[str, Any], tm
     assert asked["validate"] == {}
 
 
+@pytest.mark.slow
 def test_processes_change_neither_the_order_nor_what_is_made() -> None:
     names = ["c", "a", "b"]
     assert page.spread(str.upper, names, 2) == page.spread(str.upper, names, 1) == ["C", "A", "B"]

@@ -103,6 +103,8 @@ def test_the_first_screen_counts_everything() -> None:
         "refutations": [{"name": name, "count": n} for name, n in (("refuted", 1), ("reading", 1), ("slip", 1))],
         "controls": [{"name": "as wanted", "count": 2}, {"name": "not as wanted", "count": 0}],
     }
+    broken = view.dashboard({**FIXTURE, "controls": [{**FIXTURE["controls"][0], "got": "SUPPORTED"}]}, [])
+    assert [item["count"] for item in broken["controls"]] == [0, 1]
 
 
 def test_what_is_known_of_a_theorem_is_a_sentence_for_each_kind_of_evidence() -> None:

@@ -11,7 +11,7 @@ import torch
 from fedco.cli import app
 from fedco.errors import InputError
 from fedco.storage import read_json, write_json
-from fedco.validation.experiments import curves, datasets, keeping, reproduce
+from fedco.validation.experiments import datasets, keeping, reproduce
 from fedco.validation.experiments.figures import STANDINGS, Figure, Made, Measured, Setup
 from fedco.validation.experiments.figures import reproduce as measure
 from fedco.validation.experiments.orderings import (
@@ -156,28 +156,6 @@ def test_cifar100_is_read_with_its_fine_labels(tmp_path):
         datasets.images(tmp_path)
 
 
-def test_omniglot_is_read_from_its_folders(tmp_path):
-    from matplotlib.image import imsave
-
-    for alphabet, character, grey in (
-        ("Greek", "character01", 0.0),
-        ("Greek", "character02", 1.0),
-        ("Runic", "character01", 0.5),
-    ):
-        place = tmp_path / "images_background" / alphabet / character
-        place.mkdir(parents=True)
-        for k in range(2):
-            imsave(place / f"{k}.png", np.full((105, 105), grey), cmap="gray", vmin=0, vmax=1)
-    found = datasets.omniglot(tmp_path, size=14)
-    assert found.pixels.shape == (3, 2, 196) and found.alphabets == ("Greek", "Greek", "Runic")
-    np.testing.assert_allclose(found.pixels[:, 0, 0].tolist(), [1.0, 0.0, 0.5], atol=0.01)  # ink is 1
-    (tmp_path / "images_background" / "Runic" / "character01" / "0.png").write_bytes(b"no image")
-    with pytest.raises(InputError, match="wanted a PNG"):
-        datasets.omniglot(tmp_path)
-    with pytest.raises(InputError, match="wanted Omniglot"):
-        datasets.omniglot(tmp_path / "images_background" / "Greek" / "character01")
-
-
 def test_the_digits_are_split_once_and_for_all():
     pytest.importorskip("sklearn")
     found, again = datasets.digits(), datasets.digits()
@@ -237,13 +215,6 @@ def test_speed_and_end_are_different_questions():
     slow, fast = np.tile(np.linspace(0, 1, 50), (8, 1)), np.tile(np.minimum(0.9, np.linspace(0, 9, 50)), (8, 1))
     assert judge(Ordering("a", "b", "m", when="along"), _curves(fast, slow), LEVEL).outcome == PAPERS
     assert judge(Ordering("a", "b", "m", when="end"), _curves(fast, slow), LEVEL).outcome == OPPOSITE
-
-
-def test_a_run_that_diverges_is_worse_than_any_other():
-    fine, broken = np.full((8, 5), -1e9), np.full((8, 5), 3.0)
-    broken[:, -1] = np.nan
-    found = judge(Ordering("a", "b", "m"), _curves(fine, broken), LEVEL)
-    assert found.outcome == PAPERS and found.advantage[0] == np.inf
 
 
 def test_the_sign_test_and_the_interval(monkeypatch):
@@ -368,13 +339,6 @@ def test_an_ordering_that_others_imply_or_that_cannot_fail_is_refused():
             Ordering(**{"better": "a", "worse": "b", "metric": "m", **given})
 
 
-def test_where_nothing_is_random_equal_is_not_enough():
-    def found(*gains):
-        return word(gains, LEVEL, exact=True)
-
-    assert (found(1e-9), found(0.0), found(-1.0), found(1.0, -1.0)) == (PAPERS, UNDECIDED, OPPOSITE, UNDECIDED)
-
-
 def test_the_words_that_are_kept_follow_from_the_numbers_beside_them():
     rows = keeping.kept_rows()
     assert len(rows) > 15
@@ -437,100 +401,6 @@ def test_what_cannot_be_run_is_said_in_one_line(arguments, said, tmp_path):
     assert not (tmp_path / "never").exists()
 
 
-def test_a_page_shows_every_figure_that_was_run(tmp_path, monkeypatch):
-    only = {name: figures()[name] for name in ("fcsg/figure_2", "feddro/figure_6", "feddro/table_1")}
-    monkeypatch.setattr(reproduce, "figures", lambda: only)
-    said = []
-    rows = reproduce.run_all(Setup(seeds=6), tmp_path, said.append)
-    page = (tmp_path / "index.html").read_text()
-    assert (
-        len(rows) == 1
-        and page.count("<svg ") == 1
-        and "feddro/table_1" in page
-        and "<td>not run; the paper shows: " in page
-        and "<td>nothing to run; the paper shows: " in page
-        and f"{only['feddro/figure_6'].shows}.</p>" in page
-        and page.count("<td>eta=0.04 above level 1 in xbar at the end</td><td class='same'>the paper&#x27;s</td>") == 1
-        and "Of 4 orderings, each counted once, 4 are the paper" in page
-    )
-    assert "Measured on 2" in page and rows[0]["date"] and rows[0]["cpu_seconds"] >= 0
-    again = reproduce.run_all(Setup(seeds=6), tmp_path, said.append)
-    assert again[0]["verdict"] == rows[0]["verdict"] and "kept" in said[-1]
-
-
-PAPER_SIZES = {
-    "comfedl/figure_3": ["5000 images", "20 images", "10 clients", "eta=0.01", "tau=5", "gamma=0.5", "gamma=0.08", "q=0.2"],
-    "comfedl/figure_5": ["eta=0.05", "10 clients", "rho=0.28"],
-    "comfedl/figure_6": ["eta=0.05", "rho=0.91"],
-    "comfedl/figure_7": ["eta=0.05", "gamma=0.5"],
-    "comfedl/figure_8": ["eta=0.01"],
-    "fcsg/figure_1": ["16 clients", "dim=10", "q=50", "m=1", "m=10", "m=100", "b=1", "alpha in 0.01 0.005 0.001",
-                      "beta in 0.001 0.01 0.1 0.5 0.9", "test=50000"],
-    "feddro/figure_1": ["8 clients", "b=16", "I=1", "eta in 0.001 0.01 0.05 0.1", "rare class 100"],
-    "feddro/figure_3": ["8 clients", "b=16", "eta in 0.001 0.01 0.05 0.1", "I=32"],
-    "feddro/figure_5": ["1 clients", "4 clients", "b=16", "I=1", "I=4"],
-    "local_scgdm/figure_2": ["5 clients", "dim=121", "p=5", "eta=0.01", "gamma=0.7", "alpha=0.8", "gamma=0.9", "unseen=600"],
-    "meta_fl/figure_1": ["50 clients", "m=10", "tau=4", "nu=3", "alpha=0.01", "beta in 0.001", "D=40", "800 images",
-                         "200 test images", "hidden 80 60"],
-}  # fmt: skip
-"""The numbers that the papers' texts give, read there once more; `said` writes what a run has in the same words."""
-
-
-def said(method, problem, grid=()) -> set[str]:
-    """What a method and a problem say of their sizes."""
-    words = {f"{name}={value:g}" for name, value in method.hyperparameters().items() if isinstance(value, (int, float))}
-    words |= {f"{name} in {' '.join(f'{v:g}' for v in values)}" for name, values in dict(grid).items()}
-    words |= {f"{problem.clients} clients", f"dim={problem.dim}"}
-    words |= {
-        f"{name}={getattr(problem, name):g}"
-        for name in ("gamma", "unseen", "test", "nu", "alpha")
-        if hasattr(problem, name)
-    }
-    parts = getattr(problem, "parts", None)
-    if parts is not None:
-        labels, counts = parts.train.targets, parts.train.counts.tolist()
-        words |= {f"{count} images" for count in counts} | {
-            f"{count} test images" for count in parts.test.counts.tolist()
-        }
-        own = torch.stack([torch.bincount(labels[k, : counts[k]], minlength=10) for k in range(len(counts))])
-        words |= {f"rho={round(float(own[0, 0] / counts[0]), 2):g}", f"rare class {int(own[:, 0].sum())}"}
-        linear = [part for part in parts.flat.model.modules() if isinstance(part, torch.nn.Linear)]
-        words.add(f"hidden {' '.join(str(part.out_features) for part in linear[:-1])}")
-    return words
-
-
-@pytest.fixture(scope="module")
-def many_images(tmp_path_factory):
-    """MNIST's files with 8000 images of 4 x 4 pixels."""
-    folder, rng = tmp_path_factory.mktemp("mnist"), np.random.default_rng(0)
-    for part, images, count in (("train", "train-images-idx3-ubyte", 8000), ("t10k", "t10k-images-idx3-ubyte", 2000)):
-        (folder / images).write_bytes(_idx((count, 4, 4), rng.integers(256, size=16 * count).tolist()))
-        (folder / f"{part}-labels-idx1-ubyte").write_bytes(_idx((count,), [k % 10 for k in range(count)]))
-    return folder
-
-
-@pytest.mark.parametrize("name", PAPER_SIZES)
-def test_the_papers_sizes_are_the_papers(name, many_images, monkeypatch):
-    """Nothing is run: what would be is written down."""
-    _, figure = reproduce.get_figure(name)
-    words: set[str] = set()
-
-    def tuned(setup, owner, settings, grid, problem, T, metric, *, larger):
-        best = {name: values[0] for name, values in grid.items()}
-        words.update(said(owner(**settings, **best), problem, grid))
-        return owner(**settings, **best), best
-
-    def curve(setup, name, method, problem, T, metrics, **options):
-        words.update(said(method, problem))
-        panel = options.get("panel", "")
-        return Measured(panel, name, range(4), {metric: np.zeros((8, 4)) for metric in metrics})
-
-    monkeypatch.setattr(curves, "tuned", tuned)
-    monkeypatch.setattr(curves, "curve", curve)
-    figure.measure(Setup(full=True, data=many_images))
-    assert set(PAPER_SIZES[name]) <= words
-
-
 def test_a_stopped_figure_goes_on(tmp_path, monkeypatch):
     from fedco.algorithms import LocalSGD
     from fedco.synthetic import problem
@@ -577,14 +447,6 @@ def test_kept_results_make_the_page_of_the_report_and_of_the_site(tmp_path, monk
     write_json(kept, {**row, "versions": {**row["versions"], "fedco": "0.0.0"}})
     keeping.write_kept(tmp_path / "page.html")
     assert "has changed since" in (tmp_path / "page.html").read_text()
-
-
-def test_a_drawing_is_shortened_in_its_coordinates_only():
-    drawn = '<g transform="scale(0.015625)"><path d="M 1.23456 2.5 L -3.10049 4" x="7.12345"/>0.123456</g>'
-    assert (
-        keeping.shortened(drawn)
-        == '<g transform="scale(0.015625)"><path d="M 1.23 2.5 L -3.1 4" x="7.12"/>0.123456</g>'
-    )
 
 
 @pytest.mark.slow

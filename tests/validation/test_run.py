@@ -18,7 +18,6 @@ from fedco.errors import InputError
 from fedco.storage import DamagedWarning
 from fedco.synthetic.applications.user import LocalFromFunctions
 from fedco.validation.experiments.bounds import matches
-from fedco.validation.experiments.grid import read_axis
 from fedco.validation.experiments.table import compared, read_run
 from fedco.validation.runs.experiments import measure
 from fedco.validation.runs.instance import Instance
@@ -35,34 +34,6 @@ def refusal(*arguments: str) -> str:
     found = command("run", *arguments)
     assert found.exit_code != 0
     return str(found.exception)
-
-
-@pytest.mark.parametrize(
-    ("text", "values"),
-    [
-        ("eta=0.1,1/4", (0.1, 0.25)),
-        ("I=1,2,8", (1, 2, 8)),
-        ("case=I,II", ("I", "II")),
-        ("eta=0:1:5", (0.0, 0.25, 0.5, 0.75, 1.0)),
-        ("problem.shift=0,1/2", (0, 0.5)),
-    ],
-)
-def test_an_axis_is_read(text, values):
-    assert read_axis(text).values == values
-
-
-def test_a_logarithmic_axis_has_its_ends_and_equal_ratios():
-    values = np.array(read_axis("eta=1e-3:1:13log").values)
-    assert (len(values), values[0], values[-1]) == (13, 1e-3, 1.0)
-    np.testing.assert_allclose(values[1:] / values[:-1], 1000 ** (1 / 12))
-
-
-@pytest.mark.parametrize(
-    "text", ["eta=1:0:3", "eta=0:1:3log", "eta=1:2:1", "eta=", "=3", "eta=1,1", "eta=__import__('os')"]
-)
-def test_a_wrong_axis_is_refused(text):
-    with pytest.raises(InputError, match=r"wanted"):
-        read_axis(text)
 
 
 def test_every_grid_point_is_its_own_run(tmp_path):

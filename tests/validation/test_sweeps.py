@@ -30,6 +30,7 @@ from fedco.validation.runs.sweeps import (
 )
 from fedco.validation.runs.validate import measured_slope
 from fedco.validation.statistics.slopes import SlopeEstimate
+from quick import slow_but_one
 
 RECIPES = recipes()
 SWEEPS = sweeps()
@@ -44,7 +45,7 @@ MOVED_WITH = {
     ("meta_fl", "D"): {"D_H"},
 }
 """By paper and symbol: what a sweep moves along, as its `why` says."""
-ALL = [pytest.param(sweep, id=sweep.name) for found in SWEEPS.values() for sweep in found]
+ALL = [pytest.param(sweep, id=sweep.name, marks=marks) for *_, sweep, marks in slow_but_one(SWEEPS.values())]
 
 
 @pytest.mark.parametrize("sweep", ALL)
@@ -69,6 +70,7 @@ def test_every_recipe_has_sweeps_and_the_horizon_is_among_them():
         assert len(set(names)) == len(names) and ("T" in names or "K" in names), name
 
 
+@pytest.mark.slow
 def test_linear_speed_up_and_noise_exponents_of_theorem_5_1(tmp_path: Path):
     """Noise alone: the statistic is proportional to sigma_h^2 / K at fixed T, where the bound claims sigma_h^2 / sqrt(K)."""
     clients = run_sweep(sweep_for(FIVE, "K"), seeds=64, cache=tmp_path)
@@ -87,11 +89,17 @@ def test_the_rate_of_theorem_5_1_in_T(tmp_path: Path):
     assert all(1 < ratio < 4 for ratio in found.tightness)
 
 
-def test_a_sweep_is_resumed_and_not_computed_again(tmp_path: Path, monkeypatch):
-    short = replace(sweep_for(FIVE, "K"), points=sweep_for(FIVE, "K").points[:2])
-    first = run_sweep(short, seeds=16, cache=tmp_path)
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[SweepResult, Path]:
+    """A short sweep, and the folder that keeps it."""
+    sweep, folder = sweep_for(FIVE, "sigma_h"), tmp_path_factory.mktemp("kept")
+    return run_sweep(replace(sweep, points=sweep.points[:2]), seeds=16, cache=folder), folder
+
+
+def test_a_sweep_is_resumed_and_not_computed_again(kept, monkeypatch):
+    first, folder = kept
     monkeypatch.setattr(campaign, "measure", None)
-    assert np.array_equal(run_sweep(short, seeds=16, cache=tmp_path).statistic, first.statistic)
+    assert np.array_equal(run_sweep(first.sweep, seeds=16, cache=folder).statistic, first.statistic)
 
 
 def test_points_share_no_randomness():
@@ -99,15 +107,8 @@ def test_points_share_no_randomness():
     assert len({cell.root_seed for cell in cells}) == len(cells)
 
 
-def test_the_comparison_has_three_answers():
-    found = run_sweep(replace(sweep_for(FIVE, "K"), points=sweep_for(FIVE, "K").points[:2]), seeds=16)
-    for measured, wanted in ((-1.0, Comparison.SLOWER), (-0.52, Comparison.EQUAL), (0.3, Comparison.FASTER)):
-        estimate = SlopeEstimate(measured, measured - 0.01, measured + 0.01, 0.95, 8)
-        assert replace(found, measured=estimate, theory=-0.5).comparison is wanted
-
-
-def test_the_figure_carries_both_slopes_units_and_data():
-    found = run_sweep(replace(sweep_for(FIVE, "sigma_h"), points=sweep_for(FIVE, "sigma_h").points[:2]), seeds=16)
+def test_the_figure_carries_both_slopes_units_and_data(kept):
+    found, _ = kept
     figure = sweep_figure(found)
     axes = figure.figure.axes[0]
     assert r"$[f]\,[x]^{-1}$" in axes.get_xlabel() and r"$[f]^{2}\,[x]^{-2}$" in axes.get_ylabel()
@@ -141,17 +142,6 @@ def test_the_hidden_constant_of_theorem_8_stays_far_below_what_the_proof_gives()
         found = needed_constant(run_sweep(sweep_for("meta_fl.theorem_8", parameter), seeds=64))
         assert 0 < max(found.needed) < 0.02 and found.largest < found.proved == 10, str(found)
         assert found.slope is not None and found.slope < 0.2
-
-
-def test_the_hidden_constant_is_solved_for():
-    """needed * rest + initialisation is the measured mean, by construction."""
-    found = run_sweep(
-        replace(sweep_for("meta_fl.theorem_8", "D"), points=sweep_for("meta_fl.theorem_8", "D").points[-2:]), seeds=16
-    )
-    constant = needed_constant(found)
-    for index, needed in enumerate(constant.needed):
-        rest = sum(values[index] for name, values in found.terms.items() if name != "initialisation") / 10
-        assert found.terms["initialisation"][index] + needed * rest == pytest.approx(found.means[index], rel=1e-9)
 
 
 SGD = "baselines.local_sgd"

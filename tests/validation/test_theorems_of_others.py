@@ -123,7 +123,7 @@ def test_what_is_refuted_by_noise_that_it_does_not_speak_of_says_so():
     stochastic = {key: value for key, value in EXACT["method"].items() if key != "oracle"}
     meant = fedco.define(**{**EXACT, "assume": [], "method": stochastic})
     said = "No constant of the statement bounds the noise, so any noise counts"
-    found = validate(meant, problems=["federated_noisy"], seeds=64, jobs=1)
+    found = validate(meant, problems=["federated_noisy"], seeds=32, jobs=1)
     assert "REFUTED" in {str(each.outcome) for each in found.verdicts}
     assert said in str(found) and said in found.to_dict()["noise"] and any(said in note for note in found.sheet().notes)
     plain = {**EXACT, "assume": [], "method": {"name": "minibatch_sgd", "eta": "eta", "b": 1}}

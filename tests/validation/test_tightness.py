@@ -11,7 +11,6 @@ from fedco.bounds.registry import all_theorems, get_theorem
 from fedco.storage import DamagedError
 from fedco.validation.falsifier import record
 from fedco.validation.report import tightness
-from fedco.validation.report.pages import paper_pages
 
 SGD = get_theorem("baselines.local_sgd")
 HORIZON = {"T": 64, "seeds": 8, "outcome": "SUPPORTED", "mean": 0.5, "bound": 1.5, "tightness": 3.0}
@@ -63,14 +62,6 @@ def test_a_damaged_file_is_refused(file: Path) -> None:
     tightness.kept.cache_clear()
     with pytest.raises(DamagedError, match="sha256"):
         tightness.measured(SGD, "printed", file)
-
-
-def test_every_page_of_a_statement_with_terms_has_its_table() -> None:
-    pages = {name: text for paper in ("baselines", "fcsg") for name, text in paper_pages(paper, []).items()}
-    for name, text in pages.items():
-        theorem = get_theorem(name.removesuffix(".md"))
-        has_terms = any(theorem.statement(label).terms for label in theorem.labels)
-        assert ("\n## Tightness\n" in text) == has_terms, name
 
 
 def test_kept_runs_lie_below_the_bound_that_they_support() -> None:

@@ -12,15 +12,12 @@ from fedco.validation.statistics.evalues import CapExceeded, log_e_refute, log_e
 from fedco.validation.statistics.planning import detectable
 from fedco.validation.statistics.verdict import (
     Outcome,
-    enclosure,
     judge,
     judge_exact,
     not_applicable,
     verdict_table,
     weakest_certificate,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 F = Fraction
 ALPHA = F(1, 10**6)
@@ -221,19 +218,6 @@ def test_a_diverging_exact_recursion_is_still_refuted():
     assert json.loads(verdict.to_json())["empirical"] == "inf"
 
 
-@given(st.floats(-1e6, 1e6), st.floats(0, 0.1), st.floats(0, 10))
-def test_enclosures_hold_their_centre_and_are_as_wide_as_asked(x, relative, absolute):
-    low, high = enclosure(x, relative=relative, absolute=absolute)
-    assert low <= F(x) <= high
-    assert high - low == 2 * (abs(F(x)) * F(relative) + F(absolute))
-
-
-def test_enclosures_refuse_nonsense():
-    for bad in ({"x": math.nan}, {"x": 1.0, "relative": -1.0}, {"x": 1.0, "absolute": math.inf}):
-        with pytest.raises(ValueError, match="enclosure"):
-            enclosure(**bad)
-
-
 def test_false_verdicts_are_as_rare_as_claimed_on_a_skewed_law_at_the_bound():
     """Fixed seeds, level 1/100, 100 instances: a t-interval gives about 82 false supports here."""
     rng, counts = np.random.default_rng(21), {outcome: 0 for outcome in Outcome}
@@ -307,11 +291,6 @@ def test_what_is_printed_of_a_verdict():
     )
     other = not_applicable("claim", "reason")
     assert str(other).startswith("NOT_APPLICABLE  claim: reason") and other.vacuous is False
-
-
-def test_an_enclosure_of_a_double_alone_is_the_double():
-    assert enclosure(0.1) == (F(0.1), F(0.1))
-    assert enclosure(-2.0, absolute=0.5) == (F(-5, 2), F(-3, 2)) and enclosure(-2.0, relative=0.5) == (F(-3), F(-1))
 
 
 def test_what_rounding_leaves_refutes_nothing():

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -199,9 +200,13 @@ def judge(ordering: Ordering, curves: Mapping[str, Mapping[str, np.ndarray]], le
 
 def sign_test(gains: Sequence[float]) -> float:
     """Two-sided exact p-value; zeros say nothing and are left out."""
+    return _sign_test(*_signs(gains))
+
+
+@cache
+def _sign_test(wins: int, losses: int) -> float:
     from scipy.stats import binomtest
 
-    wins, losses = _signs(gains)
     return 1.0 if wins + losses == 0 else float(binomtest(wins, wins + losses).pvalue)
 
 

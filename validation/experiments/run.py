@@ -27,6 +27,7 @@ from ...storage import digest, make_folder, undamaged, write_json
 from ...suggestion import instead
 from ...synthetic.models import AbstractModelProblem
 from ...user_files import CodeName, is_python_file
+from ..runs.campaign import answers_of
 from ..runs.limits import HOURS, check_runs
 from ..runs.scheduler import run_on_scheduler
 from ..runs.values import exact_start
@@ -423,15 +424,10 @@ def _spread(group: Group, options: Mapping[str, Any], key: str, scheduler: str) 
 def _key(group: Group, record: Mapping[str, Any], T: int, seeds: int, every: int, root_seed: int) -> str:
     """What the numbers depend on: source, method, problem (by its answers too), and the arguments."""
     problem = group.problem
-    ramp = torch.sin(1 + torch.arange(problem.dim, dtype=torch.float64))
-    points = torch.stack([problem.initial_point, problem.initial_point + 0.1 * ramp])
-    answers = [
-        value.hex() for value in (*problem.objective(points).tolist(), *problem.gradient(points).sum(-1).tolist())
-    ]
     own = [metric.function for metric in record.values() if isinstance(metric, OwnMetric)]
     parts = [source_fingerprint(TRAJECTORY), code_fingerprint(group.method, problem, *own), torch.__version__]
     arguments = [group.method.name, group.method.hyperparameters(), problem.name, T, seeds, every, root_seed]
-    return digest([parts, arguments, sorted(record), answers])[:24]
+    return digest([parts, arguments, sorted(record), answers_of(problem)])[:24]
 
 
 def _sent(method: Method, problem: Any, times: Sequence[int]) -> dict[str, np.ndarray]:

@@ -15,6 +15,42 @@ from .report import LemmaReport
 from .trace import Array, Numbers, StepMetric, Trace, walk
 
 Side = Callable[[Trace], Array]
+"""What a lemma compares, `(rows, seeds)`, of what was recorded along a run."""
+
+
+def at(name: str) -> Side:
+    """A statistic at each step."""
+    return lambda r: r[name]
+
+
+def before(name: str) -> Side:
+    """A statistic at the steps whose change a lemma bounds."""
+    return lambda r: r[name][:-1]
+
+
+def after(name: str) -> Side:
+    """The same after them: row i is about step i + 1."""
+    return lambda r: r[name][1:]
+
+
+def change(name: str) -> Side:
+    """What a statistic gains in a step."""
+    return lambda r: np.diff(r[name], axis=0)
+
+
+def mean_of(name: str) -> Side:
+    """The mean of a statistic over the steps, one row."""
+    return lambda r: r[name][: r.steps].mean(axis=0)[None, :]
+
+
+def at_start(name: str) -> Side:
+    """A statistic at the first step, one row."""
+    return lambda r: r[name][0][None, :]
+
+
+def observed(place: Callable[[str], Side], *names: str, **others: str) -> dict[str, Side]:
+    """Observables at a place; `others` are recorded under another name than the lemma's symbol."""
+    return {symbol: place(name) for symbol, name in {**{name: name for name in names}, **others}.items()}
 
 
 @dataclass(frozen=True)

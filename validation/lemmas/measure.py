@@ -25,7 +25,6 @@ def measure_chain(
     T: int,
     *,
     seeds: int = SEEDS,
-    root_seed: int = 0,
     label: str = "",
     cache: Path | None = None,
 ) -> LemmaReport:
@@ -43,22 +42,22 @@ def measure_chain(
     label = label or recipe_for(theorem_id).label
 
     def make() -> LemmaReport:
-        return _measured(theorem_id, instance, T, seeds, root_seed, label)
+        return _measured(theorem_id, instance, T, seeds, label)
 
     if cache is None:
         return make()
-    key = [source_fingerprint(LEMMAS), theorem_id, label, instance.name, T, seeds, root_seed]
+    key = [source_fingerprint(LEMMAS), theorem_id, label, instance.name, T, seeds]
     file = cache / f"{digest(key)[:24]}.json"
     return LemmaReport.from_dict(recall_or_make(file, key, lambda: make().to_dict()))
 
 
-def _measured(theorem_id: str, instance: Instance, T: int, seeds: int, root_seed: int, label: str) -> LemmaReport:
+def _measured(theorem_id: str, instance: Instance, T: int, seeds: int, label: str) -> LemmaReport:
     chain, recipe, theorem = chain_for(theorem_id), recipe_for(theorem_id), get_theorem(theorem_id)
     problem = instance.made()
     chosen = label if label in theorem.labels else "printed"
     bound, _ = evaluate_at(theorem, chosen, problem, instance.hyperparameters, T)
     numbers = numbers_of(instance, bound, recipe.defaults)
-    trace = trace_run(chain, recipe.method(numbers), problem, recipe.steps(numbers), seeds, numbers, root_seed)
+    trace = trace_run(chain, recipe.method(numbers), problem, recipe.steps(numbers), seeds, numbers)
     return report_of(theorem_id, chosen, chain.links, trace, problem, instance.name, T, bound.total)
 
 
@@ -67,7 +66,6 @@ def measure_lemmas(
     *,
     problems: Sequence[str] | None = None,
     seeds: int | None = None,
-    root_seed: int = 0,
     label: str = "",
     cache: Path | None = None,
 ) -> list[LemmaReport]:
@@ -97,7 +95,6 @@ def measure_lemmas(
             instance,
             min(instance.horizons),
             seeds=seeds or SEEDS,
-            root_seed=root_seed,
             label=label,
             cache=cache,
         )

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from ...algorithms import AccFCSGM
-from ..lemmas.link import LemmaChain, Link
+from ..lemmas.link import LemmaChain, Link, after, before, mean_of, observed
 from ..proofs.code import ESTIMATES
 from ..runs.declaration import counts_rounds
 from ..runs.tables import read_runs
 from .fcsg.codes import conditional
-from .fcsg.lemmas import ESTIMATE, before, change, mean_of, with_estimate
+from .fcsg.lemmas import DESCENT, ESTIMATE, with_estimate
 
-_SEEN = ("gradient_sq", "update_sq", "error_sq")
-_OF_ONE_CLIENT = {**{n: before(n) for n in _SEEN}, "client_deviation_sq": before("first_deviation_sq")}
+_OF_ONE_CLIENT = observed(before, "gradient_sq", "update_sq", "error_sq", client_deviation_sq="first_deviation_sq")
 CHAIN = LemmaChain(
     with_estimate(at_the_mean=False),
     (
-        Link("acc_fcsg_m.lemma_d_3", mean_of("dispersion_sq"), {"update_sq": mean_of("update_sq")}, ends_round=None),
+        Link("acc_fcsg_m.lemma_d_3", mean_of("dispersion_sq"), observed(mean_of, "update_sq"), ends_round=None),
         Link(
             "acc_fcsg_m.lemma_d_2",
-            lambda r: r["error_sq"][1:],
-            {name: before(name) for name in ("update_sq", "dispersion_sq", "error_sq")},
+            after("error_sq"),
+            observed(before, "update_sq", "dispersion_sq", "error_sq"),
             feeds="error_sq",
             note="dispersion of the estimates as used: 0 at a communication",
         ),
         Link(
             "acc_fcsg_m.lemma_d_1",
-            change,
+            DESCENT,
             ESTIMATE,
             statement="corrected",
             also={"printed": _OF_ONE_CLIENT},

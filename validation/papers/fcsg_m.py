@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ...algorithms import FCSGM
-from ..lemmas.link import LemmaChain, Link
+from ..lemmas.link import LemmaChain, Link, at_start, mean_of, observed
 from ..proofs.code import ESTIMATES
 from ..runs.declaration import counts_rounds
 from ..runs.tables import read_runs
 from .fcsg.codes import conditional
-from .fcsg.lemmas import ESTIMATE, change, mean_of, per_step, summed_consensus, with_estimate
+from .fcsg.lemmas import DESCENT, ESTIMATE, per_step, summed_consensus, with_estimate
 
 CHAIN = LemmaChain(
     with_estimate(at_the_mean=True),
@@ -18,14 +18,13 @@ CHAIN = LemmaChain(
             "fcsg_m.lemma_c_2",
             mean_of("error_sq"),
             {
-                "consensus_error": mean_of("consensus"),
-                "update_sq": mean_of("update_sq"),
-                "start_error_sq": lambda r: r["error_sq"][0][None, :],
+                **observed(mean_of, "update_sq", consensus_error="consensus"),
+                "start_error_sq": at_start("error_sq"),
             },
             ends_round=None,
             feeds="error_sq",
         ),
-        Link("fcsg_m.lemma_c_1", change, ESTIMATE),
+        Link("fcsg_m.lemma_c_1", DESCENT, ESTIMATE),
     ),
     period="q",
 )

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -80,15 +81,15 @@ def _statement(theorem: Theorem, label: str) -> str:
     return digest([bounded, symbols, method, *formulas])
 
 
-def _answers(problem: Any) -> str:
-    """What tells two problem objects of one class apart: their constants, and the exact objective at a few points."""
+def answers_of(problem: Any) -> str:
+    """What tells two problem objects of one class apart in what is kept of runs: constants, and exact answers at a few points."""
     if isinstance(problem, str):
         return problem
     constants = {name: [str(c.value), c.kind] for name, c in sorted(problem.certificates.items())}
     ramp = 1 + torch.arange(problem.dim, dtype=torch.float64)
     points = torch.stack([problem.initial_point + shift * torch.sin(ramp) for shift in (0.0, 1.0, -2.0)])
-    values = [*problem.objective(points).tolist(), *problem.gradient(points).flatten().tolist()]
-    return digest([problem.name, problem.clients, constants, [value.hex() for value in values]])
+    values = torch.cat([problem.objective(points), problem.gradient(points).flatten()])
+    return digest([problem.name, problem.clients, constants, sha256(values.cpu().numpy().tobytes()).hexdigest()])
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ class Task:
             "source": source_fingerprint(MEASUREMENT),
             "code": code_fingerprint(*self._parts()),
             "statement": _statement(experiment.theorem, experiment.label),
-            "problem": _answers(experiment.instance.problem),
+            "problem": answers_of(experiment.instance.problem),
             "experiment": experiment.name,
             "parameters": {name: str(value) for name, value in experiment.instance.parameters.items()},
             "hyperparameters": {name: str(value) for name, value in experiment.instance.hyperparameters.items()},

@@ -61,9 +61,7 @@ def check_runs(runs: Sequence[tuple[Method, Any]], steps: int, seeds: int, hours
     work = steps * seeds * sum(method.grid for method, _ in runs)
     _check_least(work, hours)
     if work * _LEAST_SECONDS * _ANY_TIMES_LEAST > hours * 3600:
-        tried, few = min(_PROBE_STEPS, steps), min(CHUNK, seeds)
-        once = sum(drive(*run, steps=tried, seeds=few, every=tried, **options).seconds for run in runs)
-        _check_about(once / (tried * few) * steps * seeds, hours)
+        _check_about(sum(_seconds(*run, steps, seeds, **options) for run in runs) * steps * seeds, hours)
 
 
 def _check_least(work: float, hours: float) -> None:
@@ -86,19 +84,15 @@ def seconds_per_step(experiment: Experiment) -> float:
     problem = instance.made()
     bound, _ = evaluate_at(experiment.theorem, experiment.label, problem, instance.hyperparameters, experiment.T)
     numbers = numbers_of(instance, bound, recipe.defaults)
-    seeds, steps = min(CHUNK, experiment.seeds), recipe.steps(numbers)
-    tried = min(_PROBE_STEPS, steps)
-    record = {"gradient": metrics.gradient_norm_squared}
-    done = drive(
-        recipe.method(numbers),
-        problem,
-        steps=tried,
-        seeds=seeds,
-        start=exact_start(problem),
-        record=record,
-        every=tried,
-    )
-    return done.seconds / (tried * seeds) * steps / experiment.T
+    steps, record = recipe.steps(numbers), {"gradient": metrics.gradient_norm_squared}
+    once = _seconds(recipe.method(numbers), problem, steps, experiment.seeds, start=exact_start(problem), record=record)
+    return once * steps / experiment.T
+
+
+def _seconds(method: Method, problem: Any, steps: int, seeds: int, **options: Any) -> float:
+    """What a seed takes for a step, from a few steps of a chunk of seeds."""
+    tried, few = min(_PROBE_STEPS, steps), min(CHUNK, seeds)
+    return drive(method, problem, steps=tried, seeds=few, every=tried, **options).seconds / (tried * few)
 
 
 def _refuse(seconds: float, how: str, hours: float) -> None:

@@ -24,7 +24,7 @@ Source: Waudby-Smith and Ramdas, Estimating means of bounded random variables by
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from numbers import Rational
 from typing import Any, NamedTuple, TypeAlias
@@ -42,6 +42,8 @@ GRID: tuple[Fraction, ...] = tuple(
     for per_mille in (1, 2, 5, 10, 20, 50, 100, 150, 200, 300, 400, 500, 600, 700, 800, 900, 950, 990, 1000)
 )
 
+FRACTIONS = np.array([float(lam) for lam in GRID])
+"""The same as doubles."""
 _EPS = float(np.finfo(np.float64).eps)
 _LARGEST_RATIO = 1e300  # factors are clipped here; the e-value increases with them, so clipping is conservative
 _BISECTION_STEPS = 44
@@ -59,7 +61,7 @@ class Bracket(NamedTuple):
     upper: float
 
 
-def log_e_refute(values: Any, bound: Number, *, grid: Sequence[Number] = GRID) -> Array:
+def log_e_refute(values: Any, bound: Number) -> Array:
     """Log e-value against the claim E X <= `bound`, for independent X >= 0.
 
     Assumption: `values` are independent, nonnegative, one per seed; their number was fixed in advance, or at least not
@@ -70,13 +72,12 @@ def log_e_refute(values: Any, bound: Number, *, grid: Sequence[Number] = GRID) -
         values: `(..., seeds)`; leading axes are separate data sets, each gets its own e-value.
         bound: the right-hand side. At 0 any positive value refutes with certainty (`inf`); below 0 the claim
             contradicts X >= 0 and is refuted without data (`inf`).
-        grid: betting fractions in [0, 1], chosen without looking at `values`.
 
     Returns:
         `(...)` natural logarithms of the e-values.
 
     Raises:
-        ValueError: a value is NaN, infinite or negative, there are no seeds, or the grid leaves [0, 1].
+        ValueError: a value is NaN, infinite or negative, or there are no seeds.
     """
     x = checked_values(values)
     upper = round_up(_finite("bound", bound))
@@ -85,10 +86,10 @@ def log_e_refute(values: Any, bound: Number, *, grid: Sequence[Number] = GRID) -
     if upper == 0:
         return np.where((x > 0).any(axis=-1), np.inf, 0.0)
     with np.errstate(over="ignore"):
-        return log_mixture(x / upper, _checked_grid(grid))
+        return log_mixture(x / upper)
 
 
-def log_e_support(values: Any, bound: Number, cap: Number, *, grid: Sequence[Number] = GRID) -> Array:
+def log_e_support(values: Any, bound: Number, cap: Number) -> Array:
     """Log e-value against E X >= `bound`, that is in support of E X <= `bound`, for independent 0 <= X <= `cap`.
 
     Assumption: independent values, and `cap` holds almost surely for every law that the claim's assumptions allow (it
@@ -99,14 +100,13 @@ def log_e_support(values: Any, bound: Number, cap: Number, *, grid: Sequence[Num
         values: `(..., seeds)` as in `log_e_refute`.
         bound: the right-hand side, in the unit of `values`; 0 or less can never be supported (result -inf).
         cap: the almost-sure cap U, in the unit of `values`; must exceed `bound`, else the claim is vacuous.
-        grid: betting fractions in [0, 1].
 
     Returns:
         `(...)` natural logarithms of the e-values.
 
     Raises:
         CapExceeded: a value lies above `cap`; the message names both.
-        ValueError: bad values, bad grid, or `bound` not below `cap`.
+        ValueError: bad values, or `bound` not below `cap`.
     """
     x = checked_values(values)
     check_cap(x, cap)
@@ -116,7 +116,7 @@ def log_e_support(values: Any, bound: Number, cap: Number, *, grid: Sequence[Num
     if target <= 0:
         return np.full(x.shape[:-1], -np.inf)
     with np.errstate(over="ignore"):
-        return log_mixture((top - np.minimum(x, top)) / (top - target), _checked_grid(grid))
+        return log_mixture((top - np.minimum(x, top)) / (top - target))
 
 
 def mean_bracket(values: Any, cap: Number | None = None, *, coverage: float = 0.95) -> Bracket:
@@ -216,13 +216,13 @@ def _bisect(rejected: Callable[[float], bool], inside: float, outside: float) ->
     return inside
 
 
-def log_mixture(ratio: Array, grid: Array) -> Array:
+def log_mixture(ratio: Array) -> Array:
     """log of mean_lam prod_i ((1 - lam) + lam ratio_i), rounded down. ratio: (..., seeds) -> (...)."""
     y = np.minimum(ratio, _LARGEST_RATIO)
     largest = y.max(axis=-1)
     together = max(1, _BLOCK // y.size)
-    blocks = [grid[start : start + together] for start in range(0, len(grid), together)]
-    scratch = np.empty((min(together, len(grid)), *y.shape))
+    blocks = [FRACTIONS[start : start + together] for start in range(0, len(FRACTIONS), together)]
+    scratch = np.empty((min(together, len(FRACTIONS)), *y.shape))
     return log_mean(np.concatenate([log_products(y, lam, largest, scratch[: len(lam)]) for lam in blocks]))
 
 
@@ -259,10 +259,3 @@ def _finite(name: str, x: Number) -> Number:
     if not math.isfinite(x):
         raise ValueError(f"{name}: wanted a finite number, got {x!r}")
     return x
-
-
-def _checked_grid(grid: Sequence[Number]) -> Array:
-    outside = [lam for lam in grid if not 0 <= lam <= 1]
-    if outside or not len(grid):
-        raise ValueError(f"grid: wanted betting fractions in [0, 1], got {outside or 'none'}")
-    return np.array([float(lam) for lam in grid])

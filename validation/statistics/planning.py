@@ -17,6 +17,7 @@ Source: Kelly (1956); Waudby-Smith and Ramdas (2024).
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,7 +27,7 @@ from scipy import stats
 
 from ...bounds.evaluation.without_running import is_vacuous
 from ...errors import InputError
-from .evalues import GRID, Array, Number, round_down
+from .evalues import FRACTIONS, Array, Number, round_down
 
 #: Probability with which a planned test reaches its verdict.
 DEFAULT_POWER = 0.9
@@ -132,7 +133,7 @@ def _two_point_slack(seeds: int, bound: Number, cap: Number, alpha: Number, powe
 
 def log_e_of_hits(seeds: int, hits: int, at_zero: float, at_cap: float) -> float:
     """Log e-value of `hits` seeds at the cap and the others at 0, from the two values of X/B (or of its mirror)."""
-    lam = np.array([float(g) for g in GRID])
+    lam = FRACTIONS
     with np.errstate(divide="ignore"):
         logs = [
             count * np.log((1 - lam) + lam * ratio) if count else np.zeros_like(lam)
@@ -144,29 +145,20 @@ def log_e_of_hits(seeds: int, hits: int, at_zero: float, at_cap: float) -> float
 def most_hits_supported(seeds: int, bound: Number, cap: Number, alpha: Number) -> int | None:
     """Largest number of seeds at the cap that still supports; None where even none at the cap does not."""
     wanted, best = log_threshold(alpha), float(cap) / (float(cap) - float(bound))
-    first = _first_true(lambda hits: log_e_of_hits(seeds, hits, best, 0.0) < wanted, seeds)
+    first = bisect_left(range(seeds + 1), True, key=lambda hits: log_e_of_hits(seeds, hits, best, 0.0) < wanted)
     return None if first == 0 else first - 1
 
 
 def fewest_hits_refuting(seeds: int, bound: Number, cap: Number, alpha: Number) -> int | None:
     """Smallest number of seeds at the cap that refutes; None where even all of them do not."""
     wanted, best = log_threshold(alpha), float(cap) / float(bound)
-    first = _first_true(lambda hits: log_e_of_hits(seeds, hits, 0.0, best) >= wanted, seeds)
+    first = bisect_left(range(seeds + 1), True, key=lambda hits: log_e_of_hits(seeds, hits, 0.0, best) >= wanted)
     return None if first > seeds else first
 
 
 def log_threshold(alpha: Number) -> float:
     """log(1/alpha): the log e-value at which a test of level alpha rejects, rounded towards not rejecting."""
     return math.nextafter(-math.log(round_down(alpha)), math.inf)
-
-
-def _first_true(predicate: Callable[[int], bool], last: int) -> int:
-    """Smallest k in 0..last with predicate(k), for a monotone predicate; last + 1 where there is none."""
-    low, high = 0, last + 1
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if predicate(middle) else (middle + 1, high)
-    return low
 
 
 def fewest(enough: Callable[[int], bool]) -> int:
@@ -176,10 +168,7 @@ def fewest(enough: Callable[[int], bool]) -> int:
         if high == MOST_SEEDS:
             raise Undetectable(f"seeds: wanted at most {MOST_SEEDS}; choose an instance with a smaller cap / bound")
         low, high = high, min(2 * high, MOST_SEEDS)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return low + 1 + bisect_left(range(low + 1, high), True, key=enough)
 
 
 @lru_cache(maxsize=1)
@@ -191,10 +180,10 @@ def _reference_law() -> Array:
 
 def reference_margin(seeds: int, ratio: float, alpha: float, power: float) -> float:
     """How far the (1 - power) quantile of the log e-value lies above log(1/alpha), under ratio * reference law."""
-    lam = np.array([float(g) for g in GRID])[:, None]
+    lam = FRACTIONS[:, None]
     factors = np.log((1 - lam) + lam * ratio * _reference_law())
     low_quantile = seeds * factors.mean(1) - stats.norm.ppf(power) * math.sqrt(seeds) * factors.std(1)
-    return float(low_quantile.max()) - math.log(len(GRID)) + math.log(alpha)
+    return float(low_quantile.max()) - math.log(len(FRACTIONS)) + math.log(alpha)
 
 
 @lru_cache(maxsize=256)

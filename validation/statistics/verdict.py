@@ -266,7 +266,7 @@ def judge_exact(
     """Judge value <= `bound` when both sides are known exactly or enclosed: deterministic runs, moment recursions.
 
     Guarantee: the outcome is certain, given the certificates; it is INCONCLUSIVE when the enclosures overlap. A lone
-    float is refused, since nothing says how far it lies from the exact side: give a Fraction or `enclosure(x, ...)`.
+    float is refused, since nothing says how far it lies from the exact side: give a Fraction or a pair.
 
     Args:
         value, bound: `Fraction`, `int` or a pair (lower, upper), in one unit.
@@ -300,15 +300,6 @@ def judge_exact(
 def not_applicable(claim: str, reason: str, *, instance: str = "") -> Verdict:
     """The claim does not speak of the instance: `reason` names the assumption or condition that fails."""
     return Verdict(Outcome.NOT_APPLICABLE, claim, instance, reason, "none")
-
-
-def enclosure(x: float, *, relative: float = 0.0, absolute: float = 0.0) -> tuple[Fraction, Fraction]:
-    """The exact interval x -+ (relative * |x| + absolute), for a double whose error bound is known."""
-    if not all(math.isfinite(part) and part >= 0 for part in (abs(x), relative, absolute)):
-        raise ValueError(f"enclosure: wanted finite numbers and errors >= 0, got {(x, relative, absolute)!r}")
-    centre = Fraction(x)
-    radius = abs(centre) * Fraction(relative) + Fraction(absolute)
-    return centre - radius, centre + radius
 
 
 def weakest_certificate(kinds: str | Iterable[str]) -> str:

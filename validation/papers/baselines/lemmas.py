@@ -13,11 +13,11 @@ import numpy as np
 from torch import Tensor
 
 from ....algorithms.engine.method import client_mean
-from ...lemmas.link import LemmaChain, Link
+from ...lemmas.link import LemmaChain, Link, after, at, before, mean_of, observed
 from ...lemmas.metrics import consensus, gradient_sq, mean_square, objective, per_run, square_mean
 from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
 from ...runs.recipe import optional
-from ..fcsg.lemmas import before, change, mean_of, plug_in_gradient
+from ..fcsg.lemmas import DESCENT, plug_in_gradient
 
 Expected = Callable[[Step], Tensor]
 
@@ -76,14 +76,8 @@ def _later(_: Trace, rows: int) -> Array:
     return np.arange(rows) > 0
 
 
-def _at_each_step(*names: str) -> dict[str, Callable[[Trace], Array]]:
-    """Observables at the steps whose change a lemma bounds."""
-    recorded = {"consensus_error": "consensus"}
-    return {name: before(recorded.get(name, name)) for name in names}
-
-
 def _noise(lemma: str) -> Link:
-    return Link(lemma, lambda r: r["noise_sq"], feeds="noise_sq", difference_of=lambda r: r["scaled_model_sq"])
+    return Link(lemma, at("noise_sq"), feeds="noise_sq", difference_of=at("scaled_model_sq"))
 
 
 def _local_sgd(drift: str, stands_for: Mapping[str, tuple[str, ...]]) -> LemmaChain:
@@ -93,21 +87,21 @@ def _local_sgd(drift: str, stands_for: Mapping[str, tuple[str, ...]]) -> LemmaCh
             _noise("baselines.averaged_noise"),
             Link(
                 "baselines.local_sgd_bias",
-                lambda r: r["bias_sq"],
-                {"consensus_error": lambda r: r["consensus"]},
+                at("bias_sq"),
+                observed(at, consensus_error="consensus"),
                 keeps=lambda r, rows: np.arange(rows) % r.period > 0,
                 note="at the start of a round both sides are 0",
             ),
             Link(drift, mean_of("consensus"), ends_round=None, feeds="consensus_error"),
             Link(
                 "baselines.local_sgd_step",
-                change,
-                _at_each_step("gradient_sq", "direction_sq", "bias_sq", "noise_sq"),
+                DESCENT,
+                observed(before, "gradient_sq", "direction_sq", "bias_sq", "noise_sq"),
             ),
             Link(
                 "baselines.local_sgd_descent",
-                change,
-                _at_each_step("gradient_sq", "consensus_error", "noise_sq"),
+                DESCENT,
+                observed(before, "gradient_sq", "noise_sq", consensus_error="consensus"),
             ),
         ),
         period="p",
@@ -123,27 +117,27 @@ MINIBATCH_SGD = LemmaChain(
     plain,
     (
         _noise("baselines.averaged_noise"),
-        Link("baselines.minibatch_sgd_descent", change, _at_each_step("gradient_sq", "noise_sq")),
+        Link("baselines.minibatch_sgd_descent", DESCENT, observed(before, "gradient_sq", "noise_sq")),
     ),
 )
 SCGD = LemmaChain(
     composed,
     (
-        Link("baselines.scgd_moment", lambda r: r["moment_sq"], feeds="moment_sq"),
+        Link("baselines.scgd_moment", at("moment_sq"), feeds="moment_sq"),
         Link(
             "baselines.scgd_value",
-            lambda r: r["used_error"],
-            {"kept_error": lambda r: r["kept_error"]},
+            at("used_error"),
+            observed(at, "kept_error"),
             keeps=_later,
         ),
         Link(
             "baselines.scgd_estimate",
-            lambda r: r["kept_error"][1:],
-            _at_each_step("kept_error"),
+            after("kept_error"),
+            observed(before, "kept_error"),
             keeps=_later,
         ),
         Link("baselines.scgd_values", mean_of("used_error"), ends_round=None, feeds="used_error"),
-        Link("baselines.scgd_descent", change, _at_each_step("gradient_sq", "used_error", "moment_sq")),
+        Link("baselines.scgd_descent", DESCENT, observed(before, "gradient_sq", "used_error", "moment_sq")),
     ),
     stands_for={"bias": ("inner_start", "inner_noise", "inner_drift")},
 )
@@ -151,12 +145,12 @@ BIASED_SGD = LemmaChain(
     plugged_in,
     (
         _noise("baselines.biased_sgd_noise"),
-        Link("baselines.biased_sgd_bias", lambda r: r["bias_sq"], feeds="bias_sq"),
+        Link("baselines.biased_sgd_bias", at("bias_sq"), feeds="bias_sq"),
         Link(
             "baselines.biased_sgd_step",
-            change,
-            _at_each_step("gradient_sq", "direction_sq", "bias_sq", "noise_sq"),
+            DESCENT,
+            observed(before, "gradient_sq", "direction_sq", "bias_sq", "noise_sq"),
         ),
-        Link("baselines.biased_sgd_descent", change, _at_each_step("gradient_sq", "bias_sq", "noise_sq")),
+        Link("baselines.biased_sgd_descent", DESCENT, observed(before, "gradient_sq", "bias_sq", "noise_sq")),
     ),
 )

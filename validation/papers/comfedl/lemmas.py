@@ -13,7 +13,7 @@ import numpy as np
 from torch import Tensor
 
 from ....algorithms.engine.method import client_mean
-from ...lemmas.link import LemmaChain, Link
+from ...lemmas.link import LemmaChain, Link, at, observed
 from ...lemmas.metrics import client_gradient, per_run, square_mean
 from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
 
@@ -65,7 +65,7 @@ def _chain(variance: str) -> LemmaChain:
     return LemmaChain(
         metrics,
         (
-            Link("comfedl.lemma_2_step", lambda r: r["client_drift_sq"], {"t": _step_in_round}, keeps=_inside),
+            Link("comfedl.lemma_2_step", at("client_drift_sq"), {"t": _step_in_round}, keeps=_inside),
             Link(
                 "comfedl.lemma_2",
                 lambda r: r["mean_drift"] ** 2,
@@ -75,23 +75,19 @@ def _chain(variance: str) -> LemmaChain:
             ),
             Link(
                 f"comfedl.{variance}_step",
-                lambda r: r["estimator_error_sq"],
-                {"client_drift_sq": lambda r: r["client_drift_sq"]},
+                at("estimator_error_sq"),
+                observed(at, "client_drift_sq"),
             ),
             Link(
                 f"comfedl.{variance}",
-                lambda r: r["estimator_error_sq"],
+                at("estimator_error_sq"),
                 feeds="estimator_error",
                 fed=lambda right, _: math.sqrt(right),
             ),
             Link(
                 "comfedl.descent",
-                lambda r: r["change"],
-                {
-                    "gradient_sq": lambda r: r["gradient_sq"],
-                    "mean_drift": lambda r: r["mean_drift"],
-                    "estimator_error": lambda r: r["estimator_error"],
-                },
+                at("change"),
+                observed(at, "gradient_sq", "mean_drift", "estimator_error"),
             ),
         ),
         period="tau",

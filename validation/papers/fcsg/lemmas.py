@@ -19,7 +19,7 @@ from torch import Tensor
 from ....algorithms.engine.method import broadcast, client_mean
 from ....errors import InputError
 from ....synthetic.kinds import InnerSample
-from ...lemmas.link import LemmaChain, Link
+from ...lemmas.link import LemmaChain, Link, at, before, change, observed
 from ...lemmas.metrics import consensus, dispersion, gradient_sq, mean_square, objective, per_run, square_mean
 from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
 
@@ -89,10 +89,6 @@ def with_estimate(at_the_mean: bool) -> Any:
     return build
 
 
-def mean_of(name: str) -> Any:
-    return lambda r: r[name][: r.steps].mean(axis=0)[None, :]
-
-
 def summed_consensus(r: Trace) -> Array:
     return r["consensus"][: r.steps].sum(axis=0)[None, :]
 
@@ -102,16 +98,9 @@ def per_step(total: float, trace: Trace) -> float:
     return total / trace.steps
 
 
-def before(name: str) -> Any:
-    return lambda r: r[name][:-1]
-
-
-CHANGE = {"gradient_sq": before("gradient_sq"), "consensus_error": before("consensus")}
-ESTIMATE = {**CHANGE, "update_sq": before("update_sq"), "error_sq": before("error_sq")}
-
-
-def change(r: Trace) -> Array:
-    return np.diff(r["objective"], axis=0)
+DESCENT = change("objective")
+CHANGE = observed(before, "gradient_sq", consensus_error="consensus")
+ESTIMATE = {**CHANGE, **observed(before, "update_sq", "error_sq")}
 
 
 CHAIN = LemmaChain(
@@ -119,13 +108,13 @@ CHAIN = LemmaChain(
     (
         Link(
             "fcsg.lemma_a_3_variance",
-            lambda r: r["noise_sq"],
+            at("noise_sq"),
             keeps=lambda r, rows: np.arange(rows) > 0,
             note="mean over the clients; the first batch has another size",
         ),
-        Link("fcsg.lemma_a_3", lambda r: r["gradient_spread"], {"consensus_error": lambda r: r["consensus"]}),
+        Link("fcsg.lemma_a_3", at("gradient_spread"), observed(at, consensus_error="consensus")),
         Link("fcsg.lemma_b_1", summed_consensus, ends_round=None, feeds="consensus_error", fed=per_step),
-        Link("fcsg.lemma_b_2", change, CHANGE),
+        Link("fcsg.lemma_b_2", DESCENT, CHANGE),
     ),
     period="q",
 )

@@ -13,7 +13,7 @@ import torch
 
 from ....algorithms.engine.method import client_mean
 from ....algorithms.methods.fedavg import compositional_gradient
-from ...lemmas.link import LemmaChain, Link
+from ...lemmas.link import LemmaChain, Link, after, at, before, change, observed
 from ...lemmas.metrics import consensus, gradient_sq, mean_square, objective
 from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
 
@@ -62,38 +62,26 @@ CHAIN = LemmaChain(
     (
         Link(
             "feddro.lemma_f_3",
-            lambda r: r["consensus"],
+            at("consensus"),
             {"consensus_sum": _consensus_sum, "elapsed": _elapsed},
             keeps=lambda r, rows: np.arange(rows) % r.period > 0,
             note="the left side is squared, as the proof has it; at the start of a round both sides are 0",
         ),
         Link(
             "feddro.lemma_f_4",
-            lambda r: r["inner_error"][1:],
-            {
-                "inner_error": lambda r: r["inner_error"][:-1],
-                "direction_sq": lambda r: r["direction_sq"][:-1],
-                "consensus_error": lambda r: r["consensus"][:-1],
-            },
+            after("inner_error"),
+            observed(before, "inner_error", "direction_sq", consensus_error="consensus"),
             between=("composed",),
         ),
         Link(
             "feddro.lemma_f_2",
-            lambda r: np.diff(r["objective"], axis=0),
-            {
-                "gradient_sq": lambda r: r["gradient_sq"][:-1],
-                "direction_sq": lambda r: r["direction_sq"][:-1],
-                "consensus_error": lambda r: r["consensus"][:-1],
-                "inner_error": lambda r: r["inner_error"][:-1],
-            },
+            change("objective"),
+            observed(before, "gradient_sq", "direction_sq", "inner_error", consensus_error="consensus"),
         ),
         Link(
             "feddro.lemma_f_5",
             lambda r: np.diff(_potential(r), axis=0),
-            {
-                "gradient_sq": lambda r: r["gradient_sq"][:-1],
-                "consensus_error": lambda r: r["consensus"][:-1],
-            },
+            observed(before, "gradient_sq", consensus_error="consensus"),
         ),
         Link(
             "feddro.theorem_f_6",

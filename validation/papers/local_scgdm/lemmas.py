@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from torch import Tensor
 
 from ....bounds.papers.local_scgdm.composed import potential_weights
 from ....bounds.registry import get_theorem
 from ...falsifier.method_call import value_of
-from ...lemmas.link import LemmaChain, Link
+from ...lemmas.link import LemmaChain, Link, after, at, at_start, before, change, mean_of, observed
 from ...lemmas.metrics import client_gradient, consensus, dispersion, gradient_sq, objective, per_run, square_mean
 from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
 from ...runs.values import constants
@@ -93,68 +92,49 @@ CHAIN = LemmaChain(
         ),
         Link(
             "local_scgdm.lemma_a_2",
-            lambda r: r["gradient_spread"],
-            {"inner_consensus": lambda r: r["fresh_inner_spread"], "consensus_error": lambda r: r["consensus"]},
+            at("gradient_spread"),
+            observed(at, inner_consensus="fresh_inner_spread", consensus_error="consensus"),
         ),
         Link(
             "local_scgdm.lemma_4_3",
-            lambda r: r["consensus"][: r.steps].mean(axis=0)[None, :],
+            mean_of("consensus"),
             ends_round=None,
             feeds="consensus_error",
         ),
         Link(
             "local_scgdm.lemma_4_2",
-            lambda r: r["inner_error"][1:],
-            {"momentum_sq": lambda r: r["momentum_sq"][:-1], "inner_error": lambda r: r["inner_error"][:-1]},
+            after("inner_error"),
+            observed(before, "momentum_sq", "inner_error"),
             _later,
         ),
         Link(
             "local_scgdm.lemma_4_1",
-            lambda r: r["momentum_error"][1:],
-            {
-                "momentum_error": lambda r: r["momentum_error"][:-1],
-                "next_inner_error": lambda r: r["inner_error"][1:],
-                "momentum_sq": lambda r: r["momentum_sq"][:-1],
-            },
+            after("momentum_error"),
+            {**observed(before, "momentum_error", "momentum_sq"), "next_inner_error": after("inner_error")},
             _later,
             between=("corrected",),
         ),
         Link(
             "local_scgdm.descent",
-            lambda r: np.diff(r["objective"], axis=0),
-            {
-                "gradient_sq": lambda r: r["gradient_sq"][:-1],
-                "momentum_sq": lambda r: r["momentum_sq"][:-1],
-                "momentum_error": lambda r: r["momentum_error"][:-1],
-                "consensus_error": lambda r: r["consensus"][:-1],
-            },
+            change("objective"),
+            observed(before, "gradient_sq", "momentum_sq", "momentum_error", consensus_error="consensus"),
         ),
         Link(
             "local_scgdm.potential_step",
-            lambda r: np.diff(r["potential"], axis=0),
-            {
-                "gradient_sq": lambda r: r["gradient_sq"][:-1],
-                "momentum_sq": lambda r: r["momentum_sq"][:-1],
-                "consensus_error": lambda r: r["consensus"][:-1],
-            },
+            change("potential"),
+            observed(before, "gradient_sq", "momentum_sq", consensus_error="consensus"),
             _later,
         ),
         Link(
             "local_scgdm.potential",
-            lambda r: np.diff(r["potential"], axis=0),
-            {
-                "gradient_sq": lambda r: r["gradient_sq"][:-1],
-                "consensus_error": lambda r: r["consensus"][:-1],
-            },
+            change("potential"),
+            observed(before, "gradient_sq", consensus_error="consensus"),
             _later,
         ),
         Link(
             "local_scgdm.summed",
-            lambda r: r["gradient_sq"][: r.steps].mean(axis=0)[None, :],
-            {
-                "start_momentum_error": lambda r: r["momentum_error"][0][None, :],
-                "start_inner_error": lambda r: r["inner_error"][0][None, :],
-            },
+            mean_of("gradient_sq"),
+            observed(at_start, start_momentum_error="momentum_error", start_inner_error="inner_error"),
             ends_round=None,
             bounds_gradient=True,
         ),

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from ....algorithms.engine.method import broadcast, client_mean
-from ...lemmas.link import LemmaChain, Link
+from ...lemmas.link import LemmaChain, Link, at
 from ...lemmas.metrics import dispersion, gradient_sq, per_run, square_mean
 from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
 from .law import Estimate, gradient_error_sq, hessian_error_sq, noise_moment, path_error
@@ -106,7 +106,7 @@ def _taken(name: str) -> Callable[[Trace, int], Array]:
 def _expectation(lemma: str, name: str, constant: str, part: str) -> Link:
     return Link(
         lemma,
-        lambda r: r[name],
+        at(name),
         right=lambda derived: derived[constant],
         ends_round=None,
         keeps=_taken(name),
@@ -124,7 +124,7 @@ def _chain(variant: str, estimate: str, suffix: str) -> LemmaChain:
         (
             Link(
                 "meta_fl.lemma_4",
-                lambda r: r["curvature"],
+                at("curvature"),
                 right=lambda derived: derived["L_F"],
                 note="Lipschitz constant seen along a step",
             ),
@@ -137,12 +137,12 @@ def _chain(variant: str, estimate: str, suffix: str) -> LemmaChain:
             _expectation(estimate, "mean_error", f"mu_F{suffix}", "mean error"),
             Link(
                 estimate,
-                lambda r: r["estimate_error"],
+                at("estimate_error"),
                 right=lambda derived: derived[f"sigma_F{suffix}"] ** 2,
                 part="second moment",
                 note="mean over all clients of E||estimate - grad F_i||^2",
             ),
-            Link("meta_fl.lemma_7", lambda r: r["heterogeneity"], note="at the mean model"),
+            Link("meta_fl.lemma_7", at("heterogeneity"), note="at the mean model"),
         ),
         period="tau",
         extra_steps=0,

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from .....algorithms import FedDRO, Method, ModifiedFedAvg, Start, drive
 from .....figures import Plot, legend_below, listed, look, styled
 from .....synthetic import problem as find_problem
-from .instance import PAPER, PAPER_LEVEL, Case, Claim, Instance, one_round
+from .instance import PAPER_LEVEL, Case, Claim, one_round
 from .limits import limit_point
 
 #: Step sizes of the figure, all admitted by both of the paper's claims.
@@ -45,8 +45,6 @@ def simulate(
     etas: NDArray[np.float64] | Sequence[float],
     rounds: int,
     local_steps: int = 2,
-    start: float = float(PAPER_LEVEL),
-    instance: Instance = PAPER,
 ) -> NDArray[np.float64]:
     """Vanilla FedAvg, deterministic, all step sizes at once.
 
@@ -58,42 +56,40 @@ def simulate(
         steps = np.broadcast_to(steps[:, None, None], (steps.size, rounds, local_steps))
     if steps.shape[1:] != (rounds, local_steps) or not (np.isfinite(steps).all() and (steps > 0).all()):
         raise ValueError(f"etas: wanted positive (grid,) or (grid, {rounds}, {local_steps}), got shape {steps.shape}")
-    claim = Claim(case, eta_max=PAPER_LEVEL, local_steps=local_steps, instance=instance)
+    claim = Claim(case, eta_max=PAPER_LEVEL, local_steps=local_steps)
     means = np.empty((steps.shape[0], rounds + 1))
-    means[:, 0] = start
+    means[:, 0] = float(PAPER_LEVEL)
     for n in range(rounds):
         points, _ = one_round(claim, means[:, n], [steps[:, n, step] for step in range(local_steps)], _slope)
-        means[:, n + 1] = sum(points[1:], points[0]) / instance.clients
+        means[:, n + 1] = sum(points[1:], points[0]) / claim.instance.clients
     return means
 
 
-def trajectories(
-    case: Case, etas: Sequence[float] = FIGURE_ETAS, rounds: int = FIGURE_ROUNDS, local_steps: int = 2
-) -> tuple[Trajectory, ...]:
-    """One trajectory per step size, labelled for the figure."""
-    values = simulate(case, etas, rounds, local_steps)
+def trajectories(case: Case) -> tuple[Trajectory, ...]:
+    """One trajectory per step size of the figure, labelled for it."""
+    values = simulate(case, FIGURE_ETAS, FIGURE_ROUNDS, LOCAL_STEPS)
     return tuple(
         Trajectory(f"FedAvg, case {case.value}, $\\eta$ = {eta:g}", eta, row)
-        for eta, row in zip(etas, values, strict=True)
+        for eta, row in zip(FIGURE_ETAS, values, strict=True)
     )
 
 
-def converging(rounds: int = FIGURE_ROUNDS, eta: float = ETA) -> tuple[Trajectory, ...]:
+def converging() -> tuple[Trajectory, ...]:
     """xbar at each communication of modified FedAvg and of FedDRO (no noise, so one run each)."""
     methods: dict[str, Method] = {
-        "modified FedAvg": ModifiedFedAvg(eta=eta, I=LOCAL_STEPS),
-        "FedDRO": FedDRO(eta=eta, beta=0.5, I=LOCAL_STEPS),
+        "modified FedAvg": ModifiedFedAvg(eta=ETA, I=LOCAL_STEPS),
+        "FedDRO": FedDRO(eta=ETA, beta=0.5, I=LOCAL_STEPS),
     }
-    return tuple(Trajectory(name, eta, _averages(method, rounds)) for name, method in methods.items())
+    return tuple(Trajectory(name, ETA, _averages(method)) for name, method in methods.items())
 
 
-def _averages(method: Method, rounds: int) -> np.ndarray:
+def _averages(method: Method) -> np.ndarray:
     """(rounds + 1,) xbar at rounds 0, 1, 2, ..."""
     problem: Any = find_problem("feddro_counterexample")
     result = drive(
         method,
         problem,
-        steps=rounds * LOCAL_STEPS,
+        steps=FIGURE_ROUNDS * LOCAL_STEPS,
         seeds=1,
         start=Start(y=problem.inner_mean(problem.initial_point.unsqueeze(0)).squeeze(0)),
         record={"x": lambda _problem, state, _t: state.average[:, 0]},
