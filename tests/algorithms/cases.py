@@ -494,3 +494,24 @@ CASES = {
         dict(eta=0.05, eta_y=0.2, eta_v=0.3, K=3, tau=2, b=2),
     ),
 }
+
+REPRESENTATIVES = (
+    "feddro",
+    "local_scgdm",
+    "comfedl, some clients",
+    "acc_fcsg_m",
+    "meta_fl hessian_free",
+    "gcivr",
+    "drfa",
+    "q_fedavg",
+    "scaffold, option I",
+    "delayed_sgd, random",
+    "gossip_sgd",
+    "error_feedback",
+    "marina",
+    "fedadam, yogi",
+    "local_sgda",
+    "fed_ttsa",
+)
+"""What a quick run tries where lanes, threads and files of runs are tested: every kind of problem, and whatever operation a method has
+that no other has (sorting, gathering, a projection, a coin, a root). The others differ in arithmetic that these have too."""
