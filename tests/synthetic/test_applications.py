@@ -69,7 +69,7 @@ def test_the_papers_chi_square_formula_has_the_opposite_sign():
     ids=["exp", "square", "identity", "logistic", "exp of logistic"],
 )
 def test_scalar_suprema_enclose_and_are_tight(function):
-    t = torch.linspace(-20.0, 20.0, 300_017, dtype=torch.float64).requires_grad_()
+    t = torch.linspace(-20.0, 20.0, 60_017, dtype=torch.float64).requires_grad_()
     (slope,) = torch.autograd.grad(function.value(t).sum(), t, create_graph=True)
     (curvature,) = torch.autograd.grad(slope.sum(), t)
     t, slope = t.detach(), slope.detach()
