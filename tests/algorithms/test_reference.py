@@ -52,10 +52,10 @@ def batched_path(method, problem, root_seed, seeds, start=None, steps=STEPS):
 @given(data=st.data())
 def test_a_method_is_its_pseudocode(label, data):
     case = CASES[label]
-    hyperparameters = {name: data.draw(strategy, label=name) for name, strategy in case.settings.items()}
+    hyperparameters = {name: data.draw(strategy, label=name) for name, strategy in case.strategies().items()}
     clients = data.draw(st.integers(1, 5), label="clients")
     root_seed = data.draw(st.integers(0, 2**63), label="root seed")
-    if case.samples_clients:
+    if case.samples_clients and hyperparameters.get("m"):
         hyperparameters["m"] = min(hyperparameters["m"], clients)
     numbers = TinyData.random(data.draw(st.integers(0, 99), label="instance"), clients)
     problem = TINY[case.problem_kind](numbers)
