@@ -161,6 +161,7 @@ def test_local_lower_steps_lead_elsewhere_where_curvatures_differ():
     assert near < 1e-8 < 1e-2 < away
 
 
+@pytest.mark.slow
 def test_declining_steps_end_closer_to_the_minimum_in_noise():
     p = problem("bilevel_noisy")
 

@@ -2,10 +2,12 @@
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
 import torch
+from broken import mutant_of
 from fedco.synthetic import Certificate, problem
 from fedco.synthetic.conformance import inequalities, oracle_checks, property_checks, suite
 from fedco.synthetic.conformance.kinds import get_kind
@@ -122,10 +124,7 @@ HEALTHY = SharedComposite(
 )
 
 
-def broken(**methods):
-    made = replace(HEALTHY)
-    made.__dict__.update(methods)
-    return made
+broken = partial(mutant_of, HEALTHY)
 
 
 def test_a_gradient_is_compared_with_autograd_and_with_differences():

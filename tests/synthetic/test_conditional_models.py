@@ -132,8 +132,16 @@ def test_the_objective_is_exact_and_an_inner_sample_is_a_mean_of_outcomes(form):
     assert problem.sample_inner(Draws(0, 40, CLIENTS).at(0), drawn, 7).eta.unique().tolist() == list(range(len(shares)))
 
 
-@pytest.mark.parametrize("form", MADE)
-@pytest.mark.parametrize("method", ["fcsg", "fcsg_m", "acc_fcsg_m"])
+METHODS = ("fcsg", "fcsg_m", "acc_fcsg_m")
+PAIRS = [
+    pytest.param(form, method, marks=[pytest.mark.slow] * (i != j))
+    for i, form in enumerate(MADE)
+    for j, method in enumerate(METHODS)
+]
+"""Each form quickly with a method of its own."""
+
+
+@pytest.mark.parametrize(("form", "method"), PAIRS)
 def test_the_methods_for_conditional_problems_descend(form, method):
     problem = MADE[form]()
     settings = {"q": 2, "m": 2, "b": 2, **({} if method == "fcsg" else {"beta": 0.3})}

@@ -44,7 +44,7 @@ def dropped(problem, method) -> float:
     return float((values[:, 0] - values[:, -1]).max())
 
 
-@pytest.mark.parametrize("build", [linear, mlp])
+@pytest.mark.parametrize("build", [pytest.param(linear, marks=pytest.mark.slow), mlp])
 def test_the_gap_of_a_kl_dro_problem_covers_what_a_run_descends(build, clients):
     problem = from_model(build(), cross_entropy, clients, "kl_dro", weight=1.0)
     drop = dropped(problem, FedDRO(eta=0.1, beta=0.5, I=2, b=8))
@@ -56,7 +56,9 @@ def test_the_gap_of_a_kl_dro_problem_covers_what_a_run_descends(build, clients):
     assert 0 < found["objective_smoothness"].value <= parts * (1 + 1e-9)
 
 
-@pytest.mark.parametrize(("build", "kind"), [(linear, "upper"), (mlp, "estimated")])
+@pytest.mark.parametrize(
+    ("build", "kind"), [(linear, "upper"), pytest.param(mlp, "estimated", marks=pytest.mark.slow)]
+)
 def test_constants_of_a_linear_model_are_certified_and_of_a_network_estimated(build, kind, clients):
     found = fedco.estimate(build(), cross_entropy, clients, theorem="baselines.local_sgd", points=3)
     assert {one.kind for name, one in found.items() if name != "objective_gap"} == {kind}

@@ -135,6 +135,7 @@ def test_local_sgda_finds_the_minimum_and_its_maximiser():
     torch.testing.assert_close(run.state.y[:, 0], p.maximiser(run.state.average), rtol=0, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_declining_steps_end_closer_to_the_minimum_in_noise():
     p = problem("minimax_noisy")
 

@@ -101,9 +101,6 @@ def test_a_loss_that_was_changed_is_taken_of_one_example_at_a_time(change):
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: from_model(model(), functional.cross_entropy, PARTS, "klm"), "wanted one of federated"),
-        (lambda: from_model(model(), functional.cross_entropy, PARTS, lam=1.0), "form federated"),
-        (lambda: from_model(model(), functional.cross_entropy, []), "at least one client"),
         (lambda: from_model(nn.ReLU(), functional.cross_entropy, PARTS), "no parameter"),
         (lambda: from_model(model(), functional.cross_entropy, PARTS, start=torch.zeros(3)), "start"),
     ],
