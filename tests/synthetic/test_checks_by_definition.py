@@ -12,10 +12,11 @@ from fedco.synthetic import Certificate, problem
 from fedco.synthetic.conformance import inequalities, oracle_checks, property_checks, suite
 from fedco.synthetic.conformance.kinds import get_kind
 from fedco.synthetic.conformance.suite import Budget, ConformanceError, check_problem
-from fedco.synthetic.families.shared_composite import SharedComposite, SharedSample
+from fedco.synthetic.families.shared_composite import SharedComposite
 from fedco.synthetic.kinds import InnerSample, OuterSample, Sample
 from fedco.synthetic.parts import adversary
 from fedco.synthetic.parts.adversary import Attack, maximise
+from fedco.synthetic.parts.ripples import SignPair
 
 
 def double(*rows):
@@ -113,8 +114,8 @@ def test_probabilities_that_are_none_are_named():
         made = SimpleNamespace(
             clients=1,
             initial_point=torch.zeros(1),
-            atoms=lambda w=weights: (SharedSample(double([[1.0, -1.0]]), double([[1.0, 1.0]])), double(*w)),
-            sample=lambda draws, batch: SharedSample(draws.signs("a", batch), 0 * draws.signs("a", batch) + 1),
+            atoms=lambda w=weights: (SignPair(double([[1.0, -1.0]]), double([[1.0, 1.0]])), double(*w)),
+            sample=lambda draws, batch: SignPair(draws.signs("a", batch), 0 * draws.signs("a", batch) + 1),
         )
         assert "atoms: probabilities must be nonnegative and sum to 1" in next(oracle_checks.check_sampling(made, 0))
 
@@ -459,7 +460,7 @@ def test_a_certificate_that_is_missing_or_that_nothing_checks_is_named():
 def test_a_broken_oracle_fails_the_suite_by_the_names_of_its_checks():
     def lopsided(draws, batch, purpose="sample"):
         sample = HEALTHY.sample(draws, batch, purpose)
-        return SharedSample(torch.maximum(sample.inner, sample.extra), sample.extra)
+        return SignPair(torch.maximum(sample.inner, sample.other), sample.other)
 
     with pytest.raises(ConformanceError, match=r"fails 2 checks:\n  gradient: .*\n(?s:.*)sampling: .*frequency"):
         check_problem(broken(gradient=lambda x: 1.001 * HEALTHY.gradient(x), sample=lopsided), Budget(1, 1))

@@ -66,9 +66,10 @@ def test_parameters_go_to_the_function_and_else_to_the_description(file):
 
 
 def test_estimates_of_a_file_look_as_the_description_says(file):
-    found = fedco.estimate(f"{file}:build", form="kl_dro", theorem="feddro.theorem_4_2")
+    asked = {"form": "kl_dro", "theorem": "feddro.theorem_4_2", "along": torch.zeros(1, 8, dtype=torch.float64)}
+    found = fedco.estimate(f"{file}:build", **asked)
     assert 3 in dict(found["inner_smoothness"].growth)  # points, of the description
-    more = fedco.estimate(_loaded(file), form="kl_dro", theorem="feddro.theorem_4_2", points=4)
+    more = fedco.estimate(_loaded(file), **asked, points=4)
     assert 4 in dict(more["inner_smoothness"].growth)
     ready = found.problem
     assert ready.certificates["inner_smoothness"].kind == "estimated" and not ready.certified

@@ -56,9 +56,7 @@ def test_the_gap_of_a_kl_dro_problem_covers_what_a_run_descends(build, clients):
     assert 0 < found["objective_smoothness"].value <= parts * (1 + 1e-9)
 
 
-@pytest.mark.parametrize(
-    ("build", "kind"), [(linear, "upper"), pytest.param(mlp, "estimated", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("build", "kind"), [(linear, "upper"), pytest.param(mlp, "estimated", marks=pytest.mark.slow)])
 def test_constants_of_a_linear_model_are_certified_and_of_a_network_estimated(build, kind, clients):
     found = fedco.estimate(build(), cross_entropy, clients, theorem="baselines.local_sgd", points=3)
     assert {one.kind for name, one in found.items() if name != "objective_gap"} == {kind}
