@@ -22,9 +22,9 @@ import torch
 from torch import Tensor
 
 from ..certificate import Certificate, by_quantity, rounded_up, upper
-from ..kinds import InnerSample, OuterSample, Predictions
+from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample, Predictions
 from ..kinds.predictions import only_training_data
-from ..parts.outcomes import AbstractUniform
+from ..parts.patterns import equal_weights
 from ..parts.scalar import TANH_CURVATURE
 from ..parts.tables import deal
 from ..parts.whole_certificates import cap_certificate, gap_above
@@ -76,7 +76,7 @@ class RatioContinued:
 
 
 @dataclass(frozen=True)
-class AveragePrecision(AbstractUniform):
+class AveragePrecision(AbstractConditional):
     """The problem above on rows of a real table.
 
     Args:
@@ -143,7 +143,9 @@ class AveragePrecision(AbstractUniform):
 
     def _partners(self, outer: OuterSample, inner: InnerSample | None) -> Tensor:
         """Positions of xi' `(runs, clients, batch, m)`; all rows without a sample."""
-        return self.inner_atoms(outer)[0].eta if inner is None else inner.eta
+        if inner is not None:
+            return inner.eta
+        return torch.arange(self.samples, device=self.device).expand(*outer.outcome.shape, -1)
 
     def _scores(self, x: Tensor, index: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """h, its rate 1 - tanh^2 and the rows at these positions; x has the axes of `index` but the last ones."""
@@ -186,13 +188,18 @@ class AveragePrecision(AbstractUniform):
         everyone = torch.arange(self.samples, device=self.device).expand(1, self.clients, -1)
         return Predictions(self._scores(x[:, None, None], everyone)[0].unsqueeze(-1), self.data[1].long())
 
-    @property
-    def outer_outcomes(self) -> int:
-        return self._rare
+    def sample_outer(self, draws: Draws, batch: int, purpose: str = "outer") -> OuterSample:
+        return OuterSample(draws.integers(purpose, self._rare, batch))
 
-    @property
-    def inner_outcomes(self) -> int:
-        return self.samples
+    def sample_inner(self, draws: Draws, outer: OuterSample, m: int, purpose: str = "inner") -> InnerSample:
+        return InnerSample(draws.integers(purpose, self.samples, outer.outcome.shape[-1], m))
+
+    def outer_atoms(self) -> tuple[OuterSample, Tensor]:
+        outcomes = torch.arange(self._rare, device=self.device).expand(1, self.clients, -1)
+        return OuterSample(outcomes), equal_weights(self._rare, self.device)
+
+    def inner_atoms(self, outer: OuterSample) -> tuple[InnerSample, Tensor]:
+        return InnerSample(self._partners(outer, None)), equal_weights(self.samples, self.device)
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:

@@ -22,7 +22,7 @@ from ..parts.inner_map import RippledMap, lipschitz_of_mean_square
 from ..parts.outer import CenteredOuter
 from ..parts.parameters import require_exceeds, require_nonnegative, require_paired
 from ..parts.patterns import pair_signs
-from ..parts.ripples import AbstractRippled, other_sign
+from ..parts.ripples import AbstractRippled, mean_sign
 from ..parts.whole_certificates import cap_certificate
 
 
@@ -103,7 +103,7 @@ class LocalComposite(AbstractRippled, AbstractLocalComposite):
         return INDEPENDENT_CLIENTS | {name for name, holds in has.items() if holds}
 
     def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._outer.gradient(y, other_sign(sample))
+        return self._outer.gradient(y, mean_sign(sample, "other"))
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:

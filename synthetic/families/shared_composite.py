@@ -23,7 +23,7 @@ from ..parts.inner_certificates import inner_certificates, onto_gap
 from ..parts.inner_map import RippledMap
 from ..parts.outer import CenteredOuter
 from ..parts.parameters import require_exceeds, require_nonnegative
-from ..parts.ripples import AbstractRippled, other_sign
+from ..parts.ripples import AbstractRippled, mean_sign
 from ..parts.whole_certificates import cap_certificate
 
 
@@ -123,7 +123,7 @@ class SharedComposite(AbstractRippled, AbstractSharedComposite):
         return x.new_zeros(x.shape[:-1]) if self.bowl is None else self.bowl.value(x)
 
     def extra_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor | None:
-        return None if self.bowl is None else self.bowl.gradient(x, other_sign(sample))
+        return None if self.bowl is None else self.bowl.gradient(x, mean_sign(sample, "other"))
 
     def objective(self, x: Tensor) -> Tensor:
         value = self.outer(self.inner_mean(x))

@@ -23,14 +23,9 @@ class SignPair(Sample):
     other: Tensor
 
 
-def inner_sign(sample: Sample | None) -> Tensor | None:
-    """The mean sign of the inner maps over a batch, `(runs, clients)`; None for the exact oracle."""
-    return batch_mean(sample.inner) if isinstance(sample, SignPair) else None
-
-
-def other_sign(sample: Sample | None) -> Tensor | None:
-    """The mean of the other sign, likewise."""
-    return batch_mean(sample.other) if isinstance(sample, SignPair) else None
+def mean_sign(sample: Sample | None, which: str = "inner") -> Tensor | None:
+    """The mean of one of the signs over a batch, `(runs, clients)`; None for the exact oracle."""
+    return batch_mean(getattr(sample, which)) if isinstance(sample, SignPair) else None
 
 
 class AbstractRippled(AbstractComposite):
@@ -44,23 +39,21 @@ class AbstractRippled(AbstractComposite):
 
     @property
     @abstractmethod
-    def inner_map(self) -> RippledMap:
-        """The g_k."""
+    def inner_map(self) -> RippledMap: ...
 
     @property
     @abstractmethod
-    def _outer(self) -> CenteredOuter:
-        """The f_k."""
+    def _outer(self) -> CenteredOuter: ...
 
     @cached_property
     def initial_point(self) -> Tensor:
         return start_beyond(self.target, self.start, self.dim, self.device)
 
     def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return self.inner_map.value(x, inner_sign(sample))
+        return self.inner_map.value(x, mean_sign(sample))
 
     def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return self.inner_map.vjp(x, v, inner_sign(sample))
+        return self.inner_map.vjp(x, v, mean_sign(sample))
 
     def outer(self, y: Tensor) -> Tensor:
         return self._outer.value(y)

@@ -9,7 +9,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from ...kinds import Sample
-from ...parts.ripples import inner_sign
+from ...parts.ripples import mean_sign
 from .curve import Landscape, landscape, preimages
 from .family import Family, SampledFamily
 from .inner import NoisyInner
@@ -73,5 +73,5 @@ class SampledAffineFamily(AffineFamily, SampledFamily):
 
 def _laid_out(sample: Sample | None) -> Tensor | None:
     """The mean sign of the inner maps over a batch, `(runs, clients, 1)`."""
-    sign = inner_sign(sample)
+    sign = mean_sign(sample)
     return None if sign is None else sign.unsqueeze(-1)

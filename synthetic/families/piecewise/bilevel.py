@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from ...kinds import AbstractBilevel, Sample
-from ...parts.ripples import inner_sign
 from .curve import Landscape, PiecewiseLinear, landscape, preimages
 from .second_variable import SecondVariable
 
@@ -57,7 +56,7 @@ class BilevelFamily(SecondVariable, AbstractBilevel):
         return (self._of("dual_curvature") / 2 * y * y - self._pull(x) * y).squeeze(-1)
 
     def lower_gradient(self, x: Tensor, y: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._shaken(self._of("dual_curvature") * y - self._pull(x), "lower_noise", sample, inner_sign)
+        return self._shaken(self._of("dual_curvature") * y - self._pull(x), "lower_noise", sample, "inner")
 
     def lower_hvp(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:
         return self._of("dual_curvature") * v

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import ClassVar, Self
 
@@ -18,7 +18,7 @@ from ....bounds.language.quantities import QUANTITIES
 from ...certificate import Certificate, upper
 from ...kinds import AbstractProblem, AbstractSampled, Draws, Sample
 from ...parts.patterns import sign_grid
-from ...parts.ripples import SignPair, other_sign
+from ...parts.ripples import SignPair, mean_sign
 from .curve import PiecewiseLinear
 
 _OF_A_RUN = ("initial_inner_error",)
@@ -134,15 +134,9 @@ class SampledFamily(Family, AbstractSampled):
         inner, other, weights = sign_grid(self.clients, "cpu")
         return SignPair(inner * self._noisy[0], other * self._noisy[1]), weights
 
-    def _shaken(
-        self,
-        exact: Tensor,
-        noise: str,
-        sample: Sample | None,
-        of: Callable[[Sample | None], Tensor | None] = other_sign,
-    ) -> Tensor:
+    def _shaken(self, exact: Tensor, noise: str, sample: Sample | None, which: str = "other") -> Tensor:
         """With this parameter times one sign of a sample; as it is without a sample."""
-        sign = of(sample)
+        sign = mean_sign(sample, which)
         return exact if sign is None else exact + self._of(noise) * sign.unsqueeze(-1)
 
 

@@ -9,7 +9,6 @@ from typing import ClassVar
 from torch import Tensor
 
 from ...kinds import AbstractMinimax, Sample
-from ...parts.ripples import inner_sign
 from .curve import Landscape, landscape
 from .second_variable import SecondVariable
 
@@ -41,7 +40,7 @@ class MinimaxFamily(SecondVariable, AbstractMinimax):
         return self._slope_in_x(x, sample) + self._of("coupling") * y
 
     def ascent_gradient(self, x: Tensor, y: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._shaken(self._pull(x) - self._of("dual_curvature") * y, "dual_noise", sample, inner_sign)
+        return self._shaken(self._pull(x) - self._of("dual_curvature") * y, "dual_noise", sample, "inner")
 
     def projected(self, y: Tensor) -> Tensor:
         return y
