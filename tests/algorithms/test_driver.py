@@ -247,16 +247,3 @@ def test_results_of_several_processes_took_as_long_as_the_slowest():
     together = parallel.gathered(parts, [0, 1, 2])
     assert together.seconds == 3.0 and together.seeds == (0, 1, 2)
     assert torch.equal(together.state.x, whole.state.x)
-
-
-def test_the_number_of_threads_is_set_and_restored():
-    before = torch.get_num_threads()
-    seen = []
-
-    def spy(problem, state, t):
-        seen.append(torch.get_num_threads())
-        return state.x[:, 0, 0]
-
-    for threads in (1, 2):
-        drive(METHOD, PROBLEM, steps=1, record={"spy": spy}, threads=threads)
-    assert seen == [1, 1, 2, 2] and torch.get_num_threads() == before

@@ -82,6 +82,7 @@ def rows(clients):
     return torch.stack([torch.cat([images, labels.double().unsqueeze(1)], 1) for images, labels in clients])
 
 
+@pytest.mark.slow
 def test_functions_get_the_gap_of_a_descent_and_capped_constants(clients):
     """The same KL-DRO problem, written as functions."""
     problem = SharedFromFunctions(
@@ -126,16 +127,3 @@ def test_a_composition_of_functions_is_no_rougher_than_the_chain_rule_says():
     assert found["objective_smoothness"] <= rule
     assert found["gradient_cap"] <= found["inner_jacobian_mean_square"] * found["outer_mean_square_lipschitz"]
     assert {one.kind for one in problem.certificates.values()} == {"estimated"}
-
-
-def test_a_lower_bound_above_what_is_reached_is_refused(clients):
-    wrong = SharedFromFunctions(
-        lambda x, row: _loss(x, row).unsqueeze(0),
-        lambda y, _: y.sum(),
-        rows(clients)[:, :2],
-        start=torch.zeros(650, dtype=torch.float64),
-        budget=GLANCE,
-        lower_bound=2.3,
-    )
-    with pytest.raises(ValueError, match=r"below 2\.3"):
-        _ = wrong.certificates

@@ -123,12 +123,12 @@ def test_a_step_of_fine_tuning_has_the_derivatives_of_its_map():
 
 def test_an_estimate_supports_no_bound_and_a_certificate_does():
     method = LocalSGD(eta=0.01, tau=2)
-    theorem = "baselines.local_sgd"
-    estimated = fedco.estimate(Linear(3), functional.cross_entropy, PARTS, theorem=theorem, points=2).problem
+    asked = {"theorem": "baselines.local_sgd", "points": 2, "along": torch.zeros(1, 15, dtype=torch.float64)}
+    estimated = fedco.estimate(Linear(3), functional.cross_entropy, PARTS, **asked).problem
     assert matches(method, estimated, 50) == []
-    proved = fedco.estimate(nn.Linear(4, 3), functional.cross_entropy, PARTS, theorem=theorem, points=2).problem
+    proved = fedco.estimate(nn.Linear(4, 3), functional.cross_entropy, PARTS, **asked).problem
     done = fedco.run(method, proved, T=50, seeds=4, metrics=["gradient_sq"], every=10)
-    (bound,) = (each for each in done.bounds if each["statement"].startswith(f"{theorem} "))
+    (bound,) = (each for each in done.bounds if each["statement"].startswith("baselines.local_sgd "))
     assert done.final("mean_gradient_sq").mean() < bound["values"][-1]
 
 
@@ -197,7 +197,7 @@ def test_a_loss_below_its_bound_is_refused():
         Waves(3), lambda o, y: o.mean() - 1.0 + 0 * y.sum(), [(torch.ones(2, 3).double(), torch.zeros(2))]
     )
     with pytest.raises(InputError, match="below 0"):
-        estimate_constants(below, points=2)
+        estimate_constants(below, along=below.initial_point[None], points=2)
 
 
 # --- constants whose worst direction is one of many -------------------------------------------------------------------
@@ -225,7 +225,7 @@ def losses(dim, examples):
     return Losses(ModelParts(FlatModel(Ridge(dim), cubic), data)), inputs[0]
 
 
-@pytest.mark.parametrize("dim", [10, 100, 400])
+@pytest.mark.parametrize("dim", [10, 100, pytest.param(400, marks=pytest.mark.slow)])
 def test_the_change_of_the_hessian_is_found_in_its_direction(dim):
     found, (a,) = losses(dim, 1)
     truth = float(torch.linalg.vector_norm(a) ** 3)
@@ -237,7 +237,7 @@ def test_the_change_of_the_hessian_is_found_in_its_direction(dim):
     assert 0.95 * truth <= float(found.steepest_hessian_change(x, step).max()) <= 1.001 * truth
 
 
-@pytest.mark.parametrize("dim", [10, 100, 400])
+@pytest.mark.parametrize("dim", [10, 100, pytest.param(400, marks=pytest.mark.slow)])
 def test_the_deviation_of_the_hessian_is_its_frobenius_norm(dim):
     found, a = losses(dim, 3)
     x = torch.randn(2, dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)

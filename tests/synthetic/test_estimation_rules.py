@@ -259,7 +259,9 @@ class Given(nn.Module):
 def gap_at(y, form, **options):
     one = torch.ones(1, 1, dtype=torch.float64)
     problem = from_model(Given(), functional.mse_loss, [(one, y * one)], form, **options)
-    found = estimate_constants(problem, only=frozenset({"objective_gap"}))["objective_gap"]
+    found = estimate_constants(problem, along=problem.initial_point[None], only=frozenset({"objective_gap"}))[
+        "objective_gap"
+    ]
     assert found.kind == "upper"
     return Fraction(found.value)
 
