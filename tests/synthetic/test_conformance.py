@@ -20,7 +20,7 @@ REPRESENTATIVES = {
 """What a quick run tries: of every family one, with all of its terms, and the two penalties of robust learning."""
 ONE_PERCENT = 0.99
 GLANCE = Budget(lanes=1, steps=1)
-QUICK = Budget(lanes=12, steps=8)
+QUICK = Budget(lanes=12, steps=6)
 THOROUGH = Budget(lanes=192, steps=45, seed=1)
 made = cache(problem)
 """The certificates of an instance are computed once, for all tests: in none of them does an instance change."""

@@ -173,7 +173,10 @@ def test_the_command_writes_a_constants_file_that_the_others_read(tmp_path):
         (lambda: fedco.estimate(Linear(3), functional.cross_entropy, PARTS, along=torch.zeros(2, 3).double()), "along"),
         (lambda: estimate_constants(waves(), along=torch.full((1, 3), math.nan).double()), "finite"),
         (
-            lambda: for_theorem(estimate_constants(waves(), points=2, only=frozenset()), "baselines.local_sgd"),
+            lambda: for_theorem(
+                estimate_constants(waves(), along=torch.zeros(1, 3).double(), only=frozenset()),
+                "baselines.local_sgd",
+            ),
             "not estimated",
         ),
     ],
