@@ -9,31 +9,25 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 from torch import Tensor
 
 from ..certificate import Certificate, by_quantity, exact, upper
-from ..kinds import INDEPENDENT_CLIENTS, AbstractLocalComposite, Draws, Sample, batch_mean
+from ..kinds import INDEPENDENT_CLIENTS, AbstractLocalComposite, Sample
 from ..parts.blocks import wavenumber_of
 from ..parts.composition import composite_smoothness
 from ..parts.inner_certificates import inner_certificates, onto_gap
 from ..parts.inner_map import RippledMap, lipschitz_of_mean_square
 from ..parts.outer import CenteredOuter
 from ..parts.parameters import require_exceeds, require_nonnegative, require_paired
-from ..parts.patterns import pair_signs, sign_grid, start_beyond
+from ..parts.patterns import pair_signs
+from ..parts.ripples import AbstractRippled, mean_sign
 from ..parts.whole_certificates import cap_certificate
 
 
 @dataclass(frozen=True)
-class LocalSample(Sample):
-    """Signs +-1, `(runs, clients, batch)`: one for each sampled g_k, one for each sampled f_k, independent."""
-
-    inner: Tensor
-    outer: Tensor
-
-
-@dataclass(frozen=True)
-class LocalComposite(AbstractLocalComposite):
+class LocalComposite(AbstractRippled, AbstractLocalComposite):
     """The local-composite family: f_k a `CenteredOuter`, g_k a `RippledMap`. The parameters are Local-SCGDM's constants.
 
     Args:
@@ -49,6 +43,7 @@ class LocalComposite(AbstractLocalComposite):
         ValueError: for parameters that contradict each other, naming them.
     """
 
+    OTHER: ClassVar[str] = "outer"
     name: str = "local_composite"
     clients: int = 8
     dim: int = 20
@@ -107,28 +102,8 @@ class LocalComposite(AbstractLocalComposite):
         }
         return INDEPENDENT_CLIENTS | {name for name, holds in has.items() if holds}
 
-    @cached_property
-    def initial_point(self) -> Tensor:
-        return start_beyond(self.target, self.start, self.dim, self.device)
-
-    def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return self.inner_map.value(x, batch_mean(sample.inner) if isinstance(sample, LocalSample) else None)
-
-    def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return self.inner_map.vjp(x, v, batch_mean(sample.inner) if isinstance(sample, LocalSample) else None)
-
-    def outer(self, y: Tensor) -> Tensor:
-        return self._outer.value(y)
-
     def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._outer.gradient(y, batch_mean(sample.outer) if isinstance(sample, LocalSample) else None)
-
-    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> LocalSample:
-        return LocalSample(draws.signs(f"{purpose}.inner", batch), draws.signs(f"{purpose}.outer", batch))
-
-    def atoms(self) -> tuple[LocalSample, Tensor]:
-        inner, outer, weights = sign_grid(self.clients, self.device)
-        return LocalSample(inner, outer), weights
+        return self._outer.gradient(y, mean_sign(sample, "other"))
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:

@@ -9,12 +9,13 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from ..certificate import Certificate, as_point, by_quantity, exact, upper
-from ..kinds import INDEPENDENT_CLIENTS, AbstractSharedComposite, Draws, Sample, batch_mean
+from ..kinds import INDEPENDENT_CLIENTS, AbstractSharedComposite, Sample
 from ..parts.bowl import RippledBowl
 from ..parts.composition import no_extra_certificates
 from ..parts.convex import convex_minimum
@@ -22,20 +23,12 @@ from ..parts.inner_certificates import inner_certificates, onto_gap
 from ..parts.inner_map import RippledMap
 from ..parts.outer import CenteredOuter
 from ..parts.parameters import require_exceeds, require_nonnegative
-from ..parts.patterns import sign_grid, start_beyond
+from ..parts.ripples import AbstractRippled, mean_sign
 from ..parts.whole_certificates import cap_certificate
 
 
 @dataclass(frozen=True)
-class SharedSample(Sample):
-    """Signs +-1, `(runs, clients, batch)`: one for each sampled g_k, one for each sampled h_k, independent."""
-
-    inner: Tensor
-    extra: Tensor
-
-
-@dataclass(frozen=True)
-class SharedComposite(AbstractSharedComposite):
+class SharedComposite(AbstractRippled, AbstractSharedComposite):
     """The shared-composite family. The parameters are the paper's constants and the certificates return them exactly.
 
     f is the radial pseudo-Huber about `target * (1, ..., 1)`, g_k a `RippledMap`, h_k a `RippledBowl` (absent when
@@ -59,6 +52,7 @@ class SharedComposite(AbstractSharedComposite):
         1.0
     """
 
+    OTHER: ClassVar[str] = "extra"
     name: str = "shared_composite"
     clients: int = 8
     dim: int = 20
@@ -119,21 +113,8 @@ class SharedComposite(AbstractSharedComposite):
     def properties(self) -> frozenset[str]:
         return INDEPENDENT_CLIENTS | ({"no_extra_term"} if self.bowl is None else set())
 
-    @cached_property
-    def initial_point(self) -> Tensor:
-        return start_beyond(self.target, self.start, self.dim, self.device)
-
-    def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return self.inner_map.value(x, batch_mean(sample.inner) if isinstance(sample, SharedSample) else None)
-
-    def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return self.inner_map.vjp(x, v, batch_mean(sample.inner) if isinstance(sample, SharedSample) else None)
-
     def inner_mean(self, x: Tensor) -> Tensor:
         return self.inner_map.mean_value(x)
-
-    def outer(self, y: Tensor) -> Tensor:
-        return self._outer.value(y)
 
     def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
         return self._outer.gradient(y)
@@ -142,9 +123,7 @@ class SharedComposite(AbstractSharedComposite):
         return x.new_zeros(x.shape[:-1]) if self.bowl is None else self.bowl.value(x)
 
     def extra_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor | None:
-        if self.bowl is None:
-            return None
-        return self.bowl.gradient(x, batch_mean(sample.extra) if isinstance(sample, SharedSample) else None)
+        return None if self.bowl is None else self.bowl.gradient(x, mean_sign(sample, "other"))
 
     def objective(self, x: Tensor) -> Tensor:
         value = self.outer(self.inner_mean(x))
@@ -153,13 +132,6 @@ class SharedComposite(AbstractSharedComposite):
     def gradient(self, x: Tensor) -> Tensor:
         gradient = self.inner_map.mean_vjp(x, self.outer_gradient(self.inner_mean(x)))
         return gradient if self.bowl is None else gradient + self.bowl.mean_gradient(x)
-
-    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> SharedSample:
-        return SharedSample(draws.signs(f"{purpose}.inner", batch), draws.signs(f"{purpose}.extra", batch))
-
-    def atoms(self) -> tuple[SharedSample, Tensor]:
-        inner, extra, weights = sign_grid(self.clients, self.device)
-        return SharedSample(inner, extra), weights
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:

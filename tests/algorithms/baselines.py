@@ -7,7 +7,7 @@ from collections import Counter
 from fractions import Fraction
 
 import numpy as np
-from reference import Composite, Conditional, Draw, P, Task, Vector, mean, rate
+from reference import Composite, Conditional, Draw, P, Task, Vector, mean, meta_fl, rate
 
 
 def _local_steps(gradient, noise: Draw, x0: Vector, K: int, T: int, eta, tau, m=None):
@@ -101,21 +101,14 @@ def minibatch_sgd_conditional(data, noise: Draw, x0: Vector, y0, T: int, eta, b=
     return local_bsgd_conditional(data, noise, x0, y0, T, eta, 1, m=m, b=b)
 
 
-def minibatch_sgd_meta(data, noise: Draw, x0: Vector, y0, T: int, eta, b=1, alpha=0.1):
-    """The gradient of f_i(x - alpha grad f_i(x - alpha grad f_i(x))) by the chain rule, every factor on its batch."""
-    o = Task(data)
+def minibatch_sgd_meta(data, noise: Draw, x0: Vector, y0, T: int, eta, b=1):
+    """Every factor of the chain rule on a batch of its own."""
+    return meta_fl(data, noise, x0, y0, T, eta, 1, D=b)
 
-    def gradient(i, x, t):
-        def batch(what, l):
-            return noise(f"{what} {l}", t, i, b, 2 * x0.size)
 
-        once = x - alpha * o.gradient(i, x, batch("gradient", 0))
-        twice = once - alpha * o.gradient(i, once, batch("gradient", 1))
-        first = np.eye(x0.size) - alpha * o.hessian(i, x, batch("hessian", 0))
-        second = np.eye(x0.size) - alpha * o.hessian(i, once, batch("hessian", 1))
-        return first @ second @ o.gradient(i, twice, batch("gradient", 2))
-
-    return _local_steps(gradient, noise, x0, o.N, T, eta, 1)
+def minibatch_sgd_federated(data, noise: Draw, x0: Vector, y0, T: int, eta, b=1):
+    """A mean of steps from one model is a step along the mean."""
+    return local_sgd_meta(data, noise, x0, y0, T, eta, 1, b)
 
 
 def local_scgd(
@@ -170,31 +163,10 @@ def gcivr(data, noise: Draw, x0: Vector, y0, T: int, eta, tau, b=1, B=None):
     return path, Counter(rounds=T, model=T * x0.size, embedding=T * P)
 
 
-def _per_agent_steps(o: Task, noise: Draw, x0: Vector, T: int, eta, tau, m, direction, purpose):
-    sent, path, x = Counter(), [[x0] * o.N], [x0] * o.N
-    for t in range(T):
-        if t % tau == 0:
-            chosen = range(o.N) if m is None else np.flatnonzero(noise.subset(purpose, t, m)).tolist()
-        x = [x[i] - rate(eta, t) * direction(i, x[i], t) for i in range(o.N)]
-        if (t + 1) % tau == 0:
-            x = [mean([x[i] for i in chosen])] * o.N
-            sent["rounds"] += 1
-            sent["model"] += x0.size * Fraction(len(chosen), o.N)
-        path.append(x)
-    return path, sent
-
-
-def per_fedavg(data, noise: Draw, x0: Vector, y0, T: int, beta, tau, D=1, D_H=None, m=None, alpha=0.1):
-    """Fallah et al., Algorithm 1: w~ = w - alpha grad f(w; D), w - beta (I - alpha hess f(w; D'')) grad f(w~; D')."""
-    o, size = Task(data), 2 * x0.size
+def per_fedavg(data, noise: Draw, x0: Vector, y0, T: int, beta, tau, D=1, D_H=None, m=None):
+    """Fallah et al., Algorithm 1: one step of fine-tuning."""
     first, second = (D, D) if isinstance(D, int) else D
-
-    def direction(i, w, t):
-        tilde = w - alpha * o.gradient(i, w, noise("gradient 0", t, i, first, size))
-        H = o.hessian(i, w, noise("hessian 0", t, i, D_H or first, size))
-        return (np.eye(x0.size) - alpha * H) @ o.gradient(i, tilde, noise("gradient 1", t, i, second, size))
-
-    return _per_agent_steps(o, noise, x0, T, beta, tau, m, direction, "agents")
+    return meta_fl(data, noise, x0, y0, T, beta, tau, D=(first, second), D_H=D_H or first, m=m, nu=1)
 
 
 def local_moml(
@@ -224,7 +196,7 @@ def local_moml(
         H = o.hessian(i, w, noise("hessian", t, i, b, size)) if variant == "exact" else np.zeros((x0.size, x0.size))
         return (np.eye(x0.size) - alpha * H) @ d
 
-    return _per_agent_steps(o, noise, x0, T, eta, tau, m, direction, "clients")
+    return _local_steps(direction, noise, x0, o.N, T, eta, tau, m)
 
 
 def onto_simplex(v: list[float]) -> list[float]:
@@ -335,15 +307,6 @@ def q_fedavg_meta(data, noise: Draw, x0: Vector, y0, T: int, eta, q, tau, b=1, m
     return _q_fedavg(gradient, o.value, noise, x0, o.N, T, eta, q, tau, m, L)
 
 
-def minibatch_sgd_federated(data, noise: Draw, x0: Vector, y0, T: int, eta, b=1):
-    """One machine: x <- x - eta times the mean of the gradients of all clients' samples."""
-    o, x, path = Task(data), x0, [[x0] * len(data.A)]
-    for t in range(T):
-        x = x - rate(eta, t) * mean([o.gradient(i, x, noise("sample", t, i, b, 2 * x0.size)) for i in range(o.N)])
-        path.append([x] * o.N)
-    return path, Counter(rounds=T, model=T * x0.size)
-
-
 def scaffold(data, noise: Draw, x0: Vector, y0, T: int, eta, tau, eta_g=1.0, b=1, m=None, control="average"):
     """Karimireddy et al., Algorithm 1: lines of the box, option II by its own formula c_i - c + (x - y_i) / (K eta_l).
 
@@ -380,18 +343,11 @@ def scaffold(data, noise: Draw, x0: Vector, y0, T: int, eta, tau, eta_g=1.0, b=1
 
 def fedprox(data, noise: Draw, x0: Vector, y0, T: int, eta, mu, tau, b=1, m=None):
     """Li et al., Algorithm 2: gradient steps on h_k(w; w^t) = F_k(w) + (mu / 2) |w - w^t|^2, w^t the model of the round."""
-    o, sent, path = Task(data), Counter(), [[x0] * len(data.A)]
-    server = x0
-    for begin in range(0, T, tau):
-        chosen = range(o.N) if m is None else [i for i in range(o.N) if noise.subset("clients", begin, m)[i]]
-        w = [server] * o.N
-        for t in range(begin, min(begin + tau, T)):
-            g = [o.gradient(i, w[i], noise("sample", t, i, b, 2 * x0.size)) for i in range(o.N)]
-            w = [w[i] - rate(eta, t) * (g[i] + mu * (w[i] - server)) for i in range(o.N)]
-            path.append(w)
-        if begin + tau <= T:
-            server = mean([w[i] for i in chosen])
-            path[-1] = [server] * o.N
-            sent.update(rounds=1)
-            sent["model"] += x0.size * Fraction(len(chosen), o.N)
-    return path, sent
+    o, server = Task(data), {}
+
+    def gradient(i, w, t):
+        if t % tau == 0:
+            server[i] = w
+        return o.gradient(i, w, noise("sample", t, i, b, 2 * x0.size)) + mu * (w - server[i])
+
+    return _local_steps(gradient, noise, x0, o.N, T, eta, tau, m)

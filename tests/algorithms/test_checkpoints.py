@@ -14,26 +14,6 @@ from fedco.user_files import load_object
 from tiny import TinyData, TinyShared
 
 
-@pytest.mark.parametrize("average", [True, False])
-def test_a_checkpoint_holds_the_rows_that_are_filled(average):
-    """Every 4 steps of 10: after 5 steps the rows of 0 and 4 are filled, after 8 the same, after 9 that of 8 too."""
-    made = Recorder({"F": lambda problem, state, t: state + t}, 10, 4, average, 2, torch.device("cpu"))
-    assert made.times == [0, 4, 8, 10] and made.counts().tolist() == ([0, 4, 8, 10] if average else [0, 1, 2, 3])
-    for t, rows in ((0, 0), (1, 1), (4, 1), (5, 2), (8, 2), (9, 3), (10, 3)):
-        assert made.arrays(t)["values/F"].shape == (rows, 2) == made.arrays(t)["sums/F"].shape
-    for t in range(5):
-        made.observe(None, torch.tensor([0.0, 100.0], dtype=torch.float64), t)
-    assert made.values["F"][:2].tolist() == [[0, 100], [4, 104]]
-    assert made.sums["F"][1].tolist() == ([6, 406] if average else [0, 100])
-    other = Recorder(made.record, 10, 4, average, 2, torch.device("cpu"))
-    other.restore({name: rows.clone() for name, rows in made.arrays(5).items()})  # as a file gives them back
-    for t in range(5, 11):
-        for each in (made, other):
-            each.observe(None, torch.tensor([0.0, 100.0], dtype=torch.float64), t)
-    assert torch.equal(made.values["F"], other.values["F"]) and torch.equal(made.sums["F"], other.sums["F"])
-    assert made.values["F"][:, 0].tolist() == [0, 4, 8, 10]
-
-
 def test_a_checkpoint_is_written_every_thirty_seconds_or_steps(monkeypatch, tmp_path):
     now, written = [100.0], []
     monkeypatch.setattr(checkpoint.time, "monotonic", lambda: now[0])

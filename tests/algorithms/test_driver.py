@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +21,7 @@ from fedco.algorithms import (
     drive,
     drive_in_processes,
 )
-from fedco.algorithms.engine import draws, driver, metrics, parallel, progress
-from fedco.algorithms.engine.draws import Draws
+from fedco.algorithms.engine import draws, metrics, parallel, progress
 from tiny import TinyData, TinyLocal, TinyMeta, TinyShared
 
 PROBLEM = TinyShared(TinyData.random(1, 3))
@@ -98,19 +97,6 @@ def test_the_loop_never_waits_for_a_number(monkeypatch):
     record = {"x": start_refusing, **RECORD}
     drive(METHOD, PROBLEM, steps=9, seeds=4, record=record, every=4, progress=lambda report: None)
     monkeypatch.undo()
-
-
-def test_progress_reports_steps_speed_and_time_left(capsys):
-    reports = []
-    drive(METHOD, PROBLEM, steps=9, seeds=4, progress=reports.append)
-    last = reports[-1]
-    assert (last.step, last.steps, last.lanes) == (9, 9, 12) and last.seconds_left == 0
-    assert last.lane_steps_per_second == pytest.approx(9 * 12 / last.seconds)
-    assert progress.Progress(0, 9, 0, 12, 0.0).seconds_left == float("inf")
-    assert progress.Progress(6, 9, 3, 12, 2.0).seconds_left == pytest.approx(2.0)
-    progress.to_stream(label="x: ")(last)
-    out, err = capsys.readouterr()
-    assert out == "" and "x: step 9/9" in err and "lane-steps/s" in err
 
 
 def test_results_are_kept_without_pickle(tmp_path):
@@ -261,54 +247,3 @@ def test_results_of_several_processes_took_as_long_as_the_slowest():
     together = parallel.gathered(parts, [0, 1, 2])
     assert together.seconds == 3.0 and together.seeds == (0, 1, 2)
     assert torch.equal(together.state.x, whole.state.x)
-
-
-@dataclass
-class Sized:
-    dim: int
-    initial_point: torch.Tensor
-
-
-def blocks_of(seeds, clients, dim, grid, at_once=None):
-    draws = Draws(0, seeds, clients, grid)
-    return [(c.start, c.stop) for c in driver.blocks_of_seeds(draws, Sized(dim, torch.zeros(1)), at_once)]
-
-
-def test_blocks_hold_half_a_million_numbers_and_are_as_equal_as_they_can_be():
-    fitting = (1 << 19) // (4 * 8 * 64)  # 256 seeds of 4 grid points, 8 clients and 64 coordinates
-    assert blocks_of(fitting, 8, 64, 4) == [(0, 256)]
-    assert blocks_of(fitting + 1, 8, 64, 4) == [(0, 129), (129, 257)]
-    assert blocks_of(5, 8, 1 << 20, 4) == [(i, i + 1) for i in range(5)]
-    assert blocks_of(7, 2, 2, 1, at_once=3) == [(0, 3), (3, 6), (6, 7)]
-    elsewhere = Sized(1 << 20, torch.zeros(1, device="meta"))
-    assert [(c.start, c.stop) for c in driver.blocks_of_seeds(Draws(0, 5, 8), elsewhere, None)] == [(0, 5)]
-
-
-def test_the_number_of_threads_is_set_and_restored():
-    before = torch.get_num_threads()
-    seen = []
-
-    def spy(problem, state, t):
-        seen.append(torch.get_num_threads())
-        return state.x[:, 0, 0]
-
-    for threads in (1, 2):
-        drive(METHOD, PROBLEM, steps=1, record={"spy": spy}, threads=threads)
-    assert seen == [1, 1, 2, 2] and torch.get_num_threads() == before
-
-
-def test_dealing_out_takes_turns_and_names_a_file_for_each(monkeypatch, tmp_path):
-    given = []
-    monkeypatch.setattr(parallel, "drive_alone", lambda method, problem, **mine: given.append(mine))
-    monkeypatch.setattr(parallel, "gathered", lambda results, indices: indices)
-    monkeypatch.setattr("joblib.Parallel", lambda n_jobs, mmap_mode: lambda work: [f(*a, **k) for f, a, k in work])
-    seeds = [5, 0, 2, 9, 1]
-    found = parallel.drive_in_processes(
-        METHOD, PROBLEM, jobs=3, seeds=seeds, checkpoint=tmp_path / "r", progress=print, steps=7
-    )
-    assert found == seeds and [each["seeds"] for each in given] == [[5, 9], [0, 1], [2]]
-    assert [Path(each["checkpoint"]).name for each in given] == ["r.0-of-3", "r.1-of-3", "r.2-of-3"]
-    assert [each["progress"] for each in given] == [print, None, None] and {each["steps"] for each in given} == {7}
-    given.clear()
-    parallel.drive_in_processes(METHOD, PROBLEM, jobs=8, seeds=2)
-    assert [each["seeds"] for each in given] == [[0], [1]] and not any(each["checkpoint"] for each in given)

@@ -121,14 +121,11 @@ def test_a_ring_has_two_neighbours(clients):
     assert sent.model_floats == 10 * 3 * min(2, clients - 1)
 
 
+@pytest.mark.slow
 def test_fednova_ends_where_unequal_steps_do_not():
     """Client 0 makes eight steps, the others one: a plain mean of the models leans to it, per step nothing does."""
-    problem, steps = synthetic.problem("federated_sines", sigma=0.0), (8, 1, 1, 1)
-    problem = (
-        problem
-        if problem.clients == len(steps)
-        else synthetic.problem("federated_sines", sigma=0.0, clients=len(steps))
-    )
+    steps = (8, 1, 1, 1)
+    problem = synthetic.problem("federated_sines", sigma=0.0, clients=len(steps))
     nova = FedNova(eta=0.01, tau=8, steps=steps)
     # p_i in proportion to tau_i: tau_eff sum_i p_i (x_i - x) / tau_i is then a multiple of the plain sum of the changes
     leaning = FedNova(eta=0.01, tau=8, steps=steps, weights=tuple(tau / sum(steps) for tau in steps))
@@ -171,6 +168,7 @@ def _end(method, steps=1000):
     )
 
 
+@pytest.mark.slow
 def test_memory_makes_up_for_what_is_not_sent():
     class Forgets(ErrorFeedback):
         def communicate(self, problem, state, t):
@@ -180,6 +178,7 @@ def test_memory_makes_up_for_what_is_not_sent():
     assert _end(ErrorFeedback(eta=0.01, share=0.1)) < _end(Forgets(eta=0.01, share=0.1)) / 2
 
 
+@pytest.mark.slow
 def test_a_recursive_estimate_has_its_share_of_the_noise():
     """With additive noise of variance s the error of d is an average of noises with weights a (1 - a)^j: a / (2 - a) of s."""
     problem, a = synthetic.problem("federated_noisy"), 0.25

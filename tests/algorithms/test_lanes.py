@@ -4,15 +4,16 @@ from dataclasses import fields
 
 import pytest
 import torch
-from cases import CASES
+from cases import CASES, REPRESENTATIVES
 from fedco.algorithms import drive
 from fedco.algorithms.engine import metrics
+from quick import slow_but
 from tiny import TINY, TinyData
 
 STEPS = 13
 CLIENTS = 3
 SEED = 5
-DRIVE_OPTIONS = ("checkpoint", "checkpoint_every", "record", "threads", "seeds_at_once")
+DRIVE_OPTIONS = ("checkpoint", "checkpoint_every", "record", "threads", "seeds_at_once", "every", "average")
 
 
 def problem_for(case, clients=CLIENTS):
@@ -37,8 +38,16 @@ def assert_same_bits(left, right):
         assert torch.equal(left[name], right[name]), f"{name} differs by {(left[name] - right[name]).abs().max()}"
 
 
-@pytest.mark.parametrize("label", CASES)
-@pytest.mark.parametrize("clients", [1, 2, 3, 8])
+NUMBERS_OF_CLIENTS = (3, 8, 2, 1)
+ON_CLIENTS = [
+    pytest.param(label, clients, marks=[pytest.mark.slow] * ((i + j) % len(NUMBERS_OF_CLIENTS) > 0))
+    for i, label in enumerate(CASES)
+    for j, clients in enumerate(NUMBERS_OF_CLIENTS)
+]
+"""Every method with every number of clients: quickly with one of them, each number with every fourth method."""
+
+
+@pytest.mark.parametrize(("label", "clients"), ON_CLIENTS)
 def test_a_lane_is_the_same_alone_and_in_a_batch_of_7_or_512(label, clients):
     case = CASES[label]
     alone = lane(run(case, [SEED], clients=clients), 0)
@@ -50,7 +59,7 @@ def test_a_lane_is_the_same_alone_and_in_a_batch_of_7_or_512(label, clients):
 ELEMENTS_PER_THREAD = 32768  # below this torch gives an elementwise operation to one thread
 
 
-@pytest.mark.parametrize("label", CASES)
+@pytest.mark.parametrize("label", slow_but(REPRESENTATIVES, CASES))
 def test_a_lane_is_the_same_with_one_and_two_and_eight_threads(label, monkeypatch):
     before, used, step = torch.get_num_threads(), [], CASES[label].method.local_step
 
@@ -69,8 +78,8 @@ def test_a_lane_is_the_same_with_one_and_two_and_eight_threads(label, monkeypatc
     assert_same_bits(lane(runs[0], seeds - 7), lane(run(CASES[label], [seeds - 7], steps=4), 0))
 
 
-@pytest.mark.parametrize("label", CASES)
-@pytest.mark.parametrize("at_once", [1, 3])
+@pytest.mark.parametrize("label", slow_but(REPRESENTATIVES, CASES))
+@pytest.mark.parametrize("at_once", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_blocks_of_seeds_change_nothing_and_a_resumed_run_may_use_others(label, at_once, tmp_path):
     case, file = CASES[label], tmp_path / "run.npz"
     record = {"gradient": metrics.gradient_norm_squared, "drift": metrics.consensus_error}
@@ -97,14 +106,15 @@ def test_a_grid_point_is_the_same_alone_and_beside_others(label):
     assert not torch.equal(moved[0], moved[1]), "the grid must matter"
 
 
-@pytest.mark.parametrize("label", CASES)
-@pytest.mark.parametrize("stop", [1, 6, STEPS])
+@pytest.mark.parametrize("label", slow_but(REPRESENTATIVES, CASES))
+@pytest.mark.parametrize("stop", [pytest.param(1, marks=pytest.mark.slow), 6, STEPS])
 def test_a_resumed_run_is_the_same(label, stop, tmp_path):
     case, file = CASES[label], tmp_path / "run.npz"
     record = {"gradient": metrics.gradient_norm_squared, "drift": metrics.consensus_error}
-    whole = run(case, 3, record=record)
-    run(case, 3, steps=stop, record=record, checkpoint=file, checkpoint_every=4)
-    resumed = run(case, 3, record=record, checkpoint=file)
+    thinned = {"every": 5, "average": False} if stop == 6 else {}
+    whole = run(case, 3, record=record, **thinned)
+    run(case, 3, steps=stop, record=record, checkpoint=file, checkpoint_every=4, **thinned)
+    resumed = run(case, 3, record=record, checkpoint=file, **thinned)
     assert_same_bits(lane(whole, slice(None)), lane(resumed, slice(None)))
     assert_same_bits(whole.values, resumed.values)
     assert_same_bits(whole.sums, resumed.sums)

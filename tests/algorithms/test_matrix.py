@@ -30,8 +30,14 @@ def test_on_tiny_problems(name, kind):
     assert_runs_or_says_not_applicable(EXAMPLES[name], TINY[kind](TinyData.random(3, 3)))
 
 
-@pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("registered", synthetic.problems())
+def on_registered_problems():
+    """Every method on every registered problem of its kinds: quickly one method on each problem, for the others know no more of it."""
+    for registered, preset in synthetic.PRESETS.items():
+        names = [name for name, method in METHODS.items() if preset.family.kind in method.kinds]
+        yield from (pytest.param(name, registered, marks=[pytest.mark.slow] * (name != names[0])) for name in names)
+
+
+@pytest.mark.parametrize(("name", "registered"), [*on_registered_problems()])
 def test_on_registered_problems(name, registered):
     assert_runs_or_says_not_applicable(EXAMPLES[name], synthetic.problem(registered))
 

@@ -1,15 +1,12 @@
 """1e5 lanes in dimension 100 fit in 4 GiB, and a longer run takes no more memory than a short one."""
 
-import ctypes
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from fedco.algorithms import FedDRO, drive
-from fedco.algorithms.engine import driver, limits, memory, metrics, parallel
-from fedco.algorithms.engine.draws import Draws
+from fedco.algorithms.engine import limits, metrics
 from fedco.errors import InputError
 from tiny import TinyData, TinyShared
 
@@ -70,6 +67,13 @@ def test_what_needs_more_than_is_free_is_refused(monkeypatch):
     assert asked == ["meta"]
 
 
+@pytest.mark.parametrize(("seeds", "steps", "named"), [(10**7, 1, "seeds"), (10, 10**7, "steps and seeds")])
+def test_a_run_that_cannot_fit_is_refused_before_it_starts(seeds, steps, named, monkeypatch):
+    monkeypatch.setattr(limits, "free_memory", lambda device="cpu": 1 << 28)
+    with pytest.raises(InputError, match=f"^{named}: wanted a run that fits in the 256 MiB that are free"):
+        drive(METHOD, PROBLEM, steps=steps, seeds=seeds, record={"F": metrics.objective})
+
+
 def test_processes_are_as_many_as_fit(monkeypatch):
     free = 10 * limits.PROCESS_BYTES
     monkeypatch.setattr(limits, "free_memory", lambda device="cpu": free)
@@ -116,39 +120,3 @@ def test_what_is_free_is_the_least_that_the_system_and_the_control_group_say(mon
     assert limits.free_memory() == 5 * 4096
     texts.clear()
     assert limits.free_memory() == 5 * 4096
-
-
-def test_the_c_library_is_told_three_sizes(monkeypatch):
-    told = []
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: SimpleNamespace(mallopt=lambda *pair: told.append(pair) or 1))
-    assert memory.keep_freed_memory.__wrapped__() is True
-    # M_TRIM_THRESHOLD -1: 256 MiB kept; M_TOP_PAD -2: grows by 64 MiB; M_MMAP_THRESHOLD -3: its largest value, 32 MiB
-    assert told == [(-1, 256 << 20), (-2, 64 << 20), (-3, 32 << 20)]
-    for refused in (1, 2, 3):
-        monkeypatch.setattr(
-            ctypes, "CDLL", lambda name, no=refused: SimpleNamespace(mallopt=lambda option, size: int(option != -no))
-        )
-        assert memory.keep_freed_memory.__wrapped__() is False
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: SimpleNamespace())
-    assert memory.keep_freed_memory.__wrapped__() is False
-    monkeypatch.setattr(memory, "os", SimpleNamespace(name="nt"))
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: 1 / 0)
-    assert memory.keep_freed_memory.__wrapped__() is False
-
-
-def test_a_run_asks_for_two_tensors_of_the_state_and_its_buffers(monkeypatch):
-    """8 bytes for each of 2 runs x 3 clients x 3, twice, and of values and sums at 0, 4, 8 and 9, and their times and counts."""
-    asked = []
-    monkeypatch.setattr(driver, "check_memory", lambda needed, what, device: asked.append((needed, what)))
-    drive(METHOD, PROBLEM, steps=9, seeds=2, record={"F": metrics.objective}, every=4)
-    assert asked == [(8 * (2 * (2 * 3 * 3 + 2 * 4) + 2 * 4), "steps and seeds")]
-
-
-def test_seed_indices_are_asked_for_before_they_are_made(monkeypatch):
-    asked = []
-    for module in (parallel, driver):
-        monkeypatch.setattr(module, "check_memory", lambda needed, what, device="cpu": asked.append((needed, what)))
-    monkeypatch.setattr("fedco.algorithms.engine.draws.check_memory", lambda n, what, device: asked.append((n, what)))
-    Draws(0, 7, 3)
-    Draws(0, [4, 2], 3)
-    assert asked == [(7 * (40 + 8 * 3), "seeds"), (2 * (40 + 8 * 3), "seeds")]

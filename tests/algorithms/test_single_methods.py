@@ -23,7 +23,7 @@ from tiny import TINY, TinyData, TinyLocal, TinyMeta
 DETERMINISTIC = "feddro_counterexample"
 CLIENTS = 3
 
-STEPS = 4000
+STEPS = 1000
 START = Start(x=torch.tensor([0.5], dtype=torch.float64))
 
 
@@ -80,6 +80,7 @@ def test_q_fedavg_says_which_losses_it_cannot_weight():
         drive(QFedAvg(eta=0.05, q=1.0, tau=3), problem, steps=2, start=far)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "method",
     [DRFA(eta=0.02, gamma=0.02, tau=4, b=4), QFedAvg(eta=0.02, q=5.0, tau=4, b=4)],
@@ -96,6 +97,7 @@ def test_a_fair_method_lowers_the_worst_loss(method):
         torch.testing.assert_close(weights.sum(-1), torch.ones(8, dtype=torch.float64))
 
 
+@pytest.mark.slow
 def test_scaffold_removes_the_drift_that_biases_local_sgd():
     """With exact gradients and rounds of 8 steps Local SGD ends where the clients' drifts cancel, SCAFFOLD at a minimum."""
     problem = synthetic.problem("federated_sines", sigma=0.0)

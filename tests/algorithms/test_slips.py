@@ -9,7 +9,8 @@ from functools import partial
 import numpy as np
 import pytest
 import torch
-from cases import CASES
+from cases import CASES, REPRESENTATIVES
+from quick import slow_but
 from test_reference import STEPS, batched_path, plain_noise
 from tiny import TINY, TinyData
 
@@ -63,7 +64,7 @@ def with_slip(method, move, slip, acted):
     return dataclass(frozen=True, eq=False)(type(f"Slipped{method.__name__}", (method,), {move: moved}))
 
 
-@pytest.mark.parametrize("label", CASES)
+@pytest.mark.parametrize("label", slow_but(REPRESENTATIVES, CASES))
 def test_a_slip_is_caught(label):
     case, numbers = CASES[label], TinyData.random(4, 3)
     noises = [plain_noise(9, seed, 3) for seed in range(SEEDS)]

@@ -2,18 +2,21 @@
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
 import torch
+from broken import mutant_of
 from fedco.synthetic import Certificate, problem
 from fedco.synthetic.conformance import inequalities, oracle_checks, property_checks, suite
 from fedco.synthetic.conformance.kinds import get_kind
 from fedco.synthetic.conformance.suite import Budget, ConformanceError, check_problem
-from fedco.synthetic.families.shared_composite import SharedComposite, SharedSample
+from fedco.synthetic.families.shared_composite import SharedComposite
 from fedco.synthetic.kinds import InnerSample, OuterSample, Sample
 from fedco.synthetic.parts import adversary
 from fedco.synthetic.parts.adversary import Attack, maximise
+from fedco.synthetic.parts.ripples import SignPair
 
 
 def double(*rows):
@@ -37,13 +40,6 @@ def test_draws_for_tests_are_a_function_of_seed_and_purpose():
     assert torch.equal(signs, 2.0 * draws.integers("ab", 2, 500) - 1) and set(signs.unique().tolist()) == {-1, 1}
     uniform = draws.uniform("ab", 500)
     assert uniform.shape == (3, 2, 500) and 0 <= float(uniform.min()) < 0.01 and 0.99 < float(uniform.max()) < 1
-
-
-def test_random_points_lie_at_distances_from_a_tenth_to_a_hundred():
-    made = SimpleNamespace(clients=50, initial_point=torch.zeros(1))
-    lengths = oracle_checks.random_points(made, 40, 400, 0).norm(dim=-1).flatten()
-    assert 0.08 < float(lengths.min()) < 0.12 and 90 < float(lengths.max()) < 115
-    assert float(lengths.log10().mean()) == pytest.approx(0.5, abs=0.06)
 
 
 def test_what_disagrees():
@@ -118,8 +114,8 @@ def test_probabilities_that_are_none_are_named():
         made = SimpleNamespace(
             clients=1,
             initial_point=torch.zeros(1),
-            atoms=lambda w=weights: (SharedSample(double([[1.0, -1.0]]), double([[1.0, 1.0]])), double(*w)),
-            sample=lambda draws, batch: SharedSample(draws.signs("a", batch), 0 * draws.signs("a", batch) + 1),
+            atoms=lambda w=weights: (SignPair(double([[1.0, -1.0]]), double([[1.0, 1.0]])), double(*w)),
+            sample=lambda draws, batch: SignPair(draws.signs("a", batch), 0 * draws.signs("a", batch) + 1),
         )
         assert "atoms: probabilities must be nonnegative and sum to 1" in next(oracle_checks.check_sampling(made, 0))
 
@@ -129,10 +125,7 @@ HEALTHY = SharedComposite(
 )
 
 
-def broken(**methods):
-    made = replace(HEALTHY)
-    made.__dict__.update(methods)
-    return made
+broken = partial(mutant_of, HEALTHY)
 
 
 def test_a_gradient_is_compared_with_autograd_and_with_differences():
@@ -299,13 +292,6 @@ def test_ratios_of_linear_maps_by_hand():
     ) == (5, 3)
 
 
-def test_norms_of_matrices():
-    matrices = torch.randn(4, 3, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    assert torch.allclose(inequalities.spectral_norm(matrices), spectral(matrices))
-    assert torch.allclose(inequalities.spectral_norm(matrices[:, :1]), spectral(matrices[:, :1]))
-    assert torch.allclose(inequalities.frobenius(matrices), torch.linalg.matrix_norm(matrices))
-
-
 class Losses(Matrices):
     """f_i with gradient B_i x, an error t N_i x at an atom, and Hessians B_i + t N_i."""
 
@@ -459,23 +445,28 @@ def test_a_report_tells_what_was_attained():
     assert [check.passed for check in failed.value.report.checks] == [False, True]
 
 
+def test_a_certificate_that_is_missing_or_that_nothing_checks_is_named():
+    stray = replace(HEALTHY.certificates["inner_noise"])
+    object.__setattr__(stray, "quantity", "task_smoothness")
+    known = dict(HEALTHY.certificates)
+    for certificates, said in (
+        ({q: c for q, c in known.items() if q != "inner_noise"}, "missing: inner_noise"),
+        (known | {"task_smoothness": stray}, "no inequality"),
+    ):
+        with pytest.raises(ConformanceError, match=said):
+            check_problem(broken(certificates=certificates), Budget(1, 1))
+
+
+def test_a_broken_oracle_fails_the_suite_by_the_names_of_its_checks():
+    def lopsided(draws, batch, purpose="sample"):
+        sample = HEALTHY.sample(draws, batch, purpose)
+        return SignPair(torch.maximum(sample.inner, sample.other), sample.other)
+
+    with pytest.raises(ConformanceError, match=r"fails 2 checks:\n  gradient: .*\n(?s:.*)sampling: .*frequency"):
+        check_problem(broken(gradient=lambda x: 1.001 * HEALTHY.gradient(x), sample=lopsided), Budget(1, 1))
+
+
 # --- the adversary -----------------------------------------------------------------------------------------------------------
-
-
-def test_adam_is_adam():
-    """Two steps of the formula, for a gradient of 3 and -1 and a missing or infinite one."""
-    parameters = [double(1.0, 2.0), double(5.0)]
-    ascent = adversary.Adam(parameters)
-    mean, square, x = [0.0, 0.0], [0.0, 0.0], [1.0, 2.0]
-    for step, gradient in enumerate(((3.0, -1.0), (-2.0, 4.0)), 1):
-        ascent.climb((double(*gradient), None), 0.1)
-        for i, g in enumerate(gradient):
-            mean[i] = 0.9 * mean[i] + 0.1 * g
-            square[i] = 0.999 * square[i] + 0.001 * g * g
-            x[i] += 0.1 * (mean[i] / (1 - 0.9**step)) / (math.sqrt(square[i] / (1 - 0.999**step)) + 1e-12)
-        assert parameters[0].tolist() == pytest.approx(x, rel=1e-12) and parameters[1].tolist() == [5.0]
-    ascent.climb((double(math.inf, math.nan), double(1.0)), 0.1)
-    assert bool(parameters[0].isfinite().all()) and parameters[1].tolist() != [5.0]
 
 
 def evaluated(ratio, size, pair, budget, hints=()):

@@ -10,46 +10,9 @@ from fedco.bounds.registry import get_theorem
 from fedco.synthetic import problem
 from fedco.synthetic.applications.agnostic_maml import AgnosticMAML
 from fedco.synthetic.applications.auprc import AveragePrecision, RatioContinued
-from fedco.synthetic.applications.client_dro import ClientChi2, ClientKL
 from fedco.synthetic.applications.maml import FederatedMAML
 from fedco.synthetic.parts import scalar
 from fedco.validation.runs.fit import fits
-
-DATA = {"clients": 4, "samples": 5, "dim": 3, "shift": 0.8, "gamma": 1.1}
-
-
-def client_losses(instance, x):
-    return instance.M * torch.sigmoid(-(instance.data.features * x).sum(-1)).mean(-1)
-
-
-def penalised(kind, r, losses, gamma):
-    clients = r.shape[-1]
-    if kind == "kl":
-        divergence = (r * torch.log((r * clients).clamp_min(1e-300))).sum(-1)
-    else:
-        divergence = 0.5 * clients * ((r - 1 / clients) ** 2).sum(-1)
-    return (r * losses).sum(-1) - gamma * divergence
-
-
-@pytest.mark.parametrize("kind", ["kl", "chi2"])
-def test_the_objective_is_the_penalised_worst_case_over_clients(kind):
-    instance = ClientKL(**DATA) if kind == "kl" else ClientChi2(**DATA)
-    generator = torch.Generator().manual_seed(3)
-    for _ in range(5):
-        x = 3 * torch.randn(1, 3, generator=generator, dtype=torch.float64)
-        losses = client_losses(instance, x)
-        worst = (
-            torch.softmax(losses / instance.gamma, 0)
-            if kind == "kl"
-            else ((1 + (losses - losses.mean()) / instance.gamma) / instance.clients)
-        )
-        assert float(worst.min()) >= 0 and float(worst.sum()) == pytest.approx(1)
-        value = float(instance.objective(x))
-        value = instance.gamma * math.log(value) if kind == "kl" else value
-        payoff = float(penalised(kind, worst, losses, instance.gamma))
-        assert payoff == pytest.approx(value, rel=1e-12)
-        others = torch.distributions.Dirichlet(torch.full((4,), 0.7, dtype=torch.float64)).sample((4000,))
-        assert float(penalised(kind, others, losses, instance.gamma).max()) <= payoff + 1e-12
 
 
 @pytest.mark.parametrize(

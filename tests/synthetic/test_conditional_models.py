@@ -132,8 +132,16 @@ def test_the_objective_is_exact_and_an_inner_sample_is_a_mean_of_outcomes(form):
     assert problem.sample_inner(Draws(0, 40, CLIENTS).at(0), drawn, 7).eta.unique().tolist() == list(range(len(shares)))
 
 
-@pytest.mark.parametrize("form", MADE)
-@pytest.mark.parametrize("method", ["fcsg", "fcsg_m", "acc_fcsg_m"])
+METHODS = ("fcsg", "fcsg_m", "acc_fcsg_m")
+PAIRS = [
+    pytest.param(form, method, marks=[pytest.mark.slow] * (i != j))
+    for i, form in enumerate(MADE)
+    for j, method in enumerate(METHODS)
+]
+"""Each form quickly with a method of its own."""
+
+
+@pytest.mark.parametrize(("form", "method"), PAIRS)
 def test_the_methods_for_conditional_problems_descend(form, method):
     problem = MADE[form]()
     settings = {"q": 2, "m": 2, "b": 2, **({} if method == "fcsg" else {"beta": 0.3})}
@@ -167,8 +175,9 @@ def test_constants_of_a_linear_invariant_model(bias, loss, slope, curvature):
     linear = nn.Linear(2, 2, bias=bias).double()
     other = Line(2, 2, bias=bias).double()
     other.load_state_dict(linear.state_dict())
+    about = torch.cat([p.detach().flatten() for p in linear.parameters()])[None]
     proved, searched = (
-        estimate_constants(from_model(model, loss, data, "invariant"), points=4, radius=3.0)
+        estimate_constants(from_model(model, loss, data, "invariant"), along=about, points=4, radius=3.0)
         for model in (linear, other)
     )
     lengths = torch.stack([(views.square().sum(-1) + bias) for views, _ in data])
@@ -207,10 +216,11 @@ def test_a_certificate_that_is_too_small_is_not_handed_out(name, monkeypatch):
             yield replace(one, value=0.1 * float(one.value)) if one.quantity == name else one
 
     problem = invariant(nn.Linear(2, 2).double())
-    assert estimate_constants(problem, points=2, only=frozenset({name}))[name].kind == "upper"
+    asked = {"along": problem.initial_point[None], "points": 2, "only": frozenset({name})}
+    assert estimate_constants(problem, **asked)[name].kind == "upper"
     monkeypatch.setattr(conditional, "certified_views", smaller)
     with pytest.raises(InputError, match=f"{name}: certified as at most .* at a point that was tried"):
-        estimate_constants(problem, points=2, only=frozenset({name}))
+        estimate_constants(problem, **asked)
 
 
 @pytest.mark.parametrize("form", MADE)

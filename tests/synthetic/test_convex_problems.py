@@ -57,12 +57,6 @@ def test_a_convex_problem_says_so_and_is(name: str):
         assert CHECKS[name](made, 0)
 
 
-def test_a_problem_that_is_not_convex_is_found_out():
-    made = FederatedSines(clients=3, dim=2, L=1.5, G=2.0, start=2.0)
-    assert "convex" not in made.properties
-    assert not CHECKS["convex"](made, 0)
-
-
 def test_the_value_of_a_strongly_convex_problem_is_the_integral_of_its_slope():
     made = GROWING["strongly convex"]
     for x in (0.2, 0.5, 0.9, -3.0):

@@ -108,28 +108,6 @@ class Linear(nn.Module):
         return self.layer(a)
 
 
-@pytest.mark.parametrize(
-    ("model", "loss", "data"),
-    [
-        (nn.Linear(4, 3), functional.cross_entropy, PARTS),
-        (nn.Linear(4, 1), functional.binary_cross_entropy_with_logits, BINARY),
-    ],
-)
-def test_a_linear_model_is_certified_and_no_search_beats_it(model, loss, data):
-    problem = from_model(model, loss, data)
-    found = estimate_constants(problem, points=4)
-    assert {one.kind for one in found.values()} == {"upper"} and found.problem.certified
-    own = type("Hidden", (nn.Module,), {"forward": lambda self, a: self.inside(a)})()
-    own.inside = model
-    hidden = from_model(own, loss, data)
-    tried = torch.cat([torch.zeros(1, hidden.dim), 0.1 * torch.randn(3, hidden.dim, generator=GENERATOR)]).double()
-    searched = estimate_constants(hidden, along=tried, radius=2.0, points=12)
-    for name, one in found.items():
-        assert searched[name].value <= one.value * (1 + 1e-6), name
-    assert searched["local_smoothness"].value > 0.3 * found["local_smoothness"].value
-    assert {one.kind for name, one in searched.items() if name != "objective_gap"} == {"estimated"}
-
-
 def test_a_step_of_fine_tuning_has_the_derivatives_of_its_map():
     """The waves' inner map x_j - lam sin x_j has the derivatives 1 - lam cos x_j and lam sin x_j, of at most 1 + lam and lam."""
     lam, data = 0.25, [(torch.ones(2, 3, dtype=torch.float64), torch.zeros(2)) for _ in range(2)]
@@ -143,34 +121,14 @@ def test_a_step_of_fine_tuning_has_the_derivatives_of_its_map():
     assert found["inner_jacobian_noise"] == pytest.approx(0, abs=1e-9)
 
 
-@pytest.mark.parametrize("form", ["kl_dro", "chi2_dro", "kl_clients"])
-def test_the_gap_covers_what_a_run_descends_and_composites_are_capped(form):
-    options = {"gamma": 1.0} if form == "kl_clients" else {"weight": 2.0}
-    model = nn.Sequential(nn.Linear(4, 3), nn.Tanh(), nn.Linear(3, 3))
-    names = {"objective_gap", "objective_smoothness", "inner_lipschitz", "inner_smoothness", "outer_smoothness"}
-    wanted = frozenset(names | {"outer_lipschitz", "noncompositional_smoothness"})
-    found = estimate_constants(
-        from_model(model, functional.cross_entropy, PARTS, form, **options), points=4, only=wanted
-    )
-    gap = found["objective_gap"]
-    assert gap.kind == "upper" and 0 < gap.growth[-1][1] <= gap.value
-    parts = found["inner_lipschitz"].value ** 2 * found["outer_smoothness"].value
-    parts += found["outer_lipschitz"].value * found["inner_smoothness"].value
-    extra = found["noncompositional_smoothness"].value if form == "chi2_dro" else 0.0
-    assert found["objective_smoothness"].value <= (parts + extra) * (1 + 1e-9)
-    for one in found.values():
-        values = [value for _, value in one.growth]
-        assert values == sorted(values) and one.said and one.where
-
-
 def test_an_estimate_supports_no_bound_and_a_certificate_does():
     method = LocalSGD(eta=0.01, tau=2)
-    theorem = "baselines.local_sgd"
-    estimated = fedco.estimate(Linear(3), functional.cross_entropy, PARTS, theorem=theorem, points=2).problem
+    asked = {"theorem": "baselines.local_sgd", "points": 2, "along": torch.zeros(1, 15, dtype=torch.float64)}
+    estimated = fedco.estimate(Linear(3), functional.cross_entropy, PARTS, **asked).problem
     assert matches(method, estimated, 50) == []
-    proved = fedco.estimate(nn.Linear(4, 3), functional.cross_entropy, PARTS, theorem=theorem, points=2).problem
+    proved = fedco.estimate(nn.Linear(4, 3), functional.cross_entropy, PARTS, **asked).problem
     done = fedco.run(method, proved, T=50, seeds=4, metrics=["gradient_sq"], every=10)
-    (bound,) = (each for each in done.bounds if each["statement"].startswith(f"{theorem} "))
+    (bound,) = (each for each in done.bounds if each["statement"].startswith("baselines.local_sgd "))
     assert done.final("mean_gradient_sq").mean() < bound["values"][-1]
 
 
@@ -215,7 +173,10 @@ def test_the_command_writes_a_constants_file_that_the_others_read(tmp_path):
         (lambda: fedco.estimate(Linear(3), functional.cross_entropy, PARTS, along=torch.zeros(2, 3).double()), "along"),
         (lambda: estimate_constants(waves(), along=torch.full((1, 3), math.nan).double()), "finite"),
         (
-            lambda: for_theorem(estimate_constants(waves(), points=2, only=frozenset()), "baselines.local_sgd"),
+            lambda: for_theorem(
+                estimate_constants(waves(), along=torch.zeros(1, 3).double(), only=frozenset()),
+                "baselines.local_sgd",
+            ),
             "not estimated",
         ),
     ],
@@ -239,7 +200,7 @@ def test_a_loss_below_its_bound_is_refused():
         Waves(3), lambda o, y: o.mean() - 1.0 + 0 * y.sum(), [(torch.ones(2, 3).double(), torch.zeros(2))]
     )
     with pytest.raises(InputError, match="below 0"):
-        estimate_constants(below, points=2)
+        estimate_constants(below, along=below.initial_point[None], points=2)
 
 
 # --- constants whose worst direction is one of many -------------------------------------------------------------------
@@ -267,7 +228,7 @@ def losses(dim, examples):
     return Losses(ModelParts(FlatModel(Ridge(dim), cubic), data)), inputs[0]
 
 
-@pytest.mark.parametrize("dim", [10, 100, 400])
+@pytest.mark.parametrize("dim", [10, 100, pytest.param(400, marks=pytest.mark.slow)])
 def test_the_change_of_the_hessian_is_found_in_its_direction(dim):
     found, (a,) = losses(dim, 1)
     truth = float(torch.linalg.vector_norm(a) ** 3)
@@ -279,7 +240,7 @@ def test_the_change_of_the_hessian_is_found_in_its_direction(dim):
     assert 0.95 * truth <= float(found.steepest_hessian_change(x, step).max()) <= 1.001 * truth
 
 
-@pytest.mark.parametrize("dim", [10, 100, 400])
+@pytest.mark.parametrize("dim", [10, 100, pytest.param(400, marks=pytest.mark.slow)])
 def test_the_deviation_of_the_hessian_is_its_frobenius_norm(dim):
     found, a = losses(dim, 3)
     x = torch.randn(2, dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)

@@ -8,12 +8,9 @@ import numpy as np
 import pytest
 import torch
 from fedco.synthetic import Certificate
-from fedco.synthetic.estimation import estimate_constants, forms, functions, glm, losses, second_order
+from fedco.synthetic.estimation import estimate_constants, forms, functions, glm
 from fedco.synthetic.estimation.lanczos import spectral_norm
-from fedco.synthetic.estimation.losses import Losses
-from fedco.synthetic.families.local_composite import LocalComposite
 from fedco.synthetic.models import from_model
-from fedco.synthetic.parts.adversary import Attack, Budget
 from torch import nn
 from torch.nn import functional
 
@@ -138,17 +135,6 @@ def test_lanczos_knows_no_scale():
         assert float(found) == pytest.approx(3 * scale, rel=1e-9) and float(upper) >= float(found)
 
 
-@pytest.mark.parametrize("form", [*OPTIONS, "agnostic_maml"])
-def test_one_client_and_one_run_are_enough(form):
-    options = OPTIONS.get(form, {"lam": 0.2, "gamma": 1.3})
-    problem = from_model(Wave(), squared, PARTS[:1], form, **options)
-    x = (problem.initial_point[None] + 0.1).requires_grad_()
-    (wanted,) = torch.autograd.grad(problem.objective(x).sum(), x)
-    assert problem.clients == 1
-    torch.testing.assert_close(problem.gradient(x.detach()), wanted, rtol=1e-9, atol=1e-12)
-    assert math.isfinite(float(problem.data_loss(x.detach())))
-
-
 # --- linear models, whose constants are certified ----------------------------------------------------------------------------------
 
 ROWS = [torch.randn(n, 2, 2, generator=GENERATOR, dtype=torch.float64) for n in (3, 6)]
@@ -265,51 +251,6 @@ def test_constants_of_a_composition_are_capped(kind, properties, slopes, caps):
     assert functions.capped(problem, found, 1.5) == found  # 1000 was found of 1.5: a part must be too small
 
 
-def test_what_is_sought_is_the_largest_ratio_times_the_factor(monkeypatch):
-    """From 0, and along a descent where the points are models; a ratio below 0 is none."""
-    asked, attained = [], []
-
-    def maximise(ratio, size, pair, budget, hints):
-        asked.append((size, pair, budget, len(hints)))
-        return Attack(attained[-1], (), 12)
-
-    monkeypatch.setattr(functions, "maximise", maximise)
-    instance, run, budget = (
-        LocalComposite(clients=2, dim=4, inner_dim=2),
-        torch.zeros(20, 4).double(),
-        Budget(farthest=3.0),
-    )
-    for ratio, wanted in ((0.5, 0.75), (-1.0, 0.0), (-math.inf, 0.0)):
-        attained.append(ratio)
-        one = functions.sought(instance, "inner_smoothness", run, budget, 1.5)
-        assert (one.quantity, one.value, one.kind) == ("inner_smoothness", wanted, "estimated")
-    assert one.argument == "No proof: 1.5 times the largest of 12 ratios found by gradient ascent."
-    assert one.domain == "points tried within about 3.0 of 0, and along a descent from the start"
-    functions.sought(instance, "outer_lipschitz", run, budget, 1.5)
-    functions.sought(instance, "inner_lipschitz", run[:2], budget, 1.5)
-    assert asked == [(4, True, budget, 4)] * 3 + [(2, False, budget, 0), (4, True, budget, 2)]
-
-
-def test_norms_are_enlarged_by_what_lanczos_may_miss(monkeypatch):
-    """Every norm of a Hessian is the upper estimate, 20 steps at a failure of 1e-4, and not the norm that was found."""
-    asked = []
-
-    def norms(product, shape, steps, failure):
-        asked.append((tuple(shape), steps, failure))
-        return torch.full(shape[:-1], 2.0).double(), torch.full(shape[:-1], 1.0).double()
-
-    monkeypatch.setattr(losses, "spectral_norm", norms)
-    monkeypatch.setattr(second_order, "spectral_norm", norms)
-    problem = made("kl_dro")
-    one, x = Losses(problem.parts), problem.initial_point.repeat(4, 1)
-    assert one.smoothness(x).tolist() == [2.0] * 4 == one.whole_smoothness(x).tolist()
-    assert one.sample_smoothness(x).tolist() == [2.0] * 4 == second_order.smoothness_of(problem)(x).tolist()
-    step = torch.tensor([[0.0, 0.5, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 2.0], [0.0, 3.0, 4.0]]).double()
-    assert one.hessian_change(x, step).tolist() == [4.0, 2.0, 1.0, 0.4]
-    assert [shape for shape, *_ in asked] == [(4, 2, 3), (4, 3), (4, 2, 3, 3), (4, 3), (4, 2, 3)]
-    assert {(steps, failure) for _, steps, failure in asked} == {(20, 1e-4)}
-
-
 class Given(nn.Module):
     """The output w on the input 1; it starts at 0."""
 
@@ -326,7 +267,9 @@ class Given(nn.Module):
 def gap_at(y, form, **options):
     one = torch.ones(1, 1, dtype=torch.float64)
     problem = from_model(Given(), functional.mse_loss, [(one, y * one)], form, **options)
-    found = estimate_constants(problem, only=frozenset({"objective_gap"}))["objective_gap"]
+    found = estimate_constants(problem, along=problem.initial_point[None], only=frozenset({"objective_gap"}))[
+        "objective_gap"
+    ]
     assert found.kind == "upper"
     return Fraction(found.value)
 

@@ -1,10 +1,10 @@
 """Each check of an oracle, kind by kind: a broken oracle gets its own complaint, once, and no other."""
 
-import copy
 import itertools
 
 import pytest
 import torch
+from broken import mutant_of
 from fedco.synthetic.conformance import property_checks
 from fedco.synthetic.conformance.kinds import oracle_checks
 from fedco.synthetic.families.conditional import Conditional
@@ -22,12 +22,6 @@ META = Meta(clients=3, dim=3, sigma_G=0.2, sigma_H=0.3, Delta=0.2, kurtosis=2)
 PLAIN = FederatedHuber(clients=3, dim=3, sigma=0.3, kurtosis=2, Delta=0.2)
 GIVEN = Conditional(clients=2, dim=4, Delta=0.2, spread=0.3)
 OFF = 1 + 1e-6
-
-
-def broken(original, **methods):
-    made = copy.copy(original)
-    made.__dict__.update(methods)
-    return made
 
 
 def only_sampled(oracle, factor=OFF):
@@ -130,7 +124,7 @@ PARTS = {
 
 def complaints(check, problem, **methods):
     """What one check of the problem's kind says, where these methods are others."""
-    return list(dict(oracle_checks(broken(problem, **methods), 0))[check])
+    return list(dict(oracle_checks(mutant_of(problem, **methods), 0))[check])
 
 
 @pytest.mark.parametrize("name", PARTS)
@@ -159,7 +153,7 @@ def test_every_check_of_a_kind_has_a_name_and_is_made(original):
     }
     name, oracle = biased[original.kind]
     kind = "conditional expectation over the inner atoms" if original is GIVEN else "expectation over the atoms"
-    failures = {check: list(found) for check, found in oracle_checks(broken(original, **{name: oracle}), 0)}
+    failures = {check: list(found) for check, found in oracle_checks(mutant_of(original, **{name: oracle}), 0)}
     assert failures["unbiased"] == [f"{name}: its {kind} is not the exact oracle"]
     assert all(not found for check, found in failures.items() if check not in ("unbiased", "parts"))
 
@@ -222,7 +216,7 @@ def test_draws_of_a_conditional_problem_are_its_atoms_as_often_as_it_says():
 
 
 def holds(name, original, **methods):
-    return property_checks.CHECKS[name](broken(original, **methods), 0)
+    return property_checks.CHECKS[name](mutant_of(original, **methods), 0)
 
 
 def test_a_property_fails_by_each_oracle_that_it_is_about():

@@ -75,7 +75,7 @@ def test_an_instance_is_a_certified_problem(kind: str, noisy: bool) -> None:
     silent = (
         () if noisy else ("bits",)
     )  # without noise a batch of any size is one sample, so there is no mean to compare
-    check_problem(instance, Budget(lanes=8, steps=20), skip=silent)
+    check_problem(instance, Budget(lanes=8, steps=8), skip=silent)
 
 
 @pytest.mark.parametrize(("kind", "quantity"), [

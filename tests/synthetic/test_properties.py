@@ -36,11 +36,6 @@ def test_every_property_has_a_meaning_and_a_check():
     assert CHECKS.keys() == PROPERTIES.keys() and all(meaning.endswith(".") for meaning in PROPERTIES.values())
 
 
-@pytest.mark.parametrize("name", problems())
-def test_declared_properties_hold(name):
-    assert list(check_properties(problem(name), 3)) == []
-
-
 @pytest.mark.parametrize("name", COMPOSITE)
 def test_what_holds_of_a_composite_problem_is_declared(name):
     instance = problem(name)

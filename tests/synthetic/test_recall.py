@@ -7,7 +7,6 @@ import pytest
 import torch
 from fedco.algorithms import Draws
 from fedco.synthetic import problem
-from fedco.synthetic.kinds import InnerSample
 from fedco.synthetic.parts.recall import Recall
 
 
@@ -81,25 +80,3 @@ def test_a_conditional_map_recalls_the_bits_of_a_fresh_one(batch):
                 pulled = used.inner_vjp(point, v, outer, inner)
                 assert torch.equal(pulled, fresh.inner_vjp(point.clone(), v, outer, inner))
             x[0] += 0.5
-
-
-def test_counted_draws_give_what_the_listed_ones_give():
-    """More inner draws than dim are counted in invariant logistic regression: same draws, same oracle to rounding."""
-    p = problem("invariant_logistic", dim=10)
-    draws = Draws(0, 5, p.clients, grid=3).at(4)
-    outer = p.sample_outer(draws, 2)
-    tally, listed = p.sample_inner(draws, outer, 30), InnerSample(draws.integers("inner", 20, 2, 30))
-    assert type(tally) is not type(listed)
-    x = torch.randn(15, p.clients, p.dim, dtype=torch.float64)
-    v = torch.randn(15, p.clients, 2, p.inner_dim, dtype=torch.float64)
-    one_by_one = [listed.only(i) for i in range(30)]
-    with torch.no_grad():
-        value, pulled = p.inner(x, outer, tally), p.inner_vjp(x, v, outer, tally)
-        torch.testing.assert_close(value, sum(p.inner(x, outer, one) for one in one_by_one) / 30, rtol=0, atol=1e-14)
-        torch.testing.assert_close(
-            pulled, sum(p.inner_vjp(x, v, outer, one) for one in one_by_one) / 30, rtol=0, atol=1e-14
-        )
-        for oracle, *arguments in ((p.inner, x), (p.inner_vjp, x, v), (p.sample_gradient, x)):
-            torch.testing.assert_close(
-                oracle(*arguments, outer, tally), oracle(*arguments, outer, listed), rtol=0, atol=1e-14
-            )

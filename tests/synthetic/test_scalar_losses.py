@@ -33,18 +33,6 @@ def test_crude_bounds_are_above_the_derivatives(loss):
         assert float(edges.abs().max()) < 10 * math.exp(-40) * max(1, loss.M) * 10
 
 
-def test_crude_bounds_of_the_losses_as_written():
-    """M/4, M/(6 sqrt 3), M/8; and by the chain rule through r tanh(t/r) of slope 1, curvature 4/(3 sqrt 3 r), third 2/r^2."""
-    assert scalar.Sigmoid(1.7).crude == pytest.approx((1.7 / 4, 1.7 / (6 * math.sqrt(3)), 1.7 / 8))
-    loss = scalar.SaturatedLogistic(0.9)
-    r = math.log(math.exp(0.9) - 1)
-    bend, turn = 4 / (3 * math.sqrt(3)) / r, 2 / r**2
-    assert loss.crude == pytest.approx((1.0, 1 / 4 + bend, 1 / (6 * math.sqrt(3)) + 3 * bend / 4 + turn))
-    assert (
-        loss.saturation == pytest.approx(r) and loss.reach == pytest.approx(40 * r) and scalar.Sigmoid(3.0).reach == 40
-    )
-
-
 def test_crude_bounds_of_a_function_of_a_loss_by_the_chain_rule():
     """u'' l'^2 + u' l'', and u''' l'^3 + 3 u'' l' l'' + u' l''', each factor at its bound."""
 

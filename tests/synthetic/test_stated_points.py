@@ -29,7 +29,6 @@ from fedco.synthetic.families.local_composite import LocalComposite
 from fedco.synthetic.families.meta import Meta
 from fedco.synthetic.families.shared_composite import SharedComposite
 from fedco.synthetic.parts.bowl import RippledBowl
-from fedco.synthetic.parts.composition import no_extra_certificates
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -50,13 +49,6 @@ def test_a_certificate_at_the_ends_of_its_ranges():
     with pytest.raises(ValueError, match="only constants of a problem are certified"):
         Certificate("clients", 1.0, "upper", "proof")
     assert rounded_up(0.0) == 0.0 and rounded_up(1.0) == 1 + 2.0**-33
-
-
-def test_no_extra_term_has_constants_0():
-    assert {c.quantity: c.value for c in no_extra_certificates()} == {
-        f"noncompositional_{name}": 0.0
-        for name in ("smoothness", "sample_smoothness", "gradient_noise", "heterogeneity")
-    }
 
 
 AWAY = {
@@ -138,21 +130,8 @@ def test_constants_of_a_bowl_whose_noise_turns_faster():
         RippledBowl(1, 1, 1.0, 1e6)
 
 
-def test_what_is_not_composed_has_no_inner_value():
-    for name in ("bowl", "quadratic", "huber", "sines", "logistic"):
-        assert AWAY[name].kind == "federated" and AWAY[name].inner_dim == 0, name
-    assert AWAY["meta"].inner_dim == AWAY["meta"].dim == 2
-
-
-def test_constants_of_separable_losses():
+def test_separable_losses_by_hand():
     p = AWAY["huber"]
-    c = {q: float(each.value) for q, each in p.certificates.items()}
-    tilts = [0.7, -0.35, -0.35, 0.0, 0.0]
-    assert c["local_gradient_heterogeneity"] == pytest.approx(math.sqrt(sum(t * t for t in tilts) / 5))
-    assert c["local_gradient_bound"] == 2.3 and c["gradient_cap"] == pytest.approx(1.6)
-    assert c["local_sample_gradient_bound"] == pytest.approx(2.3 + 0.6 * math.sqrt(2))
-    assert c["local_gradient_fourth_moment"] == pytest.approx(2 * 0.6**4)
-    assert c["local_gradient_noise_bound"] == pytest.approx(0.6 * math.sqrt(2))
     x = torch.tensor([[0.1, -3.0, 0.5]], dtype=torch.float64)
     g = 1.6 / math.sqrt(3)
     heights = [0.85 * t * t if abs(t) <= g / 1.7 else g * abs(t) - g * g / 3.4 for t in x[0].tolist()]

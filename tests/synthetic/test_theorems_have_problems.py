@@ -6,6 +6,8 @@ Which theorem fits which problem is computed (`validation/runs/fit.py`, tests/va
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
+from typing import Any
 
 import pytest
 import torch
@@ -98,11 +100,18 @@ def noise(instance) -> float:
     return of["inner_jacobian_noise"] / of["inner_lipschitz"]
 
 
-def roles(instance) -> set[str]:
+@cache
+def made(name: str, parameters: tuple[tuple[str, Any], ...]):
+    """Several theorems have instances on one problem, whose certificates are computed once."""
+    return problem(name, **dict(parameters))
+
+
+@cache
+def roles(instance) -> frozenset[str]:
     """Which of the three words the problem deserves."""
     spread = heterogeneity(instance)
     found = {"homogeneous"} if spread < 1e-12 else {"heterogeneous"} if spread >= STRONG else set()
-    return found | ({"noisy"} if noise(instance) >= STRONG else set())
+    return frozenset(found | ({"noisy"} if noise(instance) >= STRONG else set()))
 
 
 def instances_of(claim: str) -> tuple[Instance, ...]:
@@ -112,13 +121,13 @@ def instances_of(claim: str) -> tuple[Instance, ...]:
 
 def can_be_supported(claim: str, instance: Instance) -> bool:
     """Whether at one of its horizons the bound is admissible, U/B is in (1, 20], and few hundred seeds suffice."""
-    made = problem(instance.problem, **instance.parameters)
-    assert fits(theorem(claim), made)
+    on = made(instance.problem, tuple(instance.parameters.items()))
+    assert fits(theorem(claim), on)
     label = RECIPES[claim].label if claim in RECIPES else "printed"
     for T in instance.horizons:
-        bound, kind = evaluate_at(theorem(claim), label, made, instance.hyperparameters, T)
+        bound, kind = evaluate_at(theorem(claim), label, on, instance.hyperparameters, T)
         assert kind in ("exact", "upper")
-        cap = cap_of(theorem(claim), made, instance, bound)
+        cap = cap_of(theorem(claim), on, instance, bound)
         is_useful = bound.admissible and 1 < cap / bound.total <= LARGEST_RATIO
         if is_useful and seeds_to_support(bound.total, cap, SLACK, ALPHA) <= FEW_HUNDRED:
             return True
@@ -128,7 +137,7 @@ def can_be_supported(claim: str, instance: Instance) -> bool:
 @pytest.mark.parametrize("claim", BOUNDS)
 def test_a_theorem_can_be_supported_on_three_kinds_of_problems(claim):
     supported = [instance for instance in instances_of(claim) if can_be_supported(claim, instance)]
-    deserved = [roles(problem(instance.problem, **instance.parameters)) for instance in supported]
+    deserved = [roles(made(instance.problem, tuple(instance.parameters.items()))) for instance in supported]
     assert len({instance.name for instance in supported}) >= 3
     quiet = "deterministic" in theorem(claim).assume
     for role in ("homogeneous", "heterogeneous", *(() if quiet else ("noisy",))):

@@ -8,9 +8,10 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from ...kinds import Sample, batch_mean
+from ...kinds import Sample
+from ...parts.ripples import mean_sign
 from .curve import Landscape, landscape, preimages
-from .family import Family, SampledFamily, SignPair
+from .family import Family, SampledFamily
 from .inner import NoisyInner
 
 OF_THE_CLIENTS = dict.fromkeys(("inner_slope", "inner_offset", "value_noise", "gradient_noise"), "client")
@@ -64,12 +65,13 @@ class SampledAffineFamily(AffineFamily, SampledFamily):
     ABSENT: ClassVar[frozenset[str]] = NoisyInner.ABSENT
 
     def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return self.inner_map.value(x, _sign(sample))
+        return self.inner_map.value(x, _laid_out(sample))
 
     def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return self.inner_map.vjp(x, v, _sign(sample))
+        return self.inner_map.vjp(x, v, _laid_out(sample))
 
 
-def _sign(sample: Sample | None) -> Tensor | None:
+def _laid_out(sample: Sample | None) -> Tensor | None:
     """The mean sign of the inner maps over a batch, `(runs, clients, 1)`."""
-    return batch_mean(sample.inner).unsqueeze(-1) if isinstance(sample, SignPair) else None
+    sign = mean_sign(sample)
+    return None if sign is None else sign.unsqueeze(-1)

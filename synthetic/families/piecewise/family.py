@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Self
 
@@ -17,8 +16,9 @@ from torch import Tensor
 
 from ....bounds.language.quantities import QUANTITIES
 from ...certificate import Certificate, upper
-from ...kinds import AbstractProblem, AbstractSampled, Draws, Sample, batch_mean
+from ...kinds import AbstractProblem, AbstractSampled, Draws, Sample
 from ...parts.patterns import sign_grid
+from ...parts.ripples import SignPair, mean_sign
 from .curve import PiecewiseLinear
 
 _OF_A_RUN = ("initial_inner_error",)
@@ -117,14 +117,6 @@ class Family(AbstractProblem):
         }
 
 
-@dataclass(frozen=True)
-class SignPair(Sample):
-    """Signs +-1, `(runs, clients, batch)`: one for a sampled inner map, one for a sampled outer function."""
-
-    inner: Tensor
-    outer: Tensor
-
-
 class SampledFamily(Family, AbstractSampled):
     """One whose sample is a pair of signs: without noise any batch is one sample of zeros."""
 
@@ -139,14 +131,13 @@ class SampledFamily(Family, AbstractSampled):
     def atoms(self) -> tuple[SignPair, Tensor]:
         if not any(self._noisy):
             return _silent(self.clients), torch.ones(1, dtype=torch.float64)
-        inner, outer, weights = sign_grid(self.clients, "cpu")
-        return SignPair(inner * self._noisy[0], outer * self._noisy[1]), weights
+        inner, other, weights = sign_grid(self.clients, "cpu")
+        return SignPair(inner * self._noisy[0], other * self._noisy[1]), weights
 
-    def _shaken(self, exact: Tensor, noise: str, sample: Sample | None, which: str = "outer") -> Tensor:
+    def _shaken(self, exact: Tensor, noise: str, sample: Sample | None, which: str = "other") -> Tensor:
         """With this parameter times one sign of a sample; as it is without a sample."""
-        if not isinstance(sample, SignPair):
-            return exact
-        return exact + self._of(noise) * batch_mean(getattr(sample, which)).unsqueeze(-1)
+        sign = mean_sign(sample, which)
+        return exact if sign is None else exact + self._of(noise) * sign.unsqueeze(-1)
 
 
 def _silent(clients: int) -> SignPair:
