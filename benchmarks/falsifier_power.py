@@ -37,12 +37,11 @@ import torch
 from fedco.bounds.audit.checks import never_negative
 from fedco.bounds.audit.necessary import needed
 from fedco.bounds.audit.status import status
-from fedco.bounds.language.change import Change
+from fedco.bounds.language.change import Change, with_statement
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Statement, Theorem
 from fedco.bounds.proof.derivations import derivation, verdict
 from fedco.bounds.proof.kernel import ProofError
-from fedco.bounds.proof.mutation import with_statement
 from fedco.bounds.proof.sharpen.record import parts_given, rows_in
 from fedco.bounds.registry import all_theorems
 from fedco.validation.falsifier.declared import formula_of, target_of

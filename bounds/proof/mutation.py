@@ -16,6 +16,7 @@ from typing import Any
 
 import sympy as sp
 
+from ..language.change import with_statement
 from ..language.reading import InputError
 from ..language.theorem import Condition, Statement, Term, Theorem
 from ..registry import get_theorem
@@ -269,13 +270,6 @@ def survey(theorem: Theorem, sample: int = 0, seed: int = 0) -> Survey:
 def _signature(verdict: Verdict) -> tuple[Any, ...]:
     uses = tuple((line.name, line.uses) for line in verdict.lines)
     return verdict.dropped, verdict.loose, verdict.assumptions, verdict.conditions, verdict.unused, uses
-
-
-def with_statement(theorem: Theorem, statement: Statement) -> Theorem:
-    """The theorem with another statement in the place of the one with its label, accepted or not."""
-    changed = replace(theorem, statements={**theorem.statements, statement.label: lambda: statement})
-    changed._cache[statement.label] = statement
-    return changed
 
 
 if __name__ == "__main__":

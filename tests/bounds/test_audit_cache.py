@@ -1,18 +1,23 @@
 """The kept audits: current, equal to a new audit, and not used when damaged or made from other declarations."""
 
 import json
+import re
 import shutil
+from collections.abc import Mapping
+from importlib import import_module
+from math import isclose
 from pathlib import Path
+from typing import Any
 
 import fedco
 import pytest
 from fedco.bounds import papers
 from fedco.bounds.audit import audit_cache, make_audit_cache
 from fedco.bounds.audit.checks import audit
-from fedco.bounds.audit.findings import SEVERITIES
+from fedco.bounds.audit.findings import SEVERITIES, RecheckError
+from fedco.bounds.audit.refuted import evidence, kept, refutations
 from fedco.bounds.audit.statement_warning import statement_warning
-
-QUICK = ("fcsg_m", "baselines")
+from fedco.bounds.registry import get_paper
 
 
 @pytest.mark.parametrize("key", papers.built_in_keys())
@@ -20,13 +25,55 @@ def test_every_built_in_paper_has_a_current_ledger(key):
     assert audit_cache.read(key) is not None, "its declarations changed: run `make docs`"
 
 
-@pytest.mark.parametrize(
-    "key", [pytest.param(k, marks=() if k in QUICK else pytest.mark.slow) for k in papers.built_in_keys()]
+_DECIMAL = re.compile(r"-?\d+\.\d+(?:e[-+]?\d+)?")
+
+
+def same(one: str, other: str) -> bool:
+    """The same words and whole numbers, and decimals up to the rounding of another machine."""
+    decimals = [[float(number) for number in _DECIMAL.findall(text)] for text in (one, other)]
+    words = [_DECIMAL.sub("#", text) for text in (one, other)]
+    return words[0] == words[1] and all(isclose(a, b, rel_tol=1e-6) for a, b in zip(*decimals, strict=True))
+
+
+def flat(row: Mapping[str, Any]) -> dict[str, str]:
+    """What a finding says, and the evidence of its check."""
+    return {**{name: str(value) for name, value in row.items() if name != "evidence"}, **row["evidence"]}
+
+
+@pytest.mark.parametrize("key", papers.built_in_keys())
+def test_the_kept_audit_is_what_every_check_finds_now(key):
+    """Of the file, current or not: every finding of a reader and of the audit itself is checked again."""
+    rows = json.loads((audit_cache.folder_of(key) / audit_cache.NAME).read_text())["findings"]
+    made = json.loads(json.dumps([*make_audit_cache.run(audit(key))]))
+    assert [row["id"] for row in made] == [row["id"] for row in rows]
+    for old, new in zip(map(flat, rows), map(flat, made), strict=True):
+        assert old.keys() == new.keys() and not {name for name in old if not same(old[name], new[name])}, old["id"]
+
+
+READERS = {finding.id: finding for key in papers.built_in_keys() for finding in get_paper(key).findings}
+RESTING = sorted(
+    READERS.keys() & {name for each in (refutations(), evidence()) for r in each.values() for name in r.findings}
 )
-def test_ledger_equals_a_new_audit(key):
-    assert [dict(row) for row in audit_cache.read(key).rows] == list(
-        json.loads(json.dumps([*make_audit_cache.run(audit(key))]))
-    )
+NUMBERS_ONLY = {"meta_fl.remark_9": "takes the constants of a run, whose left side is another one's"}
+
+
+@pytest.mark.parametrize("name", RESTING)
+def test_a_check_notices_when_a_run_of_it_refutes_nothing(name, monkeypatch):
+    """A finding that rests on several runs, such as one for each reading, needs every one of them."""
+    checks, harmless, seen = import_module(f"fedco.bounds.papers.{name.partition('.')[0]}.checks"), [], []
+
+    def changed(bundle):
+        seen.append(bundle)
+        found = kept(bundle)
+        less = found.right[0] - abs(found.right[0]) / 2
+        return found._replace(left=(less, less)) if bundle in harmless else found
+
+    monkeypatch.setattr(checks, "kept", changed, raising=False)
+    READERS[name].check()
+    for bundle in {*seen} if name not in NUMBERS_ONLY else ():
+        harmless[:] = [bundle]
+        with pytest.raises(RecheckError):
+            READERS[name].check()
 
 
 @pytest.fixture

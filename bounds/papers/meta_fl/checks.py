@@ -414,13 +414,15 @@ def no_steps() -> Evidence:
     """nu = 0, which the conclusion calls FedAvg: g_0 of (28) is not 0, gamma_F^2 is 12 gamma_G^2, mu_F is
     sigma_G/sqrt(D).
     """
-    found = constants.printed(constants.at(**ones(gamma_H=0)), 0)
+    s = constants.at(**ones(gamma_H=0))
+    gamma_F = constants.one_gamma(s, 0, constants.g(s, 0))
+    mu_F = constants.one_bias(s, 0, constants.h(s, 0), constants.h2(s, 0), constants.d(s, 0))
     at = ones(nu=0, delta=1)
     corrected = {name: values_of(name, "corrected", at) for name in ("lemma_6", "lemma_7")}
     good = (
         constants.one_g(constants.at(**ones()), 0) == sp.Rational(1, 8)
-        and found["gamma_F"] ** 2 == 12
-        and found["mu_F"] == 1
+        and gamma_F**2 == 12
+        and mu_F == 1
         and corrected["lemma_6"]["mu_F"] == 0
         and corrected["lemma_6"]["sigma_F"] == 1
         and corrected["lemma_7"]["gamma_F"] == 1
