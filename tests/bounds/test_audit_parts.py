@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import pkgutil
-import runpy
-import sys
 from dataclasses import replace
 from types import SimpleNamespace
 
-import fedco
 import pytest
-from fedco.bounds import papers as built_in
-from fedco.bounds.audit import audit_cache, make_audit_cache
+from fedco.bounds.audit import make_audit_cache
 from fedco.bounds.audit.checks import audit
 from fedco.bounds.audit.findings import Again, Withdrawn
 from fedco.bounds.audit.findings_file import read_findings
-from fedco.bounds.language.rendering import lines_about, notes_about
-from fedco.bounds.registry import get_paper
 from fedco.errors import InputError
 
 
@@ -36,39 +28,12 @@ def test_a_ledger_is_kept_in_the_folder_of_its_paper(monkeypatch, tmp_path):
     assert (kept["findings"], kept["proved"], kept["warnings"]) == ([{"id": "f"}], ["t"], {"t printed": "w"})
 
 
-@pytest.mark.parametrize("key", built_in.built_in_keys())
-def test_every_finding_in_the_folder_of_a_paper_is_listed(key):
-    """Also one that is declared beside its check, in another file than checks.py."""
-    folder = importlib.import_module(f"fedco.bounds.papers.{key}")
-    modules = [importlib.import_module(f"{folder.__name__}.{m.name}") for m in pkgutil.iter_modules(folder.__path__)]
-    declared = {each.id for module in modules for each in getattr(module, "FINDINGS", ())}
-    assert declared == {each.id for each in get_paper(key).findings}
-
-
 @pytest.mark.parametrize("changed", [{"kind": "wish"}, {"severity": "grave"}])
 def test_a_finding_has_a_known_kind_and_severity(changed):
     finding = audit("fcsg_m")[0]
     assert replace(finding) == finding
     with pytest.raises(ValueError, match="unknown kind"):
         replace(finding, **changed)
-
-
-def test_what_is_said_beside_a_number_is_said_in_its_text():
-    refuted = fedco.theorem("local_scgdm.theorem_3_4").statement("printed")
-    (note,) = notes_about(refuted)
-    assert lines_about(refuted) == (f"  {note}",) and note.startswith("REFUTED")
-    assert lines_about(None) == ()
-
-
-@pytest.mark.parametrize(("given", "written"), [([], "a"), (["c"], "c")])
-def test_ledgers_of_the_papers_that_are_named_or_of_all(given, written, monkeypatch):
-    """Run as a program; a paper without a folder is refused by its name."""
-    monkeypatch.setattr(sys, "argv", ["make_audit_cache", *given])
-    monkeypatch.setattr(built_in, "built_in_keys", lambda: ("a", "b"))
-    monkeypatch.setattr(audit_cache, "folder_of", lambda key: None)
-    monkeypatch.delitem(sys.modules, make_audit_cache.__name__)
-    with pytest.raises(ValueError, match=f"^{written}: no folder"):
-        runpy.run_module(make_audit_cache.__name__, run_name="__main__")
 
 
 ROW = """[[findings]]
