@@ -157,7 +157,7 @@ def test_what_shows_the_reach_is_of_the_instance(where, change):
 @pytest.mark.parametrize("towards", ["random", "up", "apart", "error"])
 def test_no_path_leaves_the_limits(towards):
     """Signs drawn, and signs chosen step by step to make one of the quantities large: the limits of `limits` hold."""
-    I, steps, rng = 20, 1600, Random(5)
+    I, steps, rng = 20, 1600 if towards == "error" else 400, Random(5)
     at, eta = limits(I, B, S, DRIFT), F(1, 2 * 20**2)
     aims = {
         "up": lambda s: sum(s[0]),
@@ -182,7 +182,7 @@ def _short(v):
     return F(round(v * 2**64), 2**64)
 
 
-@pytest.mark.parametrize("I", [10**3, 10**5, 10**9, 10**12])
+@pytest.mark.parametrize("I", [10**3, 10**12])
 @pytest.mark.parametrize("after", [True, False])
 def test_the_left_side_is_the_limit_over_I_to_the_next_order(I, after):
     low, high = average(I, after=after)
@@ -206,9 +206,16 @@ def test_the_reading_with_a_last_step_after_the_rounds():
     assert abs(other / average(I)[0] - 1) < F(1, 10**5)
 
 
-@pytest.mark.parametrize("name", ["feddro.theorem_5_1", "feddro.theorem_f_1", "feddro.corollary_1"])
-@pytest.mark.parametrize("label", ["printed", "composed"])
-@pytest.mark.parametrize("unit", [F(1, 1000), F(1, 10), F(1), F(30)])
+@pytest.mark.parametrize(
+    ("name", "label", "unit"),
+    [
+        ("feddro.theorem_5_1", "printed", F(1, 1000)),
+        ("feddro.theorem_5_1", "composed", F(30)),
+        ("feddro.theorem_f_1", "printed", F(30)),
+        ("feddro.corollary_1", "printed", F(1)),
+        ("feddro.corollary_1", "composed", F(1, 10)),
+    ],
+)
 def test_every_inner_lipschitz_constant(name, label, unit):
     """Bound times 4 I^2 is at most 7.3 max(1, B_g^2): with the limit it fails from I = 70000 max(1, B_g^2) on."""
     I = 70000 * max(1, int(unit) ** 2)

@@ -61,7 +61,7 @@ def properties(theorem: Theorem, label: str):
 def independent(theorem: Theorem, label: str):
     """What differs from the transcription in plain Python."""
     try:
-        return sorted(differences(theorem, label, range(3)))
+        return sorted(differences(theorem, label))
     except (ValueError, KeyError, TypeError) as error:  # a symbol is gone or too many
         return type(error).__name__
 

@@ -20,7 +20,7 @@ from fedco.bounds.language.formula import MAX_BITS, MAX_DEPTH, MAX_FORMULA, MAX_
 from fedco.bounds.language.homogeneity import InhomogeneousError, dimension_of
 from fedco.bounds.language.notation import Notation, derived_symbol, slack_symbol
 from fedco.bounds.language.paper import Paper
-from fedco.bounds.language.quantities import COUNT, MAX_STEPS, NONNEGATIVE, POSITIVE, QUANTITIES, STEPS, quantity
+from fedco.bounds.language.quantities import MAX_STEPS, NONNEGATIVE, POSITIVE, QUANTITIES, quantity
 from fedco.bounds.language.reading import MAX_BITS as MAX_NUMBER_BITS
 from fedco.bounds.language.reading import InputError, is_array, missing_values, read_number, read_value
 from fedco.bounds.language.recursion import (
@@ -86,51 +86,6 @@ def test_the_dimension_of_a_constant_follows_from_its_name(name: str):
     vanishing = ("noise", "noise_bound", "moment", "heterogeneity", "error", "gap", "cap")
     may_vanish = name.endswith(vanishing) or of == "noncompositional"
     assert found.domain == (NONNEGATIVE if may_vanish else POSITIVE) and found.default is None
-
-
-CHOSEN = {
-    "step_size": (VARIABLE**2 / OBJECTIVE, POSITIVE, None),
-    "momentum": (ONE, POSITIVE, None),
-    "step_scale": (ONE, POSITIVE, None),
-    "gradient_momentum": (ONE, POSITIVE, None),
-    "inner_momentum": (ONE, POSITIVE, None),
-    "iterations": (ONE, COUNT, None),
-    "communication_period": (ONE, COUNT, None),
-    "clients": (ONE, COUNT, 10),
-    "fine_tuning_step_size": (VARIABLE**2 / OBJECTIVE, POSITIVE, Q(1, 10)),
-    "fine_tuning_steps": (ONE, STEPS, 1),
-    "difference_step": (VARIABLE**2 / OBJECTIVE, POSITIVE, Q(1, 100)),
-    "participation": (ONE, POSITIVE, 1),
-    "rounds": (ONE, COUNT, None),
-    "hidden_constant": (ONE, POSITIVE, 1),
-    "divergence_weight": (OBJECTIVE, POSITIVE, None),
-    "batch_size": (ONE, COUNT, None),
-    "outer_batch_size": (ONE, COUNT, None),
-    "inner_batch_size": (ONE, COUNT, None),
-    "initial_batch_size": (ONE, COUNT, None),
-    "hessian_batch_size": (ONE, COUNT, None),
-}
-MEASURED = {
-    "gradient_sq": (OBJECTIVE / VARIABLE) ** 2,
-    "mean_direction_sq": (OBJECTIVE / VARIABLE) ** 2,
-    "consensus_error": VARIABLE**2,
-    "consensus_sum": VARIABLE**2,
-    "inner_error": INNER**2,
-    "mean_exponential": ONE,
-}
-
-
-def test_what_is_chosen_and_what_is_measured():
-    for name, wanted in CHOSEN.items():
-        found = quantity(name)
-        assert (found.dimension, found.domain, found.default) == wanted and found.role == "hyperparameter", name
-    for name, dimension in MEASURED.items():
-        domain = POSITIVE if name == "mean_exponential" else NONNEGATIVE
-        assert (quantity(name).dimension, quantity(name).domain, quantity(name).role) == (
-            dimension,
-            domain,
-            "observable",
-        )
 
 
 def test_dimensions_are_exponents_of_three_units():

@@ -320,7 +320,7 @@ def test_exact_rounded_and_vectorised_values_agree(name, label):
         pytest.skip("defines constants only")
     points = []
 
-    @few(4)
+    @few(3)
     @given(point=anywhere(theorem, label))
     def collect(point):
         points.append(point)

@@ -59,10 +59,11 @@ def draw(statement: Statement, seed: int) -> dict[str, Fraction]:
     return values
 
 
-def differences(theorem: Theorem, label: str, seeds: range = range(3)) -> set[str]:
-    """Names of the terms, constants, conditions and schedules that differ from those of the paper."""
+def differences(theorem: Theorem, label: str) -> set[str]:
+    """Names of the terms, constants, conditions and schedules that differ from those of the paper, at the first point where some do."""
     statement = theorem.statement(label)
-    return set().union(*(_differences(statement, (theorem.id, label), seed) for seed in seeds))
+    found = (_differences(statement, (theorem.id, label), seed) for seed in range(3))
+    return next((names for names in found if names), set())
 
 
 def _differences(statement: Statement, case: tuple[str, str], seed: int) -> set[str]:

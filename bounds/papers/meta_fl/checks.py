@@ -16,10 +16,11 @@ from typing import Any
 
 import sympy as sp
 
+from ...audit.exactly import less
 from ...audit.findings import Evidence, confirm
 from ...audit.findings_file import read_findings
 from ...audit.refuted import kept
-from ...evaluation.evaluate import bound, complete, exact, holds, sign
+from ...evaluation.evaluate import bound, complete, exact, holds
 from ...language.notation import slack_symbol
 from ...language.reading import InputError
 from ...proof.certificates import prove_nonnegative
@@ -42,12 +43,6 @@ def values_of(name: str, label: str, values: Mapping[str, Any]) -> dict[str, sp.
     found = {constant.name: statement.at(constant.expr, point) for constant in statement.derived}
     found["total"] = sp.Add(*(statement.at(term.expr, point) for term in statement.terms))
     return found
-
-
-def less(left: Q | sp.Expr, right: Q | sp.Expr) -> bool:
-    """left < right, decided exactly."""
-    left, right = (exact(side) if isinstance(side, Q) else sp.sympify(side) for side in (left, right))
-    return sign(left - right) < 0
 
 
 def signs(count: int) -> Iterator[tuple[Q, ...]]:
