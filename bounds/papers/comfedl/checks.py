@@ -67,7 +67,7 @@ def theorem_1_false() -> Evidence:
         with_plus=shown(composed),
         corrected=shown(right),
         trivial_cap=shown(exact(cap)),
-        tau_8=f"{float(level):.4g} > {shown(total(THEOREM_1, 'printed', small))}",
+        tau_8=f"{float(level):.4g} > {shown(total(THEOREM_1, **small))}",
     )
 
 
