@@ -138,11 +138,11 @@ def resolve(
 
 def _shared(given: Mapping[str, Any] | Path | str | None) -> tuple[Mapping[str, Any], Mapping[str, str]]:
     """The constants for every statement, and how sure the estimates among them are."""
-    is_file = isinstance(given, (str, Path))
-    table = read_toml(Path(given)) if is_file else dict(given or {})
-    estimated = table.pop(ESTIMATED, {})
-    constants = _constants(table, given) if is_file else table
-    return constants, _estimates(estimated, table, f" in {given}" if is_file else "")
+    if isinstance(given, (str, Path)):
+        table = read_toml(Path(given))
+        return _constants(table, given), _estimates(table.get(ESTIMATED, {}), table, f" in {given}")
+    table = dict(given or {})
+    return table, _estimates(table.pop(ESTIMATED, {}), table, "")
 
 
 def _without(given: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
@@ -213,10 +213,11 @@ def read_constants(path: str | Path) -> dict[str, Any]:
     Raises:
         InputError: an unreadable file, or an entry that is no number and no list of numbers.
     """
-    return _constants({name: value for name, value in read_toml(Path(path)).items() if name != ESTIMATED}, path)
+    return _constants(read_toml(Path(path)), path)
 
 
-def _constants(table: Mapping[str, Any], path: Any) -> dict[str, Any]:
+def _constants(table: Mapping[str, Any], path: str | Path) -> dict[str, Any]:
+    table = {name: value for name, value in table.items() if name != ESTIMATED}
     for name, value in table.items():
         entries = value if isinstance(value, list) and value else [value]
         if any(not isinstance(entry, (str, int)) or isinstance(entry, bool) for entry in entries):
