@@ -28,7 +28,7 @@ from fedco.validation.runs.registry import recipe_for
 from rewritten import rewritten
 
 FEDAVG = get_theorem("library.fedavg_sampled")
-COUNT, SEED = 400, 5
+COUNT, SEED = 200, 5
 SETS = [(1, 1), (2, 1), (2, 2), (3, 2), (8, 1), (8, 4), (64, 1)]
 PERIODS, ROUNDS = (1, 2, 3, 8), (1, 4, 64)
 

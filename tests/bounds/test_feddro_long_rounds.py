@@ -182,8 +182,7 @@ def _short(v):
     return F(round(v * 2**64), 2**64)
 
 
-@pytest.mark.parametrize("I", [10**3, 10**12])
-@pytest.mark.parametrize("after", [True, False])
+@pytest.mark.parametrize(("I", "after"), [(10**3, True), (10**12, False)])
 def test_the_left_side_is_the_limit_over_I_to_the_next_order(I, after):
     low, high = average(I, after=after)
     assert low >= LIMIT / I - REST / I**2 and high <= LIMIT / I + REST / I**2
