@@ -508,18 +508,6 @@ def test_what_is_kept_to_be_said_of_a_statement_is_what_is_computed(key):
             assert kept.warnings[name] == cautions.computed(statement, name in kept.proved).to_dict()
 
 
-def test_a_derivation_is_that_of_the_default_statement_of_a_paper(monkeypatch):
-    def of(theorem, label):
-        return print if label == "corrected" else None
-
-    paper = SimpleNamespace(derivation_of=of, unchecked=lambda name: (f"{name}.lemma",))
-    papers = {"k": paper, "other": SimpleNamespace(derivation_of=lambda theorem, label: None)}
-    monkeypatch.setattr(cautions, "paper_of", lambda theorem: papers.get(theorem.id.partition(".")[0]))
-    assert cautions.has_derivation(spoken("corrected")) and cautions.rests_on(spoken("corrected")) == ("k.t.lemma",)
-    for other in (spoken("printed"), spoken("corrected", key="other"), spoken("corrected", key="mine")):
-        assert not cautions.has_derivation(other) and cautions.rests_on(other) == ()
-
-
 EQUAL = (Condition("c", p, "==", T),)
 CORRECTED = (Condition("a", p, "<=", T), Condition("b", eta, "<", 1 / L))
 

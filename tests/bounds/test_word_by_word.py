@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from decimal import Decimal
-from fractions import Fraction
 from math import inf, nan
-from pathlib import Path
 from random import Random
 from xml.etree import ElementTree
 
@@ -34,7 +32,6 @@ from fedco.bounds.language.result import (
     to_latex,
     to_markdown,
 )
-from fedco.bounds.region.admissible import region_picture
 from in_a_notebook import html, latex
 
 TEXT = r"""demo.theorem_1: A demonstration (demo, Theorem 1, eq. (7))
@@ -569,40 +566,3 @@ def test_nothing_admissible_word_by_word():
     )
     noted = replace(found, conflict=("step_size", "not_there"))
     assert str(noted).splitlines()[1:] == ["  step_size: eta <= 1/L (for the descent lemma)"]
-
-
-def test_two_together_word_by_word():
-    found = THEOREM.admissible(("eta", "T"), "printed", **{n: v for n, v in AT.items() if n != "T"})
-    inside = {name: float(Fraction(value)) for name, value in found.interior.items()}
-    assert 0 < inside["eta"] <= 0.5 and inside["T"] > 3
-    assert str(found).splitlines()[1:] == [
-        "  eta in `(0, 0.5]` (binding: - / step_size)",
-        "  T in `[4, inf)` (binding: horizon / -)",
-        "  where step_size: eta <= 1/2",
-        "  where horizon: T > 3",
-        f"  for instance eta = {found.interior['eta']}, T = {found.interior['T']}",
-        "  the theorem does not limit T from above",
-    ]
-    data = found.to_dict()
-    assert data["conditions"] == ["step_size: eta <= 1/2", "horizon: T > 3"] and data["interior"] == found.interior
-    assert "note" not in data and "pieces" not in data
-    sheet = found.sheet()
-    assert [table.name for table in sheet.tables] == [
-        "admissible values",
-        "together they satisfy",
-        "a point inside",
-        "constants",
-    ]
-    assert sheet.tables[1].rows == (
-        ("step_size", Math("eta <= 1/2", r"\eta \le \frac{1}{2}")),
-        ("horizon", Math("T > 3", "T > 3")),
-    )
-    assert found.plot().title == "demo.theorem_1 (printed): admissible set"
-    assert replace(found, interior={}).plot().data.keys() == {
-        "step_size: eta",
-        "step_size: T",
-        "horizon: eta",
-        "horizon: T",
-    }
-    with pytest.raises(InputError, match="wanted two hyperparameters, got 1"):
-        region_picture(THEOREM.statement("printed"), ("eta",), AT, Path("none.png"))  # type: ignore[arg-type]

@@ -1,36 +1,19 @@
-"""What is kept of an audit and said of a statement, for papers unlike those of fedco: without a folder, with many instances."""
+"""What a finding is, and the file of a paper that has its findings."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
-from fedco.bounds.audit import make_audit_cache
-from fedco.bounds.audit.checks import audit
 from fedco.bounds.audit.findings import Again, Withdrawn
 from fedco.bounds.audit.findings_file import read_findings
+from fedco.bounds.registry import get_paper
 from fedco.errors import InputError
-
-
-def test_a_ledger_is_kept_in_the_folder_of_its_paper(monkeypatch, tmp_path):
-    monkeypatch.setattr(make_audit_cache, "folder_of", lambda key: None)
-    with pytest.raises(ValueError, match="no folder"):
-        make_audit_cache.write("fcsg")
-    made = SimpleNamespace(rows=({"id": "f"},), proved=("t",), warnings={"t printed": "w"}, checked="2026-01-01")
-    monkeypatch.setattr(make_audit_cache, "make", lambda key: made)
-    monkeypatch.setattr(make_audit_cache, "folder_of", lambda key: tmp_path)
-    monkeypatch.setattr(make_audit_cache, "fingerprint", lambda folder: "a")
-    kept = json.loads(make_audit_cache.write("fcsg_m").read_text())
-    assert [*tmp_path.iterdir()] == [tmp_path / make_audit_cache.NAME]
-    assert (kept["paper"], kept["made_from"], kept["checked"]) == ("fcsg_m", "a", "2026-01-01")
-    assert (kept["findings"], kept["proved"], kept["warnings"]) == ([{"id": "f"}], ["t"], {"t printed": "w"})
 
 
 @pytest.mark.parametrize("changed", [{"kind": "wish"}, {"severity": "grave"}])
 def test_a_finding_has_a_known_kind_and_severity(changed):
-    finding = audit("fcsg_m")[0]
+    finding = get_paper("fcsg_m").findings[0]
     assert replace(finding) == finding
     with pytest.raises(ValueError, match="unknown kind"):
         replace(finding, **changed)
