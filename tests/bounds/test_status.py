@@ -66,3 +66,10 @@ def test_the_table_is_in_the_audit_and_nothing_is_open():
     made = table(all_theorems().values())
     assert made in text and "| open |" not in made
     assert made.count("\n") > sum(item.kind in ("theorem", "corollary") for item in all_theorems().values())
+
+
+def test_the_table_has_theorems_and_corollaries_with_their_bundles_or_why():
+    names = ("local_scgdm.theorem_3_4", "local_scgdm.lemma_4_1", "feddro.theorem_4_2")
+    first, second = table(map(get_theorem, names)).splitlines()[4:]
+    assert first.startswith(f"| {names[0]} | refuted | [{names[0]}](refutations/{names[0]}.json), [")
+    assert second.startswith(f"| {names[2]} | derived | The corrected statement with eta")
