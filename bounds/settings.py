@@ -139,7 +139,8 @@ def resolve(
 def _shared(given: Mapping[str, Any] | Path | str | None) -> tuple[Mapping[str, Any], Mapping[str, str]]:
     """The constants for every statement, and how sure the estimates among them are."""
     if isinstance(given, (str, Path)):
-        return read_constants(given), read_estimated(given)
+        table = read_toml(Path(given))
+        return _constants(table, given), _estimates(table.get(ESTIMATED, {}), table, f" in {given}")
     table = dict(given or {})
     return table, _estimates(table.pop(ESTIMATED, {}), table, "")
 
@@ -212,23 +213,17 @@ def read_constants(path: str | Path) -> dict[str, Any]:
     Raises:
         InputError: an unreadable file, or an entry that is no number and no list of numbers.
     """
-    table = {name: value for name, value in read_toml(Path(path)).items() if name != ESTIMATED}
+    return _constants(read_toml(Path(path)), path)
+
+
+def _constants(table: Mapping[str, Any], path: str | Path) -> dict[str, Any]:
+    table = {name: value for name, value in table.items() if name != ESTIMATED}
     for name, value in table.items():
         entries = value if isinstance(value, list) and value else [value]
         if any(not isinstance(entry, (str, int)) or isinstance(entry, bool) for entry in entries):
             raise InputError(f"{name}: wanted a number in {path}, or a list of numbers, got {value!r}")
     known = {name: value for name, value in table.items() if value != UNKNOWN}
     return {name: tuple(map(str, v)) if isinstance(v, list) else str(v) for name, v in known.items()}
-
-
-def read_estimated(path: str | Path) -> dict[str, str]:
-    """NAME -> how sure its value is, of the estimates in a TOML file: its table `estimated`.
-
-    Raises:
-        InputError: an unreadable file, a text that is none, or a name without a constant.
-    """
-    table = read_toml(Path(path))
-    return _estimates(table.get(ESTIMATED, {}), table, f" in {path}")
 
 
 def _estimates(estimated: Any, table: Collection[str], where: str) -> dict[str, str]:

@@ -57,12 +57,12 @@ def from_data(name: str, data: Mapping[str, Any]) -> Refutation:
     notes = data["notes"]
     if INSTANCE not in data["problem"]["parameters"]:
         raise RefutationError(f"{name}: a bundle without an instance")
-    claim, _, rest = data["claim"].partition(" (")
+    claim, label = claimed(data)
     return Refutation(
         name,
         claim,
         tuple(notes["findings"]),
-        rest.rstrip(")").partition(";")[0],
+        label,
         notes["instance"],
         partial(case_of, data),
         "" if notes["reading"] == NO_READING else notes["reading"],
@@ -70,6 +70,12 @@ def from_data(name: str, data: Mapping[str, Any]) -> Refutation:
         notes["alternatives"],
         data,
     )
+
+
+def claimed(data: Mapping[str, Any]) -> tuple[str, str]:
+    """The theorem of a bundle's claim, written as `ID (STATEMENT; reading)`, and the label of its statement."""
+    theorem, _, rest = data["claim"].partition(" (")
+    return theorem, rest.rstrip(")").partition(";")[0]
 
 
 def case_of(data: Mapping[str, Any]) -> Case:
@@ -115,8 +121,8 @@ def within_reach(data: Mapping[str, Any]) -> Mapping[str, bool]:
 
 def _scheduled(data: Mapping[str, Any]) -> dict[str, Any]:
     """The hyperparameters of a bundle, those that the schedule of its statement sets included."""
-    claim, _, rest = data["claim"].partition(" (")
-    statement = get_theorem(claim).statement(rest.rstrip(")").partition(";")[0])
+    claim, label = claimed(data)
+    statement = get_theorem(claim).statement(label)
     values = {name: row["value"] for name, row in data["certificates"].items()} | data["hyperparameters"]
     point = complete(statement, {name: value for name, value in values.items() if name in statement.symbols})
     found = {str(symbol): Fraction(int(v.p), int(v.q)) for symbol, v in point.items() if v.is_Rational}
@@ -125,11 +131,8 @@ def _scheduled(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _multiple(data: Mapping[str, Any], case: Case) -> Ends:
     """What stands for an order: so many times the bound of another claim."""
-    right, label = (
-        data["problem"]["parameters"]["right"],
-        data["claim"].partition(" (")[2].rstrip(")").partition(";")[0],
-    )
-    low, high = right_side(right["claim"], label, case)
+    right = data["problem"]["parameters"]["right"]
+    low, high = right_side(right["claim"], claimed(data)[1], case)
     return right["times"] * low, right["times"] * high
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from math import lcm
+from typing import Any
 
 import sympy as sp
 
@@ -175,22 +176,56 @@ def _root_order(expr: sp.Expr, symbol: sp.Symbol) -> int:
     return lcm(1, *(int(exponent.q) for exponent in exponents))
 
 
-def _term_findings(theorem: Theorem) -> Iterator[Finding]:
-    smaller = {name: found for name, (outcome, found, *_) in compare_terms(theorem).items() if outcome == "violated"}
-    if smaller:
-        name, point = next(iter(smaller.items()))
-        printed, composed = theorem.statement("printed"), theorem.statement("composed")
+def _smaller(
+    theorem: Theorem,
+    kind: str,
+    found: Mapping[str, Any],
+    shown: Callable[[str], tuple[sp.Expr, sp.Expr]],
+    than: str,
+    check: Any,
+) -> Iterator[Finding]:
+    """The finding that some terms are smaller than what they should be.
+
+    Args:
+        found: term -> outcome and point. shown: term -> what is printed, and what follows. than: how the first one is smaller.
+        check: of the theorem and the points.
+    """
+    points = {name: item[1] for name, item in found.items() if item[0] == "violated"}
+    if points:
+        name, point = next(iter(points.items()))
+        printed, expected = shown(name)
         yield Finding(
-            f"{theorem.id}:terms",
+            f"{theorem.id}:{kind}",
             theorem.id,
-            ", ".join(f"term {name}" for name in smaller),
+            ", ".join(f"term {name}" for name in points),
+            "corollary" if kind == "corollary" else "constant",
             "constant",
-            "constant",
-            sp.sstr(sp.factor_terms(_term_or_zero(printed, name))),
-            sp.sstr(sp.factor_terms(_term_or_zero(composed, name))),
-            f"the printed term {name} is smaller than what the paper's own lemmas give, for instance at {_shown(point)}",
-            partial(_check_terms, theorem, {name: point for name, point in smaller.items() if point}),
+            sp.sstr(printed),
+            sp.sstr(expected),
+            f"{than.format(name=name)}, for instance at {_shown(point)}",
+            partial(check, theorem, {name: point for name, point in points.items() if point}),
         )
+
+
+def _still_smaller(
+    theorem: Theorem, sides: Callable[[str], tuple[sp.Expr, sp.Expr]], points: Mapping[str, dict], also: bool = True
+) -> Evidence:
+    numbers = {term: _at(theorem, sides(term), point) for term, point in points.items()}
+    return confirm(
+        also and all(left < right for left, right in numbers.values()),
+        **{term: f"{float(p):.6g} < {float(q):.6g} at {_shown(points[term])}" for term, (p, q) in numbers.items()},
+    )
+
+
+def _term_findings(theorem: Theorem) -> Iterator[Finding]:
+    statements = [theorem.statement(label) for label in ("printed", "composed")]
+
+    def shown(name: str) -> tuple[sp.Expr, sp.Expr]:
+        printed, composed = (sp.factor_terms(_term_or_zero(statement, name)) for statement in statements)
+        return printed, composed
+
+    than = "the printed term {name} is smaller than what the paper's own lemmas give"
+    yield from _smaller(theorem, "terms", compare_terms(theorem), shown, than, _check_terms)
 
 
 def compare_terms(theorem: Theorem) -> dict[str, tuple[str, dict | None]]:
@@ -220,13 +255,8 @@ def _shown(point: dict | None) -> str:
 
 
 def _check_terms(theorem: Theorem, points: dict[str, dict]) -> Evidence:
-    sides = _sides(theorem)
-    numbers = {term: _at(theorem, sides(term), point) for term, point in points.items()}
-    return confirm(
-        all(printed < composed for printed, composed in numbers.values())
-        and all(_admitted(theorem, stated(theorem), point) for point in points.values()),
-        **{term: f"{float(p):.6g} < {float(q):.6g} at {_shown(points[term])}" for term, (p, q) in numbers.items()},
-    )
+    admitted = all(_admitted(theorem, stated(theorem), point) for point in points.values())
+    return _still_smaller(theorem, _sides(theorem), points, admitted)
 
 
 def _admitted(theorem: Theorem, given: tuple[Condition, ...], point: dict) -> bool:
@@ -331,21 +361,9 @@ def _check_condition(theorem: Theorem, condition: str, point: dict) -> Evidence:
 
 
 def _corollary_findings(theorem: Theorem) -> Iterator[Finding]:
-    smaller = {name: found for name, (outcome, found, _) in corollary_terms(theorem).items() if outcome == "violated"}
-    if smaller:
-        name, point = next(iter(smaller.items()))
-        left, right = corollary_terms(theorem)[name][2]
-        yield Finding(
-            f"{theorem.id}:corollary",
-            theorem.id,
-            ", ".join(f"term {name}" for name in smaller),
-            "corollary",
-            "constant",
-            sp.sstr(left),
-            sp.sstr(right),
-            f"the corollary is smaller than its theorem with the schedule put in, for instance at {_shown(point)}",
-            partial(_check_corollary, theorem, {name: point for name, point in smaller.items() if point}),
-        )
+    terms = corollary_terms(theorem)
+    than = "the corollary is smaller than its theorem with the schedule put in"
+    yield from _smaller(theorem, "corollary", terms, lambda name: terms[name][2], than, _check_corollary)
 
 
 def _corollary_terms(theorem: Theorem) -> dict[str, tuple[str, dict | None, tuple[sp.Expr, sp.Expr]]]:
@@ -368,11 +386,7 @@ def corollary_terms(theorem: Theorem) -> dict[str, tuple[str, dict | None, tuple
 
 def _check_corollary(theorem: Theorem, points: dict[str, dict]) -> Evidence:
     terms = corollary_terms(theorem)
-    numbers = {term: _at(theorem, terms[term][2], point) for term, point in points.items()}
-    return confirm(
-        all(mine < parent for mine, parent in numbers.values()),
-        **{term: f"{float(p):.6g} < {float(q):.6g} at {_shown(points[term])}" for term, (p, q) in numbers.items()},
-    )
+    return _still_smaller(theorem, lambda name: terms[name][2], points)
 
 
 def recheck(finding_id: str, name: str | Theorem | None = None) -> Evidence:

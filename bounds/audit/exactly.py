@@ -8,16 +8,27 @@ from typing import Any
 
 import sympy as sp
 
-from ..evaluation.evaluate import exact, holds
+from ..evaluation.evaluate import exact, holds, sign
 from ..registry import get_theorem
 
 
-def value(claim: str, label: str = "printed", only: str = "", **values: Any) -> Fraction:
+def total(claim: str, label: str = "printed", only: str = "", **values: Any) -> sp.Expr:
     """The total of a statement, or one of its terms; a value may lie outside its domain, so that F_gap can stand for F(x_0) - F(x_T)."""
     statement = get_theorem(claim).statement(label)
     expr = statement.term(only).expr if only else statement.total
-    number = sp.simplify(statement.expand(expr).xreplace(_table(claim, values)))
+    return statement.expand(expr).xreplace(_table(claim, values))
+
+
+def value(claim: str, label: str = "printed", only: str = "", **values: Any) -> Fraction:
+    """The same, where it is rational."""
+    number = sp.simplify(total(claim, label, only, **values))
     return Fraction(int(number.p), int(number.q))
+
+
+def less(left: Fraction | sp.Expr, right: Fraction | sp.Expr) -> bool:
+    """left < right, decided exactly."""
+    left, right = (exact(side) if isinstance(side, Fraction) else sp.sympify(side) for side in (left, right))
+    return sign(left - right) < 0
 
 
 def admitted(claim: str, label: str = "printed", **values: Any) -> bool:

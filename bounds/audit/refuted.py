@@ -50,6 +50,7 @@ def _bundles(paper: Paper) -> tuple[Refutation, ...]:
     return () if paper.file is None else tuple(reader.bundles_in(paper.file.folder / reader.FOLDER))
 
 
+@cache
 def kept(name: str) -> Kept:
     """A refutation with both sides: the left one as the last replay found it, the right one evaluated now.
 

@@ -121,6 +121,31 @@ DERIVATIVES: Mapping[str, str] = {"inner_value": "inner_jacobian", "local_gradie
 """A function and its derivative."""
 
 
+_WORDS: Mapping[str, str] = {
+    LIPSCHITZ: "{f}{level} is {n}-Lipschitz{norm}{mean_square}",
+    SIZE: "||{f}{level}|| <= {n}{norm}{mean_square}",
+    NOISE: "E||{f} of a sample - {f}||^2 <= {n}^2{norm}",
+    NOISE_SIZE: "||{f} of a sample - {f}|| <= {n}{norm} for every sample",
+    UNLIKE: "||{f} - its mean over the clients|| <= {n}{norm}{across}",
+    STRONG_CONVEXITY: "{f}(y) >= {f}(x) + <grad {f}(x), y - x> + {n}/2 ||y - x||^2",
+    STRONG_CONCAVITY: "{f}(x, z) <= {f}(x, y) + <grad_y {f}(x, y), z - y> - {n}/2 ||z - y||^2",
+    WEAK_CONVEXITY: "{f} + {n}/2 ||x||^2 is convex",
+    POLYAK_LOJASIEWICZ: "||grad {f}||^2 >= 2 {n} ({f} - {f}_*)",
+    DISTANCE: "||x_0 - x_*|| <= {n}, x_* a minimiser of {f}",
+    AT_START: "||{f}(x_0)|| <= {n}",
+    UNLIKE_AT_START: "(1/N) sum_i ||{f}(x_0) - its mean over the clients||^2 <= {n}^2",
+    AT_MINIMISER: "{square} <= {n}^2, x_* a minimiser of F",
+    GROWTH: "(1/N) sum_i ||{f}||^2 <= {n}^2 ||grad F||^2 + a remainder",
+    REMAINDER: "(1/N) sum_i ||{f}||^2 <= a factor of ||grad F||^2, + {n}^2",
+    RELATIVE_VARIANCE: "E {f}(x) = x and E||{f}(x) - x||^2 <= {n} ||x||^2",
+    RELATIVE_ERROR: "E||{f}(x) - x||^2 <= (1 - {n}) ||x||^2",
+    CONTRACTION: "x {f} has the mean xbar of x, and ||x {f} - xbar|| <= {n} ||x - xbar||",
+    GAP_TO_ONE: "x {f} has the mean xbar of x, and ||x {f} - xbar|| <= (1 - {n}) ||x - xbar||",
+    DELAY: "{f} are of iterates at most {n} steps old",
+}
+"""A bound in words: f is the function, n the number."""
+
+
 @dataclass(frozen=True)
 class Form:
     """One thing that a number bounds.
@@ -180,48 +205,11 @@ class Form:
         mean_square = ", in mean square over the samples" if self.per == MEAN_SQUARE else ""
         norm = f" ({self.norm} norm)" if self.function in DERIVATIVES.values() else ""
         across = ", in mean square over the clients" if self.over == AVERAGE else ", for every client"
-        match self.kind:
-            case "Lipschitz constant":
-                return f"{what}{level} is {number}-Lipschitz{norm}{mean_square}"
-            case "bound of the norm":
-                return f"||{what}{level}|| <= {number}{norm}{mean_square}"
-            case "standard deviation":
-                return f"E||{what} of a sample - {what}||^2 <= {number}^2{norm}"
-            case "bound of the noise":
-                return f"||{what} of a sample - {what}|| <= {number}{norm} for every sample"
-            case "distance from the mean over the clients":
-                return f"||{what} - its mean over the clients|| <= {number}{norm}{across}"
-            case "strong convexity constant":
-                return f"{what}(y) >= {what}(x) + <grad {what}(x), y - x> + {number}/2 ||y - x||^2"
-            case "strong concavity constant":
-                return f"{what}(x, z) <= {what}(x, y) + <grad_y {what}(x, y), z - y> - {number}/2 ||z - y||^2"
-            case "weak convexity constant":
-                return f"{what} + {number}/2 ||x||^2 is convex"
-            case "Polyak-Lojasiewicz constant":
-                return f"||grad {what}||^2 >= 2 {number} ({what} - {what}_*)"
-            case "distance of the start from a minimiser":
-                return f"||x_0 - x_*|| <= {number}, x_* a minimiser of {what}"
-            case "bound of the norm at the start":
-                return f"||{what}(x_0)|| <= {number}"
-            case "distance from the mean over the clients at the start":
-                return f"(1/N) sum_i ||{what}(x_0) - its mean over the clients||^2 <= {number}^2"
-            case "root mean square at a minimiser":
-                return f"{_SQUARED_AT_MINIMISER[self.per]} <= {number}^2, x_* a minimiser of F"
-            case "factor of the gradient in a bound of the clients' mean square":
-                return f"(1/N) sum_i ||{what}||^2 <= {number}^2 ||grad F||^2 + a remainder"
-            case "remainder in a bound of the clients' mean square":
-                return f"(1/N) sum_i ||{what}||^2 <= a factor of ||grad F||^2, + {number}^2"
-            case "relative variance":
-                return f"E {what}(x) = x and E||{what}(x) - x||^2 <= {number} ||x||^2"
-            case "one minus the relative error":
-                return f"E||{what}(x) - x||^2 <= (1 - {number}) ||x||^2"
-            case "contraction of the distance from the mean":
-                return f"x {what} has the mean xbar of x, and ||x {what} - xbar|| <= {number} ||x - xbar||"
-            case "one minus the contraction of the distance from the mean":
-                return f"x {what} has the mean xbar of x, and ||x {what} - xbar|| <= (1 - {number}) ||x - xbar||"
-            case "largest delay":
-                return f"{what} are of iterates at most {number} steps old"
-        return f"{number} is the {self.kind} of {what}"
+        said = _WORDS.get(self.kind, "{n} is the " + self.kind + " of {f}")
+        square = _SQUARED_AT_MINIMISER.get(self.per, "")
+        return said.format(
+            f=what, n=number, level=level, mean_square=mean_square, norm=norm, across=across, square=square
+        )
 
 
 _READ_BY_THE_KERNEL = (*AT_POINTS, GAP, START, SHARE)

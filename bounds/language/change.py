@@ -112,8 +112,8 @@ def changed(theorem: Theorem, label: str, change: Change) -> Theorem:
 
 
 def with_statement(theorem: Theorem, statement: Statement) -> Theorem:
-    """The theorem with another statement of the same label."""
-    other = replace(theorem, statements={**theorem.statements})
+    """The theorem with this statement in the place of the one with its label; nothing about it is checked, its dimensions included."""
+    other = replace(theorem, statements={**theorem.statements, statement.label: lambda: statement})
     other._cache.update(theorem._cache)
     other._cache[statement.label] = statement.of(other)
     return other

@@ -7,7 +7,7 @@ exactly; nothing of the text is executed. A mistake is one line that says where 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
@@ -554,9 +554,9 @@ class Definition:
         values = {self.name("method", key): self._hyperparameter(key, value) for key, value in given.items()}
         for key, formula in values.items():
             if STEP in formula.free_symbols:
-                self._takes_schedule(name, key)
+                self._may_vary(name, key, lambda annotation: "Schedule" in annotation, "steps t", "may")
             if bare(formula):
-                self._takes_list(name, key)
+                self._may_vary(name, key, lambda a: a.startswith(PER_CLIENT), "clients, such as max_i()", "may differ")
         values = {**self._left_to_symbols(name, {*values, *options}), **values}
         return MethodCall(name, values, folder, options, self.trusts)
 
@@ -576,11 +576,12 @@ class Definition:
         """
         if is_python_file(method):
             return {}
-        from ...algorithms.declared import DEFAULTS, declared  # reads the source of every method
+        from ...algorithms.declared import DEFAULTS
 
         if method in installed("methods"):
             return {}
-        own = declared()[self.known("method", "a method", method, tuple(declared()))]
+        known = declared_methods()
+        own = known[self.known("method", "a method", method, tuple(known))]
         left_out = [each for each in own.hyperparameters if each.name not in given]
         for name in (each.name for each in left_out if not each.required and each.name in self.notation.bindings):
             wanted = f'wanted {name} = "{name}" or a number under [method], or another name for the symbol'
@@ -624,30 +625,17 @@ class Definition:
         finally:
             self.names = outside
 
-    def _takes_list(self, method: str, key: str) -> None:
-        from ...algorithms.declared import declared  # reads the source of every method
-
-        if method in declared():
-            own = declared()[method].hyperparameters
-            takes = [each.name for each in own if each.annotation.startswith(PER_CLIENT)]
-            if key not in takes:
-                able = f"; of {method}, {' and '.join(takes)} may differ" if takes else ""
-                self.refuse(f"method, {key}", f"{method} takes one {key} for all clients, such as max_i(){able}")
-
-    def _takes_schedule(self, method: str, key: str) -> None:
-        from ...algorithms.declared import declared  # reads the source of every method
-
-        if method in declared():
-            takes = [each.name for each in declared()[method].hyperparameters if "Schedule" in each.annotation]
-            if key not in takes:
-                able = f"; of {method}, {' and '.join(takes)} may" if takes else ""
-                self.refuse(f"method, {key}", f"{method} takes one {key} for all steps t{able}")
+    def _may_vary(self, method: str, key: str, is_able: Callable[[str], bool], one: str, may: str) -> None:
+        """Refuses what varies in a hyperparameter whose annotation does not say that it may."""
+        own = declared_methods().get(method)
+        takes = [] if own is None else [each.name for each in own.hyperparameters if is_able(each.annotation)]
+        if own is not None and key not in takes:
+            able = f"; of {method}, {' and '.join(takes)} {may}" if takes else ""
+            self.refuse(f"method, {key}", f"{method} takes one {key} for all {one}{able}")
 
     def _kind(self) -> str:
         """The kind of problem: one that a method runs on, or that a package brings."""
-        from ...algorithms.declared import declared  # reads the source of every method
-
-        known = {kind for method in declared().values() for kind in method.kinds} | installed("kinds").keys()
+        known = {kind for method in declared_methods().values() for kind in method.kinds} | installed("kinds").keys()
         return self.known("problem", "a kind of problem", self.keys.get("problem", "federated"), sorted(known))
 
     def _options(self, method: str, folder: Path | None, given: Mapping[str, Any]) -> list[str]:
@@ -658,12 +646,10 @@ class Definition:
         words = [key for key, value in given.items() if isinstance(value, str) and value.isidentifier()]
         if not any(given[key] not in self.names for key in words):
             return []
-        from ...algorithms.declared import declared  # reads the source of every method
-
         if is_python_file(method) and not self.trusts:
             return [key for key in words if given[key] not in self.names]
-        if method in declared():
-            texts = {each.name for each in declared()[method].hyperparameters if each.annotation == "str"}
+        if method in declared_methods():
+            texts = {each.name for each in declared_methods()[method].hyperparameters if each.annotation == "str"}
         else:
             found = CodeName(method, folder).load() if is_python_file(method) else None
             texts = {name for name, kind in getattr(found, "__annotations__", {}).items() if kind in ("str", str)}
@@ -831,6 +817,13 @@ class Definition:
         for slip in theorem.inhomogeneities(theorem.statement(), theorem.unit_choices):
             hint = "" if theorem.unit_choices else "; a unit that the statement sets to 1 is listed under `units`"
             self.refuse(slip.where, f"wanted dimension {slip.wanted}, got {slip.found}{hint}")
+
+
+def declared_methods() -> Mapping[str, Any]:
+    """What the package's methods say of themselves; reads the source of every method, once."""
+    from ...algorithms.declared import declared
+
+    return declared()
 
 
 def _of_terms(statement: Statement, notation: Notation) -> Dimension:

@@ -245,10 +245,6 @@ def corollary_2(**v):
     return {"L_Phi": l_phi(**v), "c_beta": c_beta(**v), "T_th": t_th(**v), **costs(**v)}, chosen(**v)
 
 
-def period_of_corollary_2(b, K, T, **_):
-    return max(1, floor(T**0.25 / (b * K) ** 0.75))
-
-
 def theorem_f_1(**v):
     C, bK, T, L = printed_constants(**v), v["b"] * v["K"], v["T"], l_phi(**v)
     fast, period = 1 / sqrt(bK * T), (v["I"] - 1) ** 2
@@ -278,6 +274,15 @@ def theorem_5_1_proved(**v):
 # --- Theorem 4.2 -----------------------------------------------------------------------------------------------------
 
 WITHOUT = {"L_h": 0, "sigma_h": 0, "sigma_g": 0, "Delta_h": 0, "y_err": 0, "b": 1}
+
+
+def theorem_4_1(eta):
+    return {"C_eta_I": 1 / 8, "C_eta_II": 1 / 22, "xbar_lower": 1 / 2}, {}
+
+
+def theorem_4_1_corrected(eta):
+    most = sqrt(2) / 4
+    return {"C_eta_I": most, "C_eta_II": most, "xbar_lower": 1 / 2}, {"case_I": (eta, most), "case_II": (eta, most)}
 
 
 def theorem_4_2(I, T):
@@ -436,8 +441,10 @@ def reformulation_chi2_corrected(lam, mean_loss, mean_square_loss, min_loss, **_
     return {"objective": objective}, {"interior": (min_loss, mean_loss - lam)}
 
 
-PAPER = {
+BOTH = {
     ("lemma_3_1", "printed"): lemma_3_1,
+    ("theorem_4_1", "printed"): theorem_4_1,
+    ("theorem_4_1", "corrected"): theorem_4_1_corrected,
     ("theorem_4_2", "printed"): theorem_4_2,
     ("theorem_4_2", "composed"): theorem_4_2_proved,
     ("theorem_4_2", "corrected"): theorem_4_2_corrected,
@@ -469,4 +476,46 @@ PAPER = {
     ("reformulation_chi2", "printed"): reformulation_chi2,
     ("reformulation_chi2", "corrected"): reformulation_chi2_corrected,
 }
-"""(theorem, label) -> formula; Theorem 4.1 is about numbers only and is tested by itself."""
+"""(theorem, label) -> formula."""
+
+
+def _numbers(formula):
+    return lambda **v: formula(**v)[0]
+
+
+def _conditions(formula):
+    """With the relations that the names say."""
+
+    def relation(name):
+        return "==" if name.endswith("choice") else ">=" if name in ("horizon", "interior") else "<="
+
+    return lambda **v: {name: (left, relation(name), right) for name, (left, right) in formula(**v)[1].items()}
+
+
+PAPER = {case: _numbers(formula) for case, formula in BOTH.items()}
+CONDITIONS = {case: _conditions(formula) for case, formula in BOTH.items()}
+CONDITIONS["theorem_4_1", "printed"] = {
+    "case_I": lambda v: (v["eta"], "<", 1 / 8),  # the printed range is open
+    "case_II": lambda v: (v["eta"], "<", 1 / 22),
+}
+
+
+def period(power):
+    return lambda v: max(1, floor(v["T"] ** power / (v["b"] * v["K"]) ** (3 * power)))
+
+
+CHOSEN = {"eta": lambda v: sqrt(v["b"] * v["K"] / v["T"])}
+CORRECTED = {
+    "eta": lambda v: sqrt(v["b"] * v["K"] / v["T"]) / l_phi(**v),
+    "beta": lambda v: v["B_g"] ** 2 * v["L_f"] * v["eta"],
+}
+DEFAULTS = {
+    ("theorem_5_1", "corrected"): CORRECTED,
+    ("theorem_5_1", "sharpened"): CORRECTED,
+    ("theorem_4_2", "composed"): {"eta": lambda v: sqrt(v["K"] / v["T"])},
+    **{(name, "composed"): CHOSEN for name in ("theorem_5_1", "theorem_f_1", "corollary_1")},
+    ("corollary_2", "printed"): {"I": period(1 / 4)},
+    ("corollary_2", "composed"): CHOSEN | {"I": period(1 / 4)},
+    ("corollary_2", "corrected"): {"I": period(2 / 5)},
+}
+"""What a schedule says where no condition says the same."""

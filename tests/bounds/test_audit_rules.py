@@ -12,7 +12,6 @@ import fedco
 import pytest
 import sympy as sp
 from fedco import figures
-from fedco.bounds import registry
 from fedco.bounds.audit import audit_cache, checks, make_audit_cache, picture, refutation, refuted
 from fedco.bounds.audit import statement_warning as cautions
 from fedco.bounds.audit import status as states
@@ -23,11 +22,9 @@ from fedco.bounds.audit.refutation import Case, Refutation, RefutationError, dec
 from fedco.bounds.audit.refuted import refuted_by
 from fedco.bounds.language.change import with_statement
 from fedco.bounds.language.definition import load
-from fedco.bounds.language.paper import Paper
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Condition, Statement, Term
 from fedco.bounds.papers import built_in_keys
-from fedco.bounds.proof import locks
 from fedco.bounds.registry import get_paper, get_theorem
 from fedco.storage import write_json
 
@@ -377,27 +374,6 @@ def test_what_is_kept_is_not_checked_again_unless_it_is_asked_for(papers, about,
         assert row.get("evidence") == ("old" if not new else None if check is False else {"n": "1"})
 
 
-def test_a_paper_without_findings_has_a_ledger_too(papers, monkeypatch):
-    monkeypatch.setattr(make_audit_cache, "read", lambda key: audit_cache.AuditCache(key, "2026-01-02", ()))
-    assert make_audit_cache.findings("kept") == ([], {"kept": "2026-01-02"}) and papers == []
-
-
-def test_a_ledger_names_what_both_locks_accept_now(papers, monkeypatch):
-    theorems = {name: SimpleNamespace(default="corrected", id=name, labels=()) for name in ("kept.t", "kept.u")}
-    paper = SimpleNamespace(theorems=theorems, derivations=dict.fromkeys(theorems), sharpened={"kept.u": None})
-    monkeypatch.setattr(registry, "get_paper", lambda key: paper)
-
-    def given(item, label, note):
-        verdict = SimpleNamespace(theorem=item.id, statement=label or item.default)
-        return SimpleNamespace(checked=item.id == "kept.u", verdict=verdict)
-
-    monkeypatch.setattr(locks, "prove", given)
-    made = make_audit_cache.make("kept")
-    assert (made.key, made.proved) == ("kept", ("kept.u corrected", "kept.u sharpened"))
-    assert made.checked == datetime.now(UTC).date().isoformat()
-    assert [row["evidence"] for row in made.rows] == [{"n": "1"}] * 2 and papers == ["kept"]
-
-
 @pytest.fixture
 def room(tmp_path, monkeypatch):
     """A package with a checking room and three papers, `a` importing `b` and `b` importing `a`."""
@@ -459,15 +435,6 @@ def test_a_kept_ledger_is_read_while_it_fits(tmp_path, monkeypatch):
     assert audit_cache.read("k") is None
 
 
-def test_the_folder_of_a_paper(monkeypatch):
-    assert audit_cache.folder_of("fcsg") == Path(audit_cache.__file__).parents[1] / "papers" / "fcsg"
-    modules = {"whole": "fedco.bounds", "single": "fedco.storage", "gone": "fedco.nowhere"}
-    made = {key: SimpleNamespace(module=name) for key, name in modules.items()}
-    monkeypatch.setattr(audit_cache.user_files, "installed", lambda group: made)
-    assert audit_cache.folder_of("whole") == Path(fedco.__file__).parent / "bounds"
-    assert audit_cache.folder_of("single") is audit_cache.folder_of("gone") is audit_cache.folder_of("unknown") is None
-
-
 # --- what is said of a statement -------------------------------------------------------------------------------------------------
 
 
@@ -518,15 +485,6 @@ def test_what_has_to_be_known_of_a_statement(
         assert cautions.statement_warning(asked).text == "derived by its author, not checked by the kernel"
 
 
-@pytest.mark.parametrize("known", [None, (), ("k.t printed",), ("k.t corrected",)])
-@pytest.mark.parametrize("own", [True, False])
-def test_what_is_kept_as_proved(known, own, monkeypatch):
-    made = None if known is None else audit_cache.AuditCache("k", "d", (), known)
-    monkeypatch.setattr(cautions.audit_cache, "read", lambda key: made if key == "k" else pytest.fail(key))
-    monkeypatch.setattr(cautions, "paper_of", lambda theorem: SimpleNamespace(key="k") if own else None)
-    assert cautions.proved_on(spoken("corrected")) == ("d" if own and known == ("k.t corrected",) else "")
-
-
 @pytest.mark.parametrize("name", ["baselines.local_sgd", "fcsg.theorem_4_1"])
 def test_a_strangers_theorem_is_not_what_a_paper_has_under_its_id(name):
     """A bound a thousand times smaller under the id of a statement that is proved, or refuted: nothing is known of it."""
@@ -548,18 +506,6 @@ def test_what_is_kept_to_be_said_of_a_statement_is_what_is_computed(key):
         for label in theorem.labels:
             statement, name = theorem.statement(label), f"{theorem.id} {label}"
             assert kept.warnings[name] == cautions.computed(statement, name in kept.proved).to_dict()
-
-
-def test_a_derivation_is_that_of_the_default_statement_of_a_paper(monkeypatch):
-    def of(theorem, label):
-        return print if label == "corrected" else None
-
-    paper = SimpleNamespace(derivation_of=of, unchecked=lambda name: (f"{name}.lemma",))
-    papers = {"k": paper, "other": SimpleNamespace(derivation_of=lambda theorem, label: None)}
-    monkeypatch.setattr(cautions, "paper_of", lambda theorem: papers.get(theorem.id.partition(".")[0]))
-    assert cautions.has_derivation(spoken("corrected")) and cautions.rests_on(spoken("corrected")) == ("k.t.lemma",)
-    for other in (spoken("printed"), spoken("corrected", key="other"), spoken("corrected", key="mine")):
-        assert not cautions.has_derivation(other) and cautions.rests_on(other) == ()
 
 
 EQUAL = (Condition("c", p, "==", T),)
@@ -656,54 +602,6 @@ def refuted_with(monkeypatch):
     return declare
 
 
-def test_the_status_of_a_statement_is_the_first_that_is_known(refuted_with, monkeypatch):
-    def verdict(day="", lemmas=(), derivation=True, argument=None):
-        paper = Paper("pr_sgd", "t", {"holds": [("theorem_1", "printed", argument)] if argument else []})
-        for name, value in (
-            ("proved_on", day),
-            ("rests_on", lemmas),
-            ("has_derivation", derivation),
-            ("paper_of", paper),
-        ):
-            monkeypatch.setattr(states, name, lambda about, value=value: value)
-
-    def argued():
-        """It follows.
-
-        From that.
-        """
-
-    one = Refutation("b", EXAMPLE.id, (), "printed", "s", lambda: None)
-    refuted_with(one)
-    assert (states.status(*known("")).outcome, states.status(*known("printed")).bundles) == ("refuted", ("b",))
-    refuted_with(replace(one, reading="f is linear"))
-    under = states.status(*known("printed"))
-    assert under.outcome == "reading" and under.word == "refuted under the reading (f is linear)"
-    assert str(under).startswith(f"{under.word}: ") and "otherwise derived: term by term" in str(under)
-    refuted_with(replace(one, slip="a plus"))
-    assert states.status(*known("printed")).word == "slip (meant: a plus)"
-    verdict("a day")
-    assert states.status(*known("corrected")).outcome == "proved"
-    verdict(lemmas=("k.lemma",))
-    given = states.status(*known("corrected"))
-    assert given.outcome == "derived" and "given k.lemma" in given.why
-    verdict()
-    untried = states.status(*known("corrected"))
-    assert untried.outcome == "derived" and untried.why.endswith(
-        f"have not been tried since it last changed: fedco prove {EXAMPLE.id}"
-    )
-    refuted_with()
-    verdict(derivation=False, argument=argued)
-    assert states.status(*known("printed", printed=HALF)).why == "It follows. From that."
-
-    def fails():
-        raise RecheckError("not confirmed")
-
-    verdict(derivation=False, argument=fails)
-    with pytest.raises(RecheckError):
-        states.status(*known("printed"))
-
-
 @pytest.mark.parametrize(
     ("name", "changed", "broken"),
     [
@@ -734,37 +632,6 @@ def test_a_printed_instance_breaks_the_composed_statement_where_it_does(
     assert states.status(replace(item, statements=unprinted), "composed").outcome != "refuted"
     refuted_with(Refutation(name, item.id, (), "composed", "s", instance))
     assert states.status(item, "composed").bundles == (name,)
-
-
-def test_the_table_of_a_status_names_the_bundles_or_says_why(monkeypatch):
-    found = {
-        "k.a": states.Status("refuted", "an instance", bundles=("b", "c")),
-        "k.b": states.Status("open", "max(|x|, 1) || 2"),
-        "k.c": states.Status("derived", "why"),
-    }
-    monkeypatch.setattr(states, "status", lambda item: found[item.id])
-    kinds = {"k.a": "theorem", "k.b": "corollary", "k.c": "lemma"}
-    text = states.table([SimpleNamespace(id=name, kind=kind) for name, kind in kinds.items()])
-    assert text.splitlines()[4:] == [
-        "| k.a | refuted | [b](refutations/b.json), [c](refutations/c.json) |",
-        r"| k.b | open | max(|x|, 1) \|\| 2 |",
-    ]
-
-
-def test_refutations_of_a_statement_and_of_a_finding(monkeypatch):
-    items = {
-        "k.t.one": SimpleNamespace(name="k.t.one", claim="k.t", statement="printed", findings=("f", "g")),
-        "k.t.two": SimpleNamespace(name="k.t.two", claim="k.t", statement="composed", findings=("g",)),
-        "k.u": SimpleNamespace(name="k.u", claim="k.u", statement="printed", findings=()),
-    }
-    papers = {"k": Paper("k", "k", {"counterexamples": tuple(items.values())})}
-    monkeypatch.setattr(refuted, "paper_of", lambda theorem: papers.get(theorem.id.partition(".")[0]))
-    monkeypatch.setattr(refuted, "refutations", lambda: items)
-    assert refuted.refuted_by(spoken("printed")) == ("k.t.one",) and refuted.refuted_by(spoken("composed")) == (
-        "k.t.two",
-    )
-    assert refuted.refuted_by(spoken("corrected")) == refuted.refuted_by(spoken("printed", key="mine")) == ()
-    assert refuted.bundles_of("g") == ("k.t.one", "k.t.two") and refuted.bundles_of("h") == ()
 
 
 # --- exact instances ---------------------------------------------------------------------------------------------------------------

@@ -235,29 +235,3 @@ def test_the_momentum_of_scgd_is_at_most_one():
 
 def total(name, **changes):
     return sum(R(str(value)) for value in exact_terms(name, **changes).values())
-
-
-@pytest.mark.parametrize("name", ["baselines.local_sgd", "baselines.local_sgd_heterogeneity"])
-def test_rounds_of_one_step_are_minibatch_sgd(name):
-    assert total(name, p=1, L=AT["L_bar"]) == total("baselines.minibatch_sgd")
-
-
-def test_one_client_has_no_drift():
-    assert total("baselines.local_sgd_heterogeneity", N=1, zeta=0, L=AT["L_bar"]) == total(
-        "baselines.minibatch_sgd", N=1
-    )
-
-
-@pytest.mark.parametrize("p", [1, 2, 5, 40])
-def test_the_usual_form_of_the_local_sgd_theorem_follows(p):
-    """Its drift is 4 eta^2 p^2 L^2 (G^2 + sigma^2) at batches of one."""
-    usual = 4 * AT["eta"] ** 2 * p**2 * AT["L"] ** 2 * (AT["G"] ** 2 + AT["sigma"] ** 2)
-    assert R(str(exact_terms("baselines.local_sgd", p=p, b=1)["drift"])) <= usual
-
-
-def test_without_composition_the_two_compositional_baselines_have_no_bias():
-    assert not any(
-        exact_terms("baselines.scgd", L_f=R(0))[name] for name in ("inner_start", "inner_noise", "inner_drift")
-    )
-    assert exact_terms("baselines.biased_sgd", S_f=R(0))["bias"] == 0
-    assert exact_terms("baselines.biased_sgd", delta_g=R(0))["bias"] == 0

@@ -3,10 +3,15 @@
 from dataclasses import replace
 from fractions import Fraction
 
+import fedco
 import pytest
 import sympy as sp
+from fedco.bounds.language.change import with_statement
 from fedco.bounds.language.notation import slack_symbol
-from fedco.bounds.language.theorem import Condition, DeclarationError
+from fedco.bounds.language.theorem import Condition, DeclarationError, Term
+from fedco.bounds.papers.comfedl import composed as comfedl
+from fedco.bounds.papers.local_scgdm import composed as local_scgdm
+from fedco.bounds.papers.meta_fl import composed as meta_fl
 from fedco.bounds.proof.certificates import find_violation, prove_nonnegative, violates
 from fedco.bounds.proof.compose import Chain, split
 
@@ -132,3 +137,33 @@ def test_a_violation_is_exact_and_satisfies_what_is_given():
     assert find_violation(Condition("claim", steps, ">=", sp.Integer(1))) == {"nu": 0}
     assert violates(claim, (), {p: Fraction(101, 100)}) and not violates(claim, (), {p: Fraction(1)})
     assert not violates(claim, (Condition("given", p, ">=", sp.Integer(3)),), {p: Fraction(2)})
+
+
+# --- the moves of the papers -------------------------------------------------------------------------------------------
+
+
+def test_moves_of_comfedl_that_do_not_follow_are_refused():
+    s, step = comfedl.s, fedco.theorem("comfedl.lemma_2_step")
+    negative = replace(fedco.theorem("comfedl.lemma_2").statement("printed"), terms=(Term("drift", -s.eta),))
+    with pytest.raises(DeclarationError, match="may be negative"):
+        comfedl.root(negative, comfedl.H)
+    with pytest.raises(DeclarationError, match="may be negative"):
+        comfedl.telescope(Chain(s.eta * s.gradient_sq))
+    falling = replace(step.statement("printed"), terms=(Term("drift", s.eta / (1 + s.t)),))
+    with pytest.raises(DeclarationError, match="not certified to grow"):
+        comfedl.drift_in_round(with_statement(step, falling))
+
+
+def test_a_potential_with_longer_steps_is_refused(monkeypatch):
+    known = local_scgdm.CONDITIONS
+    wide = replace(known["step_size"], right=2 * known["step_size"].right)
+    monkeypatch.setattr(local_scgdm, "CONDITIONS", {**known, "step_size": wide})
+    with pytest.raises(DeclarationError, match="does not follow"):
+        local_scgdm.potential(fedco.theorem("local_scgdm.potential_step"))
+
+
+def test_theorem_8_with_a_smaller_constant_is_refused(monkeypatch):
+    smaller = {(1228, 243): sp.Rational(1215, 243)}
+    monkeypatch.setattr(meta_fl, "R", lambda p, q: smaller.get((p, q), sp.Rational(p, q)))
+    with pytest.raises(DeclarationError, match="does not follow"):
+        meta_fl.theorem_8(fedco.theorem("meta_fl.lemma_6"), fedco.theorem("meta_fl.lemma_7"))

@@ -28,7 +28,7 @@ from fedco.validation.runs.registry import recipe_for
 from rewritten import rewritten
 
 FEDAVG = get_theorem("library.fedavg_sampled")
-COUNT, SEED = 400, 5
+COUNT, SEED = 200, 5
 SETS = [(1, 1), (2, 1), (2, 2), (3, 2), (8, 1), (8, 4), (64, 1)]
 PERIODS, ROUNDS = (1, 2, 3, 8), (1, 4, 64)
 
@@ -167,7 +167,19 @@ SMALLER = [
 ]
 
 
-@pytest.mark.parametrize(("term", "formula"), SMALLER)
+QUICK = {
+    "(2 - r)*L*eta*sigma**2/(r*N*b)",
+    "3*s*p*L*eta*zeta**2",
+    "(3*p/4 - 3/4)*(2*p - 2)*eta**2*L**2*zeta**2",
+    "(3*p/2 - 3/2)*(1 - 1/N)*eta**2*L**2*sigma**2/b",
+    "F_gap/(eta*T)",
+}
+"""The nearest to what is true, of each term."""
+
+
+@pytest.mark.parametrize(
+    ("term", "formula"), [pytest.param(*case, marks=() if case[1] in QUICK else pytest.mark.slow) for case in SMALLER]
+)
 def test_a_stronger_statement_does_not_follow(term, formula):
     with pytest.raises(ProofError, match="the statement"):
         derivation(rewritten(FEDAVG, {term: formula}))

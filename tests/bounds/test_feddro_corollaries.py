@@ -3,6 +3,7 @@
 from dataclasses import replace
 from fractions import Fraction as F
 
+import pytest
 import sympy as sp
 from fedco.bounds import get_theorem as theorem
 from fedco.bounds.language.change import with_statement
@@ -31,6 +32,7 @@ def test_the_orders_of_the_second_corollary():
     assert plain((s.T / I).xreplace(at)) == plain(eps ** sp.Rational(-3, 2))
 
 
+@pytest.mark.slow
 def test_no_schedule_with_a_bounded_batch_does_better_inside_the_theorem():
     """The linear program over all powers, with b = K = 1: least rounds, then least samples, and the other way round."""
     from fedco.bounds.cost.orders import rates
@@ -82,6 +84,7 @@ def costs(theorem, powers=POWERS):
     return follow(Corollary(FIRST, inside, powers, given), theorem, "corrected", prove(FIRST))
 
 
+@pytest.mark.slow
 def test_the_rate_at_the_longest_rounds_with_its_constant():
     found = costs(at_longest_rounds())
     assert found.checked, found.failure

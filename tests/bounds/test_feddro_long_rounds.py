@@ -1,4 +1,4 @@
-"""The instance that refutes FedDRO's rates with long rounds: its moments, its paths, its limit, every B_g."""
+"""The instance that refutes FedDRO's rates with long rounds: its moments, its paths, its limit."""
 
 from fractions import Fraction as F
 from itertools import product
@@ -6,8 +6,7 @@ from random import Random
 
 import pytest
 from fedco.algorithms.methods.feddro import FedDRO
-from fedco.bounds.audit.bundled import case_of, within_reach
-from fedco.bounds.audit.refutation import right_side
+from fedco.bounds.audit.bundled import within_reach
 from fedco.bounds.audit.refuted import refutations
 from fedco.bounds.papers.feddro.counterexamples import limits
 from fedco.validation.exact.closed_moments import moment_average
@@ -74,31 +73,6 @@ def average(I, steps=None, eta=None, after=True, **more):
     return moment_average(method, problem, steps or 8 * I**4, I, reach(), after=after)
 
 
-def case(name, label, I, unit=F(1)):
-    """The case against a statement with rounds of I steps, as a bundle would have it."""
-    item, eta = refutations()["feddro.theorem_5_1.long_rounds"], F(1, 2 * I**2)
-    scales = {"L_f": unit**-2, "B_f": 1 / unit, **dict.fromkeys(("L_g", "B_g", "sigma_g", "Delta_g"), unit)}
-    kept = {n: {**row, "value": row["value"] * scales.get(n, 1)} for n, row in item.data["certificates"].items()}
-    if name == "feddro.theorem_5_1" and label == "corrected":
-        kept["delta_g"] = {"value": S * unit, "argument": "B_g s |phi|"}
-    hyper = {**item.data["hyperparameters"], "eta": eta, "beta": eta, "I": I, "T": 8 * I**4}
-    parameters = {
-        **item.data["problem"]["parameters"],
-        "reach": reach(unit),
-        "instance": {"kind": "shared_composite", "parameters": shape(unit), "settings": {}},
-    }
-    data = {
-        **item.data,
-        "claim": f"{name} ({label})",
-        "certificates": kept,
-        "hyperparameters": hyper,
-        "problem": {"name": "two clients pulled apart", "parameters": parameters},
-        "values": list(average(I)),
-    }
-    assert all(within_reach(data).values())
-    return case_of(data)
-
-
 SIGNS = list(product((1, -1), repeat=2))
 
 
@@ -157,7 +131,7 @@ def test_what_shows_the_reach_is_of_the_instance(where, change):
 @pytest.mark.parametrize("towards", ["random", "up", "apart", "error"])
 def test_no_path_leaves_the_limits(towards):
     """Signs drawn, and signs chosen step by step to make one of the quantities large: the limits of `limits` hold."""
-    I, steps, rng = 20, 1600, Random(5)
+    I, steps, rng = 20, 1600 if towards == "error" else 200, Random(5)
     at, eta = limits(I, B, S, DRIFT), F(1, 2 * 20**2)
     aims = {
         "up": lambda s: sum(s[0]),
@@ -182,8 +156,7 @@ def _short(v):
     return F(round(v * 2**64), 2**64)
 
 
-@pytest.mark.parametrize("I", [10**3, 10**5, 10**9, 10**12])
-@pytest.mark.parametrize("after", [True, False])
+@pytest.mark.parametrize(("I", "after"), [(10**3, True), (10**12, False)])
 def test_the_left_side_is_the_limit_over_I_to_the_next_order(I, after):
     low, high = average(I, after=after)
     assert low >= LIMIT / I - REST / I**2 and high <= LIMIT / I + REST / I**2
@@ -204,21 +177,3 @@ def test_the_reading_with_a_last_step_after_the_rounds():
     assert (T - 1) % I == 0 and I**4 * 2**3 <= T
     other, _ = average(I, T, F(1, m))
     assert abs(other / average(I)[0] - 1) < F(1, 10**5)
-
-
-@pytest.mark.parametrize("name", ["feddro.theorem_5_1", "feddro.theorem_f_1", "feddro.corollary_1"])
-@pytest.mark.parametrize("label", ["printed", "composed"])
-@pytest.mark.parametrize("unit", [F(1, 1000), F(1, 10), F(1), F(30)])
-def test_every_inner_lipschitz_constant(name, label, unit):
-    """Bound times 4 I^2 is at most 7.3 max(1, B_g^2): with the limit it fails from I = 70000 max(1, B_g^2) on."""
-    I = 70000 * max(1, int(unit) ** 2)
-    found = case(name, label, I, unit)
-    right = right_side(name, label, found)[1]
-    assert right * 4 * I**2 <= F(73, 10) * max(1, unit**2)
-    assert found.left[0] > right
-
-
-def test_corrected_holds_there():
-    for I in (10**3, 10**6):
-        found = case("feddro.theorem_5_1", "corrected", I)
-        assert found.left[1] <= right_side("feddro.theorem_5_1", "corrected", found)[0]

@@ -18,7 +18,7 @@ from fedco.bounds.language.formula import (
     read_relation,
 )
 from fedco.suggestion import nearest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 NAMES = {name: sp.Symbol(name, positive=True) for name in ("L", "eta", "sigma", "p", "T", "F_gap")}
@@ -76,6 +76,7 @@ def grown(parts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 formulas = st.recursive(atoms, grown, max_leaves=12)
 
 
+@settings(max_examples=50)
 @given(formulas)
 @example("-2**2")
 @example("2**-1")
@@ -100,6 +101,7 @@ def test_a_formula_means_what_it_means_in_python(text: str):
     assert (found == sp.Rational(wanted.numerator, wanted.denominator)) if wanted is not None else not found.is_finite
 
 
+@settings(max_examples=40)
 @given(formulas)
 def test_what_is_printed_is_read_back(text: str):
     try:

@@ -9,7 +9,7 @@ from fedco.bounds import get_theorem
 from fedco.bounds.audit.instance import Checked, Clients, Curve, Law, NotChecked, X, check, nonnegative
 from fedco.bounds.language import bounding
 from fedco.bounds.language.bounding import AVERAGE, FROBENIUS, MEAN, MEAN_SQUARE, SAMPLE, Form
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 HUBER = Curve.with_slope([(-1, -1), (1, 1)])
@@ -71,6 +71,7 @@ def test_whether_a_function_is_nonnegative_is_decided_exactly(expr, low, high, w
     assert nonnegative(sp.sympify(expr), sp.sympify(low), sp.sympify(high)) == wanted
 
 
+@settings(max_examples=25)
 @given(
     roots=st.lists(st.fractions(-3, 3, max_denominator=5), max_size=4),
     sign=st.sampled_from([-1, 1]),
@@ -88,6 +89,7 @@ def test_the_decision_agrees_with_the_signs_between_the_roots(roots, sign, ends)
     )
 
 
+@settings(max_examples=20)
 @given(
     knots=st.lists(
         st.tuples(st.integers(-5, 5), st.integers(-4, 4)), min_size=2, max_size=5, unique_by=lambda pair: pair[0]

@@ -20,7 +20,7 @@ from fedco.bounds.language.formula import MAX_BITS, MAX_DEPTH, MAX_FORMULA, MAX_
 from fedco.bounds.language.homogeneity import InhomogeneousError, dimension_of
 from fedco.bounds.language.notation import Notation, derived_symbol, slack_symbol
 from fedco.bounds.language.paper import Paper
-from fedco.bounds.language.quantities import COUNT, MAX_STEPS, NONNEGATIVE, POSITIVE, QUANTITIES, STEPS, quantity
+from fedco.bounds.language.quantities import MAX_STEPS, NONNEGATIVE, POSITIVE, QUANTITIES, quantity
 from fedco.bounds.language.reading import MAX_BITS as MAX_NUMBER_BITS
 from fedco.bounds.language.reading import InputError, is_array, missing_values, read_number, read_value
 from fedco.bounds.language.recursion import (
@@ -86,51 +86,6 @@ def test_the_dimension_of_a_constant_follows_from_its_name(name: str):
     vanishing = ("noise", "noise_bound", "moment", "heterogeneity", "error", "gap", "cap")
     may_vanish = name.endswith(vanishing) or of == "noncompositional"
     assert found.domain == (NONNEGATIVE if may_vanish else POSITIVE) and found.default is None
-
-
-CHOSEN = {
-    "step_size": (VARIABLE**2 / OBJECTIVE, POSITIVE, None),
-    "momentum": (ONE, POSITIVE, None),
-    "step_scale": (ONE, POSITIVE, None),
-    "gradient_momentum": (ONE, POSITIVE, None),
-    "inner_momentum": (ONE, POSITIVE, None),
-    "iterations": (ONE, COUNT, None),
-    "communication_period": (ONE, COUNT, None),
-    "clients": (ONE, COUNT, 10),
-    "fine_tuning_step_size": (VARIABLE**2 / OBJECTIVE, POSITIVE, Q(1, 10)),
-    "fine_tuning_steps": (ONE, STEPS, 1),
-    "difference_step": (VARIABLE**2 / OBJECTIVE, POSITIVE, Q(1, 100)),
-    "participation": (ONE, POSITIVE, 1),
-    "rounds": (ONE, COUNT, None),
-    "hidden_constant": (ONE, POSITIVE, 1),
-    "divergence_weight": (OBJECTIVE, POSITIVE, None),
-    "batch_size": (ONE, COUNT, None),
-    "outer_batch_size": (ONE, COUNT, None),
-    "inner_batch_size": (ONE, COUNT, None),
-    "initial_batch_size": (ONE, COUNT, None),
-    "hessian_batch_size": (ONE, COUNT, None),
-}
-MEASURED = {
-    "gradient_sq": (OBJECTIVE / VARIABLE) ** 2,
-    "mean_direction_sq": (OBJECTIVE / VARIABLE) ** 2,
-    "consensus_error": VARIABLE**2,
-    "consensus_sum": VARIABLE**2,
-    "inner_error": INNER**2,
-    "mean_exponential": ONE,
-}
-
-
-def test_what_is_chosen_and_what_is_measured():
-    for name, wanted in CHOSEN.items():
-        found = quantity(name)
-        assert (found.dimension, found.domain, found.default) == wanted and found.role == "hyperparameter", name
-    for name, dimension in MEASURED.items():
-        domain = POSITIVE if name == "mean_exponential" else NONNEGATIVE
-        assert (quantity(name).dimension, quantity(name).domain, quantity(name).role) == (
-            dimension,
-            domain,
-            "observable",
-        )
 
 
 def test_dimensions_are_exponents_of_three_units():
@@ -350,20 +305,20 @@ def test_sums_of_powers_are_what_their_names_say():
 
 
 def test_a_rule_along_another_goes_back_through_its_values():
-    """There: x -> x/2 + c_l from 1; back: y -> y x_l + c_l, from y = x_n + c of the last step, and z counts."""
+    """There: x -> x/2 + c from 1; back: y -> y x_l + c, from y = x_n + c, and z counts."""
     there = stepwise("there", "(1)", lambda c: (1 + 0 * c,), lambda x, c: (x / 2 + c,))
     back = stepwise("back", "(2)", lambda x, c: (x + c, 0 * c), lambda x, y, z, c: (y * x + c, z + 1), along=there)
     counted = stepwise(
         "counted", "(2)", lambda x, c: (x + c, 0 * c), lambda x, y, z, c: (y * x + c, z + 1), along=there, result=1
     )
-    c = [Q(1, 3), Q(2), Q(5, 7)]
+    c = Q(1, 3)
     for n in range(4):
         path = [Q(1)]
-        for l in range(n):
-            path.append(path[-1] / 2 + c[l])
-        y = path[n] + c[min(n, 2)]
+        for _ in range(n):
+            path.append(path[-1] / 2 + c)
+        y = path[n] + c
         for l in reversed(range(n)):
-            y = y * path[l] + c[l]
+            y = y * path[l] + c
         assert back.rule(n, c) == y and counted.rule(n, c) == n and there.rule(n, c) == path[n]
         assert back.rule.along is there.rule and [v[0] for v in there.rule.values(n, c)] == path
     assert (there.rule.states, back.rule.states, there.reads, back.reads) == (1, 2, ("c",), ("c",))
@@ -382,10 +337,6 @@ def test_a_recursion_reads_its_arguments_by_name():
     a, n = sp.symbols("a", positive=True), sp.Symbol("n", integer=True, nonnegative=True)
     assert rule.reads == ("rate", "start") and rule(SimpleNamespace(rate=a, start=3), 2) == 3 * a**2
     assert sp.latex(rule(SimpleNamespace(rate=a, start=sp.Integer(3)), n)) == r"\operatorname{rec}_{(5)}(n)"
-    listed = stepwise("listed", "(6)", lambda c: (0 * c,), lambda x, c: (2 * x + c,))
-    assert listed(SimpleNamespace(c=[1, 5, a]), 3) == 4 + 10 + a
-    with pytest.raises(InputError, match="entries differ from step to step"):
-        listed(SimpleNamespace(c=[1, 5]), n)
 
 
 def test_a_lazy_rule_stays_exact_and_is_evaluated_to_any_precision():
@@ -625,78 +576,51 @@ FORMS = [
     # the number, what is chosen, derived constants, constants, what is measured, sums
     ("7*H*O*S*a*q", r"7 q \eta S_F a \bar x"),
     ("H*a*(q - 1)*(2*q - 1)", r"\eta (q - 1) (2 q - 1) a"),
-    ("H*a*(a + q)*(q - 1)", r"\eta (q - 1) a (q + a)"),
     ("H*sqrt(a)*(b + c)", r"\eta \sqrt{a} (b + c)"),
-    ("d*(a + b)*(a + b + c)", "d (a + b) (a + b + c)"),
-    ("H**2*S**2", r"\eta^{2} S_F^{2}"),
     ("b*log(a)", r"b \log{\left(a \right)}"),
     # sums: short before long, numbers first or, negative, last
     ("3*(a + b)", "3 a + 3 b"),
     ("-a - b - 1", "-a - b - 1"),
     ("1 - a", "1 - a"),
-    ("a - 1", "a - 1"),
-    ("a - b + 2*c - 1", "a + 2 c - b - 1"),
     ("2 + 4*a**2*b - a - 1/a", r"2 + 4 a^{2} b - \frac{1}{a} - a"),
-    ("a + b*(c + d) - d**2", "a + b (c + d) - d^{2}"),
     # a number common to a sum is taken out where it is whole, or all summands are broken
     ("a/2 + b/3", r"\frac{1}{6} (3 a + 2 b)"),
     ("c*(a/2 + b)", r"c \left(\frac{1}{2} a + b\right)"),
-    ("c*(a/2 + 1)", r"c \left(1 + \frac{1}{2} a\right)"),
     ("c*(2*a + 4*b)", "2 c (a + 2 b)"),
     # fractions; a long sum, or one with a fraction in it, stands beside one that there is anyway
     ("2*a/3", r"\frac{2}{3} a"),
-    ("-2*a/3", r"-\frac{2}{3} a"),
     ("-a/b", r"-\frac{a}{b}"),
     ("2/(3*a)", r"\frac{2}{3 a}"),
-    ("1/(a*b)", r"\frac{1}{a b}"),
-    ("(a + b)/c", r"\frac{a + b}{c}"),
     ("(2*a + 2*b)/c", r"\frac{2 (a + b)}{c}"),
-    ("(a + b + c)/d", r"\frac{a + b + c}{d}"),
     ("5*(a + b + c)/d", r"\frac{5}{d} (a + b + c)"),
     ("(a + b + c)/(2*d)", r"\frac{1}{2 d} (a + b + c)"),
-    ("a*(a + b + c)/d", r"\frac{a}{d} (a + b + c)"),
     ("a*(a + b)/d", r"\frac{a (a + b)}{d}"),
     ("(a + b + c)*(a + b + d)/c", r"\frac{1}{c} (a + b + c) (a + b + d)"),
     ("(a + 1/b)/c", r"\frac{1}{c} \left(a + \frac{1}{b}\right)"),
-    ("(a + b)**2/c", r"\frac{(a + b)^{2}}{c}"),
-    ("(a + b + c)**2/c", r"\frac{(a + b + c)^{2}}{c}"),
     ("a/(b + c)", r"\frac{a}{b + c}"),
-    ("a/(2*b + 2*c)", r"\frac{a}{2 (b + c)}"),
-    ("a/(b*(b + c))", r"\frac{a}{b (b + c)}"),
     ("(b + c)**-2", r"\frac{1}{(b + c)^{2}}"),
     # roots are joined
     ("sqrt(a)*sqrt(b)/c", r"\frac{\sqrt{a b}}{c}"),
     ("sqrt(a)/sqrt(b)", r"\sqrt{\frac{a}{b}}"),
-    ("sqrt(2)*sqrt(a)", r"\sqrt{2 a}"),
     ("sqrt(2)/a", r"\frac{\sqrt{2}}{a}"),
     ("sqrt(2)/sqrt(a)", r"\frac{\sqrt{2}}{\sqrt{a}}"),
-    ("sqrt(2)/(2*sqrt(a))", r"\frac{1}{\sqrt{2 a}}"),
     ("sqrt(2)/(4*sqrt(a))", r"\frac{1}{\sqrt{8 a}}"),
-    ("sqrt(6)/(4*sqrt(a))", r"\frac{\sqrt{3}}{\sqrt{8 a}}"),
     ("3*sqrt(2)/(4*sqrt(a))", r"\frac{3 \sqrt{2}}{4 \sqrt{a}}"),
-    ("sqrt(2)/(2*sqrt(a + b))", r"\frac{1}{\sqrt{2 (a + b)}}"),
-    ("1/sqrt(a)", r"\frac{1}{\sqrt{a}}"),
     ("sqrt(2)/2", r"\frac{1}{2} \sqrt{2}"),
     # powers
-    ("a**(3/2)", "a^{3/2}"),
     ("a**(-3/2)", r"\frac{1}{a^{3/2}}"),
     ("(a + b)**(1/3)", "(a + b)^{1/3}"),
     ("2**a", "2^{a}"),
-    ("(a*b)**c", "(a b)^{c}"),
     ("c/a**b", "a^{-b} c"),
     ("Abs(a - b)**2", "(a - b)^{2}"),
     # brackets: square around round ones, tall around fractions and roots
     ("a*d*(b + (c + d)**2)", "a d [b + (c + d)^{2}]"),
     ("b*(sqrt(a) + 1)", r"b \left(1 + \sqrt{a}\right)"),
-    ("sqrt(a/b + c)", r"\sqrt{c + \frac{a}{b}}"),
     ("(a/b + (c + d)**2)*H", r"\eta \left[\frac{a}{b} + (c + d)^{2}\right]"),
     # functions
     ("Max(a, 2*b, 1/c)", r"\max\left\{a,\, 2 b,\, \frac{1}{c}\right\}"),
-    ("c*Max(a, b)/d", r"\frac{c \max\left\{a,\, b\right\}}{d}"),
     ("Max(a, b)**2", r"\left(\max\left\{a,\, b\right\}\right)^{2}"),
     ("Min(a, 1 - b)", r"\min\left\{a,\, 1 - b\right\}"),
-    ("0", "0"),
-    ("5", "5"),
 ]
 
 

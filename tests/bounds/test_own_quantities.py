@@ -207,7 +207,7 @@ def test_a_constant_that_no_instance_of_a_search_has_is_named():
     assert "||grad F||^2 >= 2 mu (F - F_*)" in theorem.formally(theorem.assumptions[0])[0]
     assert falsify(theorem, seconds=1).outcome == "REFUTED"  # there is noise, of which the bound does not speak
     weak = define(**{**PL, "symbols": {**PL["symbols"], "mu": "weak_convexity"}})
-    found = falsify(weak, seconds=1)
+    found = falsify(weak, seconds=0.1)
     assert found.outcome == "NOT_APPLICABLE" and found.why == ("mu: no instance has a known weak_convexity",)
     with pytest.raises(InputError, match=r"federated_quadratic.*: .* certifies no gradient_cap"):
         instances_of(theorem, "printed", ())
@@ -224,7 +224,7 @@ def test_the_tuner_does_not_choose_how_sure_a_bound_is():
 def test_a_word_with_a_bound_is_certified_as_the_row_that_bounds_the_same():
     keys = deepcopy(KEYS)
     del keys["quantities"]["sharpness"], keys["symbols"]["mu"], keys["conditions"]["sharp"]
-    assert falsify(define(**keys), seconds=1).outcome == "SURVIVED"
+    assert falsify(define(**keys), seconds=0.1).outcome == "SURVIVED"
     keys["quantities"]["my_smoothness"]["bounds"] = "Lipschitz constant of local_gradient, every sample"
     assert define(**keys).notation["L"].quantity.name == "local_sample_smoothness"
 

@@ -19,86 +19,32 @@ NOTATION = THEOREM.notation
 CODE = "__import__('os').system('x')"
 
 NOT_NUMBERS = [
-    "",
-    "   ",
-    "nan",
-    "NaN",
-    "inf",
-    "-inf",
-    "Infinity",
-    "∞",
-    "½",
-    "١",
-    "１",
-    "1,5",
-    "1 /2",
-    "1/ 2",
-    "1/2/3",
-    "1//2",
-    "--1",
-    "+-1",
-    "1e",
-    "e5",
-    ".",
-    "0x10",
-    "0b1",
-    "1_000",
-    "1__0",
-    "1e1.5",
-    "1e99999",
-    "1j",
-    "1+1",
-    "2**3",
-    "sqrt(2)",
-    "pi",
-    "eta",
-    "L_f",
-    "None",
-    "True",
-    "[1]",
-    "{}",
-    "1\n2",
-    "1;2",
-    "1\x00",
-    "\x1b[31m1",
-    "$(id)",
-    "`id`",
-    "../etc",
-    CODE,
-    "lambda: 0",
-    "exec('1')",
-    "1" * 61,
-    "9" * 10**5,
-    "1e101",
-    "1e-101",
-    "1e7000",
-    "1/0",
-    "-1/0",
-    "0/0",
-    "1e" + "9" * 50,
-    "\ud800",
-    "\N{ZERO WIDTH SPACE}1",
-    "1٫5",
+    *(
+        "",
+        "   ",
+        "nan",
+        "inf",
+        "∞",
+        "½",
+        "١",
+        "１",
+        "1,5",
+        "1 /2",
+        "1/2/3",
+        "--1",
+        "1e",
+        "e5",
+        ".",
+        "0x10",
+        "1_000",
+        "1e1.5",
+    ),
+    *("1j", "1+1", "2**3", "sqrt(2)", "pi", "L_f", "True", "[1]", "1\n2", "1;2", "1\x00", "\x1b[31m1", "$(id)", "`id`"),
+    *("1" * 61, "9" * 10**5, "1e101", "1e-101", "1/0", "1e" + "9" * 50, "\ud800", "\N{ZERO WIDTH SPACE}1", "1٫5", CODE),
 ]
 NOT_EVEN_TEXT = [
-    None,
-    True,
-    False,
-    [1],
-    (1,),
-    {},
-    {1},
-    b"1",
-    1j,
-    float("nan"),
-    float("inf"),
-    -float("inf"),
-    Decimal("0.1"),
-    object,
-    np.float64("nan"),
-    np.bool_(True),
-    np.datetime64("2020-01-01"),
-    len,
+    *(None, True, [1], {}, b"1", 1j, float("nan"), float("inf"), Decimal("0.1"), object, len),
+    *(np.float64("nan"), np.bool_(True), np.datetime64("2020-01-01")),
 ]
 
 
@@ -140,8 +86,8 @@ def test_plain_numbers_are_read_exactly(text, value):
     assert read_number("x", text) == value
 
 
-@settings(max_examples=200, derandomize=True, database=None)
-@given(st.text(max_size=70))
+@settings(max_examples=60, derandomize=True, database=None)
+@given(st.text(st.sampled_from("0123456789.+-eE/ _x,\n\x00١½∞"), max_size=70))
 def test_no_text_gets_through_unless_it_is_a_plain_number(text):
     try:
         number = read_number("x", text)
@@ -152,7 +98,7 @@ def test_no_text_gets_through_unless_it_is_a_plain_number(text):
         assert text.isascii() and abs(number) <= 10**161 and set(text.strip()) <= set("0123456789.+-eE/")
 
 
-@settings(max_examples=100, derandomize=True, database=None)
+@settings(max_examples=40, derandomize=True, database=None)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_float_is_read_as_it_prints(value):
     assert float(read_number("x", value)) == value

@@ -129,7 +129,7 @@ def test_admissible_values_are_admissible_and_not_degenerate(name):
     label = theorem.labels[-1]
     seen: dict[str, set[Fraction]] = {}
 
-    @few(4)
+    @few(3)
     @given(point=values(theorem.statement(label)))
     def collect(point):
         assert satisfies(theorem.statement(label), point)
@@ -220,7 +220,7 @@ def test_rescaling_the_units_rescales_the_bound(name, label):
     if any(len(binding.quantity.dimensions) > 1 for binding in statement.symbols.values()):
         pytest.skip("a letter bounds several quantities: no one factor rescales it")
 
-    @few(6 if slips else 2)
+    @few(6 if slips else 1)
     @given(point=anywhere(theorem, label), base=st.sampled_from((2, 3, 7)))
     def rescale(point, base):
         found.update(
@@ -242,7 +242,7 @@ def test_a_worse_problem_never_has_a_smaller_bound(name, label):
     theorem, statement = find(name, label)
     constants = named(theorem, label, ("noise", "heterogeneity", "gap", "regularity"))
 
-    @few(2)
+    @few(1)
     @given(point=values(theorem.statement(label)))
     def compare(point):
         here = complete(theorem.statement(label), point)
@@ -283,7 +283,7 @@ def test_a_longer_run_never_has_a_larger_bound(name, label):
         pytest.skip("no horizon in this statement")
     grows = []
 
-    @few(2)
+    @few(1)
     @given(point=values(theorem.statement(label)))
     def compare(point):
         here = complete(theorem.statement(label), point)
@@ -320,7 +320,7 @@ def test_exact_rounded_and_vectorised_values_agree(name, label):
         pytest.skip("defines constants only")
     points = []
 
-    @few(4)
+    @few(3)
     @given(point=anywhere(theorem, label))
     def collect(point):
         points.append(point)

@@ -27,7 +27,19 @@ SMALLER = [
 ]
 
 
-@pytest.mark.parametrize(("theorem", "term", "formula"), SMALLER)
+QUICK = {
+    "6*(p - 1)*eta**2*L**2*sigma**2/b",
+    "p**2*(p - 1)*eta**2*L**2*zeta_0**2/T",
+    "2*F_gap/(eta*T)",
+    "(8*p/9 - 8/9)*(2*p - 1)*eta**2*L**2*zeta**2",
+}
+"""The nearest to what is true, of each of these terms."""
+
+
+@pytest.mark.parametrize(
+    ("theorem", "term", "formula"),
+    [pytest.param(*case, marks=() if case[2] in QUICK else pytest.mark.slow) for case in SMALLER],
+)
 def test_a_stronger_statement_does_not_follow(theorem, term, formula):
     with pytest.raises(ProofError, match="the statement"):
         derivation(rewritten(theorem, {term: formula}))

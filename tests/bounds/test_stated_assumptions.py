@@ -13,9 +13,17 @@ from fedco.bounds.proof.check_on_instances import derivation_names, established
 from fedco.bounds.proof.kernel import Loop, ProofError, Reader
 from fedco.bounds.proof.kernel.derivation import begin
 from fedco.bounds.proof.kernel.loop import settled
+from quick import slow_but
+
+QUICK = (
+    *("meta_fl.lemma_5", "feddro.theorem_4_2", "comfedl.theorem_1", "baselines.scgd", "baselines.biased_sgd"),
+    *("library.storm", "library.gossip_sgd", "library.sampled_sgd", "library.delayed_sgd", "library.scaffold"),
+    *("library.compressed_sgd", "library.sgd_probable", "library.sgd_declining", "library.sgd_convex"),
+)
+"""A loop, and derivations with every sort of entry that a list may lack; what takes long is to solve for the multipliers."""
 
 
-@pytest.mark.parametrize("name", derivation_names())
+@pytest.mark.parametrize("name", slow_but(QUICK, derivation_names()))
 def test_a_derivation_uses_nothing_that_is_not_listed(name):
     """Without the entry of any assumption, of the independence of any sample, or of time, it is refused."""
     checked = established(name)

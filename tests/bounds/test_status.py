@@ -9,13 +9,6 @@ from fedco.bounds import all_theorems, get_theorem
 from fedco.bounds.audit.status import status, table
 from fedco.bounds.language.change import with_statement
 
-EVERY = [name for name, item in all_theorems().items() if item.kind in ("theorem", "corollary")]
-
-
-@pytest.mark.parametrize("name", EVERY)
-def test_no_claim_is_open(name):
-    assert status(get_theorem(name)).outcome in ("refuted", "reading", "slip", "derived", "proved")
-
 
 @pytest.mark.parametrize(
     ("name", "given"),
@@ -68,7 +61,15 @@ def test_an_argument_has_words_and_is_the_papers_own():
     assert status(replace(item)).why != status(item).why, "another theorem under the same id"
 
 
-def test_the_table_is_in_the_audit():
+def test_the_table_is_in_the_audit_and_nothing_is_open():
     text = (Path(__file__).parents[2] / "docs" / "audit.md").read_text(encoding="utf-8")
-    assert table(all_theorems().values()) in text
-    assert sum(f"| {name} | " in text for name in EVERY) == len(EVERY)
+    made = table(all_theorems().values())
+    assert made in text and "| open |" not in made
+    assert made.count("\n") > sum(item.kind in ("theorem", "corollary") for item in all_theorems().values())
+
+
+def test_the_table_has_theorems_and_corollaries_with_their_bundles_or_why():
+    names = ("local_scgdm.theorem_3_4", "local_scgdm.lemma_4_1", "feddro.theorem_4_2")
+    first, second = table(map(get_theorem, names)).splitlines()[4:]
+    assert first.startswith(f"| {names[0]} | refuted | [{names[0]}](refutations/{names[0]}.json), [")
+    assert second.startswith(f"| {names[2]} | derived | The corrected statement with eta")

@@ -104,9 +104,10 @@ SEARCHED = {"sgd_log", "gd_strongly_convex", "sgd_pl", "sgd_pl_exponential", "sg
 `sgd_declining` are 1/sqrt(t + t0), which are irrational."""
 
 
-@pytest.mark.parametrize("name", slow_but(("sgd_pl", "sgd_declining"), WANTED))
+@pytest.mark.parametrize("name", slow_but(("sgd_pl_exponential", "sgd_declining"), WANTED), indirect=True)
 def test_falsify_says_what_no_instance_has(name: str):
-    found = falsify(load(FILES[name]), seconds=0.3)
+    theorem = load(FILES[name])
+    found = falsify(theorem, seconds=0.1)
     if name in SEARCHED:
         assert found.outcome == "SURVIVED"
     else:

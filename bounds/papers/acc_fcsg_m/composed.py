@@ -10,13 +10,13 @@ from ...language.notation import slack_symbol
 from ...language.theorem import DeclarationError, Statement, Theorem
 from ...proof.compose import Chain
 from ..fcsg.composed import (
-    BIAS,
     LONGER_PERIOD,
     MOMENTUM_RANGE,
     PRODUCT,
     S_F,
     P,
     absorbed,
+    descent_in_pieces,
     named,
     rounds,
     s,
@@ -49,19 +49,8 @@ SHARE = sp.Rational(101, 120)
 
 
 def descent() -> Statement:
-    """Lemma D.1: grad F(xbar) - ubar cut into three pieces; the consensus error with its sum over the clients."""
-    pieces = _SMOOTH**2 * s.consensus_error + BIAS + s.error_sq
-    chain = Chain(
-        -(s.alpha / 2 - s.alpha**2 * _SMOOTH / 2) * s.update_sq - s.alpha / 2 * s.gradient_sq,
-        steps=("smoothness of F",),
-    ).plus(3 * s.alpha / 2 * pieces, "(33) to (35)")
-    groups = {
-        "descent": (s.gradient_sq,),
-        "direction": (s.update_sq,),
-        "drift": (s.consensus_error,),
-        "bias": (s.sigma_g,),
-    }
-    return Statement("composed", named(chain.expr, groups, "estimate"), derived=(S_F,), note="; ".join(chain.steps))
+    """Lemma D.1: the consensus error with its sum over the clients."""
+    return descent_in_pieces(3, _SMOOTH**2 * s.consensus_error, "(33) to (35)")
 
 
 def growth_over_a_round() -> int:

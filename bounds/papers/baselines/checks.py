@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
@@ -12,6 +13,10 @@ from ...audit.findings import Evidence, confirm
 from ...proof.author import ONE, Derivation, Reader, Signomial
 from .derivation_composed import biased_sgd_in_full, scgd_in_full
 from .derivations import local_sgd_in_full
+
+if TYPE_CHECKING:
+    from ...language.theorem import Theorem
+    from ...proof.kernel import Verdict
 
 Factor = Callable[[Reader], Signomial | int]
 
@@ -124,20 +129,27 @@ def agrees(lemma: str, step: Step) -> Evidence:
     Raises:
         RecheckError: one of them does not hold.
     """
-    from ...proof.derivations import prove, verdict
-    from ...proof.solve import solved
     from ...registry import get_theorem
 
     theorem = get_theorem(f"baselines.{step.of}")
     label = step.label or theorem.default
-    reader = Reader(theorem, theorem.statement(label))
-    own = solved(step.build(reader), theorem, label) if step.build else None
-    found = verdict(own, theorem, label) if own else prove(theorem, label)
+    reader, found = Reader(theorem, theorem.statement(label)), _checked(theorem, label, step.build)
     facts = {line.name: fact for line, fact in zip(found.lines, found.facts, strict=found.accepted)}
     left, right = _sides(facts[step.name], step.left)
     wanted = _wanted(lemma, step, reader)
     facts_agree = left == step.left and right == wanted
     return confirm(found.accepted and facts_agree, step=f"{theorem.id}, {step.name}", right=str(wanted))
+
+
+@cache
+def _checked(theorem: Theorem, label: str, build: Callable[[Reader], Derivation] | None) -> Verdict:
+    """What the kernel says of the derivation; several lemmas are steps of one."""
+    from ...proof.derivations import prove, verdict
+    from ...proof.solve import solved
+
+    if build is None:
+        return prove(theorem, label)
+    return verdict(solved(build(Reader(theorem, theorem.statement(label))), theorem, label), theorem, label)
 
 
 def _sides(fact: Any, left: str) -> tuple[str, dict[str, Signomial]]:

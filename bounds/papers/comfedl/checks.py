@@ -15,12 +15,12 @@ from typing import Any
 import sympy as sp
 
 from ...audit.checks import compare_expressions
-from ...audit.exactly import clip
+from ...audit.exactly import clip, less, total
 from ...audit.findings import Evidence, confirm
 from ...audit.findings_file import read_findings
 from ...audit.instance import Curve
 from ...audit.refuted import kept
-from ...evaluation.evaluate import complete, exact, sign
+from ...evaluation.evaluate import exact
 from ...language.dimension import INNER, OBJECTIVE
 from ...language.notation import slack_symbol
 from ...proof.certificates import prove_nonnegative
@@ -38,20 +38,6 @@ SWAPPED = {"G_f": "G_g", "G_g": "G_f", "L_f": "L_g", "L_g": "L_f"}
 """The constants of the same clients put into the inner maps of the problem with one outer function g(y) = y."""
 
 
-def total(name: str, label: str, values: Mapping[str, Any]) -> sp.Expr:
-    """The bound as an exact number."""
-    theorem = find(name)
-    statement = theorem.statement(label)
-    known = {key: value for key, value in values.items() if key in theorem.symbols(label)}
-    return statement.expand(statement.total).xreplace(complete(theorem.statement(label), known))
-
-
-def below(left: sp.Expr | Q, right: sp.Expr | Q) -> bool:
-    """left < right, decided exactly."""
-    numbers = (exact(side) if isinstance(side, Q) else side for side in (left, right))
-    return sign(next(numbers) - next(numbers)) < 0
-
-
 def shown(value: sp.Expr) -> str:
     return f"{float(value):.4g}"
 
@@ -63,16 +49,16 @@ def theorem_1_false() -> Evidence:
     """Two noiseless clients stay where |F'|^2 = 1/100; the printed bound is three times smaller, that with + is not."""
     case, (left, _), _ = kept(THEOREM_1)
     values = case.values
-    printed, composed, right = (total(THEOREM_1, label, values) for label in ("printed", "composed", "corrected"))
+    printed, composed, right = (total(THEOREM_1, label, **values) for label in ("printed", "composed", "corrected"))
     cap = (values["G_f"] * values["G_g"]) ** 2
     special = {**values, **{name: values[other] for name, other in SWAPPED.items()}}
     larger = kept(f"{THEOREM_1}.eight_steps")
     level, small = larger.left[0], larger.case.values
     facts = (
-        left == Q(1, 100) and below(printed, Q(34, 10**4)),
-        below(left, composed) and below(left, right) and below(composed, cap),
-        below(total(THEOREM_1, "printed", special), left) and below(left, total(THEOREM_2, "printed", special)),
-        below(100 * total(THEOREM_1, "printed", small), level) and below(level, total(THEOREM_1, "composed", small)),
+        left == Q(1, 100) and less(printed, Q(34, 10**4)),
+        less(left, composed) and less(left, right) and less(composed, cap),
+        less(total(THEOREM_1, **special), left) and less(left, total(THEOREM_2, **special)),
+        less(100 * total(THEOREM_1, **small), level) and less(level, total(THEOREM_1, "composed", **small)),
     )
     return confirm(
         all(facts),
@@ -81,7 +67,7 @@ def theorem_1_false() -> Evidence:
         with_plus=shown(composed),
         corrected=shown(right),
         trivial_cap=shown(exact(cap)),
-        tau_8=f"{float(level):.4g} > {shown(total(THEOREM_1, 'printed', small))}",
+        tau_8=f"{float(level):.4g} > {shown(total(THEOREM_1, **small))}",
     )
 
 
@@ -96,10 +82,10 @@ def client_sampling() -> Evidence:
     gap = Q(str(whole.at(start) - whole.at(0)))
     least = ((-1) * whole).is_at_most(-whole.at(0))
     values = {**shape, "sigma": TINY, "F_gap": gap, "eta": Q(1, 10**4), "tau": 1, "b": 1, "b_1": 1, "T": 10**7}
-    totals = [total(name, label, values) for name, label in EVERY_FORM]
+    totals = [total(name, label, **values) for name, label in EVERY_FORM]
     stays, left = first.derivative.at(start) == 0, Q(str(whole.derivative.at(start))) ** 2
     return confirm(
-        bends and steep and least and stays and left == Q(1, 4) and all(below(total, Q(1, 100)) for total in totals),
+        bends and steep and least and stays and left == Q(1, 4) and all(less(total, Q(1, 100)) for total in totals),
         average_squared_gradient=str(left),
         largest_bound=shown(max(totals)),
     )
@@ -124,7 +110,7 @@ def sigma_mixes_dimensions() -> Evidence:
     invariant = all(own[name] == terms(composed, (name,), {}) for name in noises)
     value = [terms(corrected, ("inner_value_noise",), v) for v in ({}, {**parts, "sigma": noises["inner_value_noise"]})]
     return confirm(
-        len(dimensions) == 3 and invariant and value[0] == value[1] and below(10**6 * before, after),
+        len(dimensions) == 3 and invariant and value[0] == value[1] and less(10**6 * before, after),
         dimensions=[str(each) for each in dimensions],
         noise_terms_before=shown(before),
         noise_terms_after=shown(after),
@@ -151,9 +137,9 @@ def output_is_last() -> Evidence:
     gap = Q(ceil((1 - start**2 / 2) * 10**12), 10**12)  # the area under -F'; rounded up: each bound grows with it
     shape = {"G_f": 1, "G_g": 1, "L_f": TINY, "L_g": 1, "L": 1}
     values = {**shape, "sigma": TINY, "F_gap": gap, "eta": eta, "tau": 1, "b": 1, "b_1": 1, "T": steps}
-    totals = [total(name, label, values) for name, label in EVERY_FORM]
+    totals = [total(name, label, **values) for name, label in EVERY_FORM]
     return confirm(
-        grows and force.at(last) ** 2 == 1 and all(below(total, Q(1, 10)) for total in totals),
+        grows and force.at(last) ** 2 == 1 and all(less(total, Q(1, 10)) for total in totals),
         squared_gradient_at_the_output=1,
         largest_bound=shown(max(totals)),
     )
@@ -352,7 +338,7 @@ def no_communication_saving() -> Evidence:
         worst = dict.fromkeys((s.G_f, s.G_g, s.L_f, s.L_g), sp.Integer(1)) | {s.L: sp.Integer(2)}
         one = per_step.xreplace({s.tau: sp.Integer(1)}).xreplace(worst)
         gains[name] = one / sp.limit(per_step, s.tau, sp.oo).xreplace(worst)
-    small = all(below(gain, Q(121, 100)) for gain in gains.values())
+    small = all(less(gain, Q(121, 100)) for gain in gains.values())
     square = sp.factor(sp.expand(2 * DRIFT_COEFFICIENT - (s.G_g * s.L_f + s.L_g * s.G_f**2) ** 2))
     return confirm(
         small and square == (s.G_f**2 * s.L_g - s.G_g * s.L_f) ** 2,
@@ -431,7 +417,7 @@ def dro_gradient() -> Evidence:
     )
 
 
-def _exp_below(x: int) -> Q:
+def _exp_less(x: int) -> Q:
     """A partial sum of exp(x), x >= 0."""
     return sum((Q(x**k, factorial(k)) for k in range(40)), Q(0))
 
@@ -442,11 +428,11 @@ def exp_assumptions() -> Evidence:
     The bound is below the trivial (G_f G_g)^2 only if 2 H tau eta < 1. With gamma = 1/10, G_f = 1 and losses in [0, 1],
     H >= G_f^2 L_g = 100 exp(10), so that eta < 3e-7.
     """
-    limit = 1 / (2 * _exp_below(10) * 100)
+    limit = 1 / (2 * _exp_less(10) * 100)
     printed = find(THEOREM_2).statement("printed")
     share = 2 * printed.constant("H").symbol * s.eta * s.tau
     named = printed.term("estimator_drift").expr == share * s.G_f**2 * s.G_g**2
-    unbounded = _exp_below(1) > 2 and all(_exp_below(k) > 2**k for k in (1, 10, 20))
+    unbounded = _exp_less(1) > 2 and all(_exp_less(k) > 2**k for k in (1, 10, 20))
     return confirm(named and unbounded and limit < Q(3, 10**7), largest_step=f"{float(limit):.3g}")
 
 

@@ -39,6 +39,21 @@ ROLES = {"start": "initialisation", "first_block": "initialisation"}
 # --- moves shared by the three proofs ----------
 
 
+def descent_in_pieces(pieces: int, moved: sp.Expr, why: str) -> Statement:
+    """grad F(xbar) - ubar cut into so many pieces: what the clients moved, the bias, and the error of the estimate."""
+    chain = Chain(
+        -(s.alpha / 2 - s.alpha**2 * _SMOOTH / 2) * s.update_sq - s.alpha / 2 * s.gradient_sq,
+        steps=("smoothness of F",),
+    ).plus(pieces * s.alpha / 2 * (moved + BIAS + s.error_sq), why)
+    groups = {
+        "descent": (s.gradient_sq,),
+        "direction": (s.update_sq,),
+        "drift": (s.consensus_error,),
+        "bias": (s.sigma_g,),
+    }
+    return Statement("composed", named(chain.expr, groups, "estimate"), derived=(S_F,), note="; ".join(chain.steps))
+
+
 def total(lemma: Theorem, label: str = "printed") -> sp.Expr:
     return lemma.statement(label).total
 

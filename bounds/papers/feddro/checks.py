@@ -10,14 +10,13 @@ from ...audit.findings import Evidence, confirm
 from ...audit.findings_file import read_findings
 from ...audit.refuted import kept
 from ...proof.certificates import prove_nonnegative
+from ...registry import get_theorem as theorem
 
 # --- the main constants ----------------------------------------------------------------------------------------------
 
 
 def lost_factor_twenty() -> Evidence:
     """Lbar_fg against the coefficients of Theorem F.6 (both as declared), at L_h = B_g = 0 up to scale."""
-    from ...registry import get_theorem as theorem
-
     printed = theorem("feddro.theorem_f_1").statement("printed")
     chain = theorem("feddro.theorem_f_6").statement("printed")
     notation = theorem("feddro.theorem_5_1").notation.namespace()
@@ -83,8 +82,6 @@ def average_over_other_iterates() -> Evidence:
 
 def lost_square() -> Evidence:
     """Two clients pulled apart by h = +-x, one local step of 1/100 without noise: the left side is 1/100, its square 1/10000."""
-    from ...registry import get_theorem as theorem
-
     eta, pull = Q(1, 100), Q(1)
     apart = eta * pull
     zeros = dict.fromkeys(("L_h", "L_g", "B_f", "sigma_h", "sigma_g", "Delta_g", "consensus_sum"), 0)
@@ -168,10 +165,8 @@ def varying_steps_escape() -> Evidence:
 def modified_fedavg() -> Evidence:
     """The corrected statement with eta = 1/(54 (L_Phi + B_f L_g) sqrt(T)): its conditions hold for I <= T^{1/4} and every T >= 1,
     and both of its terms tend to 0."""
-    from ...registry import get_theorem
-
-    theorem = get_theorem("feddro.theorem_4_2")
-    corrected, s = theorem.statement("corrected"), theorem.notation.namespace()
+    item = theorem("feddro.theorem_4_2")
+    corrected, s = item.statement("corrected"), item.notation.namespace()
     smooth = corrected.constant("L_Phi").symbol
     eta = 1 / (54 * (smooth + s.B_f * s.L_g) * sp.sqrt(s.T))
     longest = {s.eta: eta, s.I: s.T ** sp.Rational(1, 4)}

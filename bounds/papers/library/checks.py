@@ -68,7 +68,7 @@ def left_over(statement: Statement, potential: Potential) -> tuple[sp.Expr, ...]
         step.coeff(GRADIENT) + s.eta / 2,
         total - statement.expand(statement.total),
     )
-    return tuple(sp.simplify(each) for each in found)
+    return tuple(sp.cancel(each) for each in found)
 
 
 def _sums(name: str, potential: Any) -> Evidence:

@@ -6,10 +6,15 @@ from fractions import Fraction as Q
 from itertools import product
 from typing import Any
 
+import sympy as sp
+
 from ...audit.exactly import clip, huber
 from ...audit.findings import Evidence, confirm
 from ...audit.findings_file import read_findings
 from ...audit.refuted import Kept, kept
+from ...language.notation import slack_symbol
+from ...proof.certificates import prove_nonnegative
+from ...registry import get_theorem as theorem
 
 _MAIN = "local_scgdm.theorem_3_4"
 ONE = Q(1)
@@ -17,8 +22,6 @@ ONE = Q(1)
 
 def printed(values: dict, label: str = "printed", name: str = _MAIN) -> tuple[float, tuple[str, ...]]:
     """The declared bound and the conditions that fail."""
-    from ...registry import get_theorem as theorem
-
     item = theorem(name)
     found = item.bound(label, strict=False, **{k: v for k, v in values.items() if k in item.symbols(label)})
     return float(found.total or 0.0), found.failed
@@ -147,10 +150,6 @@ def descent_step() -> Evidence:
 
 def factor_two() -> Evidence:
     """Three noise terms of `composed`, composed from the lemmas, are twice the printed ones; the others are equal."""
-    import sympy as sp
-
-    from ...registry import get_theorem as theorem
-
     item = theorem(_MAIN)
     printed_, composed = item.statement("printed"), item.statement("composed")
     ratio = {
@@ -178,10 +177,6 @@ def lemma_4_1_letter() -> Evidence:
 
 def summed_coefficients() -> Evidence:
     """2 P_0/(beta eta T) with (39) has 2 and 4 before the initial errors, (42) prints 1 and 2."""
-    import sympy as sp
-
-    from ...registry import get_theorem as theorem
-
     item = theorem("local_scgdm.summed")
     s = item.notation.namespace()
     table = {x: 1 for x in (s.C_g, s.L_f, s.L_g, s.alpha, s.gamma, s.eta, s.T)}
@@ -195,8 +190,6 @@ def summed_coefficients() -> Evidence:
 
 def bracket_of_16() -> Evidence:
     """The first bracket of (16) stands without the momentum: its dimension is not that of the potential."""
-    from ...registry import get_theorem as theorem
-
     item = theorem("local_scgdm.potential_step")
     slips = item.inhomogeneities(item.statement("printed"))
     places = {slip.where: f"{slip.found}, wanted {slip.wanted}" for slip in slips}
@@ -271,12 +264,6 @@ def unrolling() -> Evidence:
 
 def idle_condition() -> Evidence:
     """alpha eta < 1 and the condition on beta give (2 beta eta L_F)^2 < 1/2."""
-    import sympy as sp
-
-    from ...language.notation import slack_symbol
-    from ...proof.certificates import prove_nonnegative
-    from ...registry import get_theorem as theorem
-
     item = theorem(_MAIN)
     s, statement = item.notation.namespace(), item.statement("printed")
     u, v = slack_symbol("u"), slack_symbol("v")
@@ -303,8 +290,6 @@ def meta_jacobian() -> Evidence:
 
 
 def _derived(values: dict, label: str, name: str) -> float:
-    from ...registry import get_theorem as theorem
-
     item = theorem("local_scgdm.lemma_3_9")
     known = {k: v for k, v in values.items() if k in item.symbols(label)}
     return item.bound(label, **known).derived[name]

@@ -16,10 +16,11 @@ from typing import Any
 
 import sympy as sp
 
+from ...audit.exactly import less
 from ...audit.findings import Evidence, confirm
 from ...audit.findings_file import read_findings
 from ...audit.refuted import kept
-from ...evaluation.evaluate import bound, complete, exact, holds, sign
+from ...evaluation.evaluate import bound, complete, exact, holds
 from ...language.notation import slack_symbol
 from ...language.reading import InputError
 from ...proof.certificates import prove_nonnegative
@@ -42,12 +43,6 @@ def values_of(name: str, label: str, values: Mapping[str, Any]) -> dict[str, sp.
     found = {constant.name: statement.at(constant.expr, point) for constant in statement.derived}
     found["total"] = sp.Add(*(statement.at(term.expr, point) for term in statement.terms))
     return found
-
-
-def less(left: Q | sp.Expr, right: Q | sp.Expr) -> bool:
-    """left < right, decided exactly."""
-    left, right = (exact(side) if isinstance(side, Q) else sp.sympify(side) for side in (left, right))
-    return sign(left - right) < 0
 
 
 def signs(count: int) -> Iterator[tuple[Q, ...]]:
@@ -414,13 +409,15 @@ def no_steps() -> Evidence:
     """nu = 0, which the conclusion calls FedAvg: g_0 of (28) is not 0, gamma_F^2 is 12 gamma_G^2, mu_F is
     sigma_G/sqrt(D).
     """
-    found = constants.printed(constants.at(**ones(gamma_H=0)), 0)
+    s = constants.at(**ones(gamma_H=0))
+    gamma_F = constants.one_gamma(s, 0, constants.g(s, 0))
+    mu_F = constants.one_bias(s, 0, constants.h(s, 0), constants.h2(s, 0), constants.d(s, 0))
     at = ones(nu=0, delta=1)
     corrected = {name: values_of(name, "corrected", at) for name in ("lemma_6", "lemma_7")}
     good = (
         constants.one_g(constants.at(**ones()), 0) == sp.Rational(1, 8)
-        and found["gamma_F"] ** 2 == 12
-        and found["mu_F"] == 1
+        and gamma_F**2 == 12
+        and mu_F == 1
         and corrected["lemma_6"]["mu_F"] == 0
         and corrected["lemma_6"]["sigma_F"] == 1
         and corrected["lemma_7"]["gamma_F"] == 1

@@ -1,31 +1,8 @@
-"""Local-SCGDM: every statement against an evaluation written from the paper alone, and the findings; slips are in test_injection.py."""
+"""Local-SCGDM in plain Python, written from the paper's text alone: nothing of fedco is imported here."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from fractions import Fraction as Q
 from math import sqrt
-from random import Random
-
-import fedco
-import kept_findings
-import pytest
-from fedco.bounds import paper_theorems
-from fedco.bounds.audit.checks import automatic, compare_terms, corollary_terms
-from fedco.bounds.audit.findings import RecheckError
-from fedco.bounds.audit.refuted import kept
-from fedco.bounds.evaluation.evaluate import InadmissibleError
-from fedco.bounds.language.change import Change, changed
-from fedco.bounds.language.theorem import DeclarationError
-from fedco.bounds.papers.local_scgdm import checks as local_scgdm_checks
-from fedco.bounds.papers.local_scgdm import composed as local_scgdm_proof
-from fedco.bounds.papers.local_scgdm.checks import FINDINGS
-from fedco.bounds.proof.certificates import prove_nonnegative
-from fedco.bounds.proof.derivations import prove
-
-THEOREMS = paper_theorems("local_scgdm")
-
-# --- the paper in plain Python: nothing between this line and the next one uses fedco -----------------------
 
 
 def equation_6(
@@ -65,13 +42,6 @@ def repaired(C_f, C_g, L_f, L_g, sigma_f, sigma_g, delta_g, F_gap, alpha, beta, 
         "inner_disagreement": 8 * p * k * w**2 / 3,
         "drift": (32 * C_g**4 * L_f**2 / 3 + 8 * (C_f * L_g) ** 2) * ((p - 1) * beta * eta * C_f * C_g) ** 2,
     }
-
-
-def scheduled(formula):
-    def at(T, **v):
-        return formula(eta=T**-0.5, p=T**0.25, T=T, **{k: float(x) for k, x in v.items()})
-
-    return at
 
 
 def equation_11(C_f, C_g, L_f, sigma_f, sigma_g, alpha, beta, eta, momentum_sq, momentum_error, next_inner_error):
@@ -125,6 +95,11 @@ def equation_13(C_f, C_g, L_f, sigma_f, sigma_g, delta_g, beta, eta, p, L_g=None
     }
 
 
+def lemma_4_3_by_the_gradients(C_f, C_g, beta, eta, p):
+    """docs/theory/local_scgdm.md, step 5."""
+    return {"drift": ((p - 1) * beta * eta * C_f * C_g) ** 2}
+
+
 def equation_27(C_g, delta_g, p, consensus_sum, gamma=None, eta=None):
     return {"inner_noise": 8 * p * delta_g**2, "drift": 8 * C_g**2 * consensus_sum}
 
@@ -176,17 +151,40 @@ def remark_3_7(T):
     return {"rounds": T**0.75}
 
 
+def lemma_3_9(L_1, L_2, sigma_1, sigma_2, G, lam):
+    return {
+        "L_f": L_1,
+        "L_g": lam * L_2,
+        "C_f": sqrt(G**2 + sigma_1**2),
+        "C_g": sqrt((1 + lam * L_1) ** 2 + (lam * sigma_2) ** 2),
+        "sigma_f": sigma_1,
+        "sigma_g": lam * sigma_2,
+        "delta_g": lam * sigma_1,
+        "L_F": (1 + lam * L_1) ** 2 * L_1 + G * lam * L_2,
+    }
+
+
+def lemma_3_9_corrected(**v):
+    return lemma_3_9(**v) | {
+        "C_g": 1 + v["lam"] * (v["L_1"] + v["sigma_2"]),
+        "sigma_f": sqrt(v["G"] ** 2 + v["sigma_1"] ** 2),
+    }
+
+
 def equation_44(delta_g):
     return {"inner_noise": delta_g**2}
 
 
 PAPER = {
+    ("lemma_3_9", "printed"): lemma_3_9,
+    ("lemma_3_9", "composed"): lemma_3_9,
+    ("lemma_3_9", "corrected"): lemma_3_9_corrected,
     ("theorem_3_4", "printed"): equation_6,
     ("theorem_3_4", "composed"): composed,
     ("theorem_3_4", "corrected"): repaired,
-    ("corollary_3_5", "printed"): scheduled(equation_6),
-    ("corollary_3_5", "composed"): scheduled(composed),
-    ("corollary_3_5", "corrected"): scheduled(repaired),
+    ("corollary_3_5", "printed"): equation_6,
+    ("corollary_3_5", "composed"): composed,
+    ("corollary_3_5", "corrected"): repaired,
     ("lemma_4_1", "printed"): equation_11,
     ("lemma_4_1", "composed"): equation_25,
     ("lemma_4_1", "corrected"): lemma_4_1_between_communications,
@@ -195,6 +193,7 @@ PAPER = {
     ("lemma_4_2", "composed"): equation_12,
     ("lemma_4_3", "printed"): equation_13,
     ("lemma_4_3", "composed"): equation_13,
+    ("lemma_4_3", "corrected"): lemma_4_3_by_the_gradients,
     ("lemma_a_1", "printed"): equation_27,
     ("lemma_a_1", "composed"): equation_27,
     ("lemma_a_2", "printed"): equation_33,
@@ -211,122 +210,66 @@ PAPER = {
     ("start_inner", "composed"): equation_44,
 }
 
-# ------------------------------------------------------------------------------------------------------------
 
-THEOREM = fedco.theorem("local_scgdm.theorem_3_4")
-COUNTS = {"p": (1, 2, 5), "T": (16, 1296, 10**8)}
-
-
-def draw(names, seed):
-    """Random rationals over several scales; counts where a count is wanted."""
-    rng = Random(seed)
-    return {
-        name: rng.choice(COUNTS[name]) if name in COUNTS else Q(rng.randint(1, 99), rng.choice((7, 100, 13)))
-        for name in names
-    }
-
-
-@pytest.mark.parametrize(("name", "label"), PAPER)
-@pytest.mark.parametrize("seed", range(3))
-def test_a_statement_is_what_the_paper_says(name, label, seed):
-    theorem = fedco.theorem(f"local_scgdm.{name}")
-    values = draw(theorem.symbols(label), seed)
-    if name == "corollary_3_5":
-        values = {k: v for k, v in values.items() if k not in ("eta", "p")}
-    bound = theorem.bound(label, strict=False, **values)
-    expected = PAPER[name, label](**values)
-    assert bound.terms == pytest.approx({k: float(v) for k, v in expected.items()}, rel=1e-12)
-    assert bound.total == pytest.approx(float(sum(expected.values())), rel=1e-12)
-
-
-@pytest.mark.parametrize("label", ["printed", "corrected"])
-def test_lemma_3_9_defines_the_constants(label):
-    lemma = fedco.theorem("local_scgdm.lemma_3_9")
-    v = {"L_1": 2, "L_2": 3, "sigma_1": Q(1, 2), "sigma_2": Q(1, 3), "G": 5, "lam": Q(1, 4)}
-    expected = {"L_f": 2, "L_g": 0.75, "C_f": sqrt(25.25), "C_g": sqrt(2.25 + 1 / 144), "sigma_f": 0.5}
-    expected |= {"sigma_g": 1 / 12, "delta_g": 0.125, "L_F": 2.25 * 2 + 3.75}
-    if label == "corrected":
-        expected |= {"C_g": 1 + (2 + 1 / 3) / 4, "sigma_f": sqrt(25.25)}
-    assert lemma.bound(label, **v).derived == pytest.approx(expected, rel=1e-12)
+def coupled(v):
+    return v["C_g"] ** 4 * v["L_f"] ** 2
 
 
 def smooth(v):
     return v["C_g"] ** 2 * v["L_f"] + v["C_f"] * v["L_g"]
 
 
-def test_proved_against_printed_as_the_referee_says():
-    different = {name for name, (outcome, _) in compare_terms(THEOREM).items() if outcome != "equal"}
-    assert different == {"initial_inner", "inner_noise", "gradient_noise", "inner_noise_second"}
-    elsewhere = {"lemma_4_1": {"momentum"}, "potential_step": {"momentum_inner"}, "start_potential": {"initial_inner"}}
-    for item in THEOREMS.values():
-        name = item.id.partition(".")[2]
-        if "composed" in item.labels and name not in ("theorem_3_4", "corollary_3_5", "summed"):
-            differs = {term for term, (outcome, _) in compare_terms(item).items() if outcome != "equal"}
-            assert differs == elsewhere.get(name, set()), name
+ALPHA = {"momentum_range": lambda v: (v["alpha"] * v["eta"], "<", 1)}
+GAMMA = {"inner_momentum_range": lambda v: (v["gamma"] * v["eta"], "<", 1)}
+DESCENT = {"step_scale_descent": lambda v: (2 * v["beta"] * v["eta"] * smooth(v), "<=", 1)}
+SCALE = {"step_scale": lambda v: (v["eta"], "<=", 1)}
+STEP = {
+    "step_size": lambda v: (
+        v["beta"] * sqrt(8 * (coupled(v) / v["gamma"] ** 2 + coupled(v) / v["gamma"] + (smooth(v) / v["alpha"]) ** 2)),
+        "<=",
+        1,
+    )
+}
+SUMMED_STEP = {
+    "step_size": lambda v: (
+        8
+        * v["beta"] ** 2
+        * (coupled(v) * (1 / v["gamma"] ** 2 + v["eta"] / v["gamma"]) + (smooth(v) / v["alpha"]) ** 2),
+        "<=",
+        1,
+    )
+}
+PERIOD = {
+    "period": lambda v: (
+        4 * v["p"] * v["beta"] * v["eta"] * sqrt(6 * (v["C_f"] * v["L_g"]) ** 2 + 16 * coupled(v)),
+        "<=",
+        1,
+    )
+}
+ABOVE = {"period_above_one": lambda v: (v["p"], ">=", 2)}
+CHOICES = {
+    "eta_choice": lambda v: (v["eta"] * v["T"] ** 0.5, "==", 1),
+    "p_choice": lambda v: (v["p"] / v["T"] ** 0.25, "==", 1),
+}
 
 
-def test_the_corollary_is_the_theorem_at_its_schedule():
-    outcomes = {
-        name: outcome for name, (outcome, *_) in corollary_terms(fedco.theorem("local_scgdm.corollary_3_5")).items()
-    }
-    assert set(outcomes.values()) == {"equal"} and len(outcomes) == 7
-
-
-def test_the_audit_finds_the_wrong_letter_and_no_condition_that_the_theorem_or_the_method_has():
-    found = {finding.id.partition(".")[2]: finding for item in THEOREMS.values() for finding in automatic(item)}
-    assert {
-        "theorem_3_4:homogeneity",
-        "theorem_3_4:terms",
-        "lemma_4_1:homogeneity",
-        "potential_step:homogeneity",
-    } <= set(found)
-    assert not any(":condition:" in name for name in found)
-
-
-def test_moves_that_do_not_follow_are_refused(monkeypatch):
-    known = local_scgdm_proof.CONDITIONS
-    wide = replace(known["step_size"], right=2 * known["step_size"].right)
-    monkeypatch.setattr(local_scgdm_proof, "CONDITIONS", {**known, "step_size": wide})
-    with pytest.raises(DeclarationError, match="does not follow"):
-        local_scgdm_proof.potential(fedco.theorem("local_scgdm.potential_step"))
-    found = prove(changed(THEOREM, "corrected", Change("step_size", "relaxed", Q(4))))
-    assert not found.accepted and found.failure.startswith("step descent: left over")
-
-
-def test_corrected_without_noise_and_with_p_1_is_gradient_descent():
-    values = draw(THEOREM.symbols("corrected"), 3) | {"sigma_f": 0, "sigma_g": 0, "delta_g": 0, "p": 1}
-    bound = THEOREM.bound("corrected", strict=False, **values)
-    assert bound.total == pytest.approx(float(2 * values["F_gap"] / (values["beta"] * values["eta"] * values["T"])))
-
-
-def test_corrected_noise_is_below_proved_noise():
-    corrected, proved = THEOREM.statement("corrected"), THEOREM.statement("composed")
-    for name in ("initial_gap", "initial_momentum", "inner_noise", "gradient_noise"):
-        assert prove_nonnegative(proved.term(name).expr - corrected.term(name).expr), name
-
-
-def test_printed_and_corrected_on_long_rounds_of_the_frozen_instance():
-    """Its inner functions differ, so that `corrected` does not apply: there the bound would be wrong as well."""
-    values = kept(THEOREM.id).case.values | {"eta": Q(1, 10**4), "p": 100, "T": 10**8}
-    assert THEOREM.bound("printed", **values).total < 0.0013
-    assert THEOREM.bound("corrected", **values).total < 1
-
-
-@pytest.mark.parametrize("finding", FINDINGS, ids=lambda finding: finding.id)
-def test_a_finding_survives_its_own_check(finding):
-    kept_findings.check(finding)
-    assert finding.theorem in THEOREMS
-
-
-def test_a_repaired_letter_is_not_refuted(monkeypatch):
-    honest = local_scgdm_checks.printed
-    repaired_letter = lambda values, label="printed", name="local_scgdm.theorem_3_4": honest(values, "composed", name)  # noqa: E731
-    monkeypatch.setattr(local_scgdm_checks, "printed", repaired_letter)
-    with pytest.raises(RecheckError):
-        local_scgdm_checks.initial_inner()
-
-
-def test_outside_the_conditions_it_raises():
-    values = kept(THEOREM.id).case.values | {"beta": 10}
-    with pytest.raises(InadmissibleError, match="step_size"):
-        THEOREM.bound("printed", **values)
+PROOF = DESCENT | ALPHA | GAMMA
+THEOREM = ALPHA | GAMMA | STEP | SCALE
+CONDITIONS = {
+    ("theorem_3_4", "printed"): THEOREM | DESCENT | PERIOD | ABOVE,
+    ("theorem_3_4", "composed"): PROOF | SUMMED_STEP | PERIOD,
+    ("theorem_3_4", "corrected"): THEOREM,
+    ("corollary_3_5", "printed"): CHOICES,
+    ("corollary_3_5", "composed"): CHOICES | PROOF | SUMMED_STEP | PERIOD,
+    ("corollary_3_5", "corrected"): CHOICES | {"p_choice": lambda v: (v["p"] / v["T"] ** 0.25, "<=", 1)} | THEOREM,
+    ("lemma_4_3", "printed"): PERIOD,
+    ("lemma_4_3", "composed"): ALPHA | GAMMA | PERIOD,
+    ("summed", "printed"): THEOREM | DESCENT | PERIOD,
+    ("summed", "composed"): PROOF | SUMMED_STEP | PERIOD,
+    **{("lemma_4_1", label): ALPHA for label in ("printed", "composed", "corrected")},
+    **{(name, label): GAMMA for name in ("lemma_4_2", "lemma_a_1") for label in ("printed", "composed")},
+    **{("lemma_4_3_step", label): ALPHA | GAMMA for label in ("printed", "composed")},
+    **{("descent", label): DESCENT for label in ("printed", "composed")},
+    **{("potential_step", label): PROOF for label in ("printed", "composed")},
+    **{("potential", label): PROOF | STEP | SCALE for label in ("printed", "composed")},
+}
