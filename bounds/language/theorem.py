@@ -197,6 +197,10 @@ class Condition:
         return replace(self, left=by(self.left), right=by(self.right))
 
     def __str__(self) -> str:
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
         if isinstance(self.left, sp.Mod) and self.relation == "==" and self.right == 0:
             return f"{self.left.args[0]} is a multiple of {self.left.args[1]}"
         if self.asks_for_whole:
