@@ -28,19 +28,32 @@ _OBJECTIVE = "Norm of the Hessian of the objective, by Lanczos on differences of
 
 
 class Row(NamedTuple):
-    """How a constant is found: as the largest of these values at points, what they are, and at how many points they are taken."""
+    """How a constant is found: as the largest of these values at points, what they are, and at how many points they are taken; and for
+    a Lipschitz constant of gradients how far those of two points are apart, over their distance."""
 
     of: Callable[[Losses, Tensor], Tensor]
     what: str
     points: int | None = None
+    between: Callable[[Losses, Tensor, Tensor], Tensor] | None = None
 
 
 LOSSES: Mapping[str, Row] = {
-    "local_smoothness": Row(Losses.smoothness, f"Norm of the Hessian of a client, {_LANCZOS} at random points"),
-    "objective_smoothness": Row(
-        Losses.whole_smoothness, "Norm of the Hessian of the whole, by Lanczos, at random points"
+    "local_smoothness": Row(
+        Losses.smoothness,
+        f"Norm of the Hessian of a client, {_LANCZOS} at random points",
+        between=Losses.slope_of_gradients,
     ),
-    "local_sample_smoothness": Row(Losses.sample_smoothness, "Norm of the Hessian of an example, by Lanczos", FEW),
+    "objective_smoothness": Row(
+        Losses.whole_smoothness,
+        "Norm of the Hessian of the whole, by Lanczos, at random points",
+        between=Losses.whole_slope_of_gradients,
+    ),
+    "local_sample_smoothness": Row(
+        Losses.sample_smoothness,
+        "Norm of the Hessian of an example, by Lanczos",
+        FEW,
+        between=Losses.sample_slope_of_gradients,
+    ),
     "local_gradient_noise": Row(
         Losses.gradient_noise, f"Deviation of an example's gradient, {_WHOLE} at random points"
     ),
@@ -62,15 +75,24 @@ INNER: Mapping[str, Row] = {
     ),
     "inner_jacobian_mean_square": Row(Losses.gradient_mean_square, "Root mean square of an example's inner gradient"),
     "inner_sample_lipschitz": Row(Losses.sample_gradient, "Length of an example's inner gradient, at random points"),
-    "inner_smoothness": Row(Losses.smoothness, f"Norm of the inner Hessian, {_LANCZOS} at random points"),
-    "inner_sample_smoothness": Row(Losses.sample_smoothness, "Norm of an example's inner Hessian, by Lanczos", FEW),
+    "inner_smoothness": Row(
+        Losses.smoothness, f"Norm of the inner Hessian, {_LANCZOS} at random points", between=Losses.slope_of_gradients
+    ),
+    "inner_sample_smoothness": Row(
+        Losses.sample_smoothness,
+        "Norm of an example's inner Hessian, by Lanczos",
+        FEW,
+        between=Losses.sample_slope_of_gradients,
+    ),
     "inner_jacobian_noise": Row(Losses.gradient_noise, f"Deviation of an example's inner gradient, {_WHOLE}"),
     "inner_value_noise": Row(Losses.value_noise, f"Deviation of an example's inner value, {_WHOLE}"),
     "inner_jacobian_heterogeneity": Row(Losses.heterogeneity, "max_k ||grad g_k - grad g||, from all data"),
 }
 """Of g_k = mean_i u(l_ki) with one sampled i."""
 EXTRA: Mapping[str, Row] = {
-    "noncompositional_smoothness": Row(Losses.smoothness, f"Norm of the Hessian of h_k, {_LANCZOS} at random points"),
+    "noncompositional_smoothness": Row(
+        Losses.smoothness, f"Norm of the Hessian of h_k, {_LANCZOS} at random points", between=Losses.slope_of_gradients
+    ),
     "noncompositional_gradient_noise": Row(
         Losses.gradient_noise, f"Deviation of an example's gradient of h_k, {_WHOLE}"
     ),
@@ -89,11 +111,14 @@ _USED_FOR: Mapping[str, tuple[str, ...]] = {
 
 def _sought(losses: Losses, search: Search, rows: Mapping[str, Row]) -> dict[str, Estimate]:
     """Those of the rows that are wanted."""
-    return {
-        name: search.largest(name, partial(row.of, losses), row.what, row.points)
-        for name, row in rows.items()
-        if search.wants(name, *_USED_FOR.get(name, ()))
-    }
+    found = {}
+    for name, row in rows.items():
+        if not search.wants(name, *_USED_FOR.get(name, ())):
+            continue
+        found[name] = search.largest(name, partial(row.of, losses), row.what, row.points)
+        if row.between is not None:
+            found[name] = search.beside_pairs(found[name], partial(row.between, losses))
+    return found
 
 
 def _federated(problem: FederatedModel, search: Search) -> Iterator[Estimate]:
@@ -241,7 +266,7 @@ def _along(problem: MAMLModel | MetaModel, row: Row) -> Row:
         models = (own for step in path for own in step.unbind(1))
         return torch.stack([row.of(losses, at) for at in (x, *models)]).amax(0)
 
-    return Row(widest, f"{row.what}; {TUNED}", row.points)
+    return row._replace(of=widest, what=f"{row.what}; {TUNED}")
 
 
 def _local(problem: MAMLModel | MetaModel, search: Search, names: tuple[str, ...]) -> dict[str, Estimate]:

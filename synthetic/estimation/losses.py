@@ -173,6 +173,24 @@ class Losses:
         """||Hessian of the mean over the clients||."""
         return spectral_norm(lambda v: self.whole_products(x, v), x.shape, LANCZOS_STEPS, FAILURE)[0]
 
+    def slope_of_gradients(self, x: Tensor, y: Tensor) -> Tensor:
+        """max_k ||grad_k(x) - grad_k(y)|| / ||x - y||, `(points,)`, of two different points each."""
+        return self._over_distance(self._client_gradients(x) - self._client_gradients(y), x - y).amax(-1)
+
+    def whole_slope_of_gradients(self, x: Tensor, y: Tensor) -> Tensor:
+        """The same of the mean over the clients."""
+        apart = (self._client_gradients(x) - self._client_gradients(y)).mean(1, keepdim=True)
+        return self._over_distance(apart, x - y).amax(-1)
+
+    def sample_slope_of_gradients(self, x: Tensor, y: Tensor) -> Tensor:
+        """The same of one example, the largest over all."""
+        apart = (self._examples(x) - self._examples(y))[:, self._inside]
+        return self._over_distance(apart, x - y).amax(-1)
+
+    @staticmethod
+    def _over_distance(apart: Tensor, step: Tensor) -> Tensor:
+        return torch.linalg.vector_norm(apart, dim=-1) / torch.linalg.vector_norm(step, dim=-1, keepdim=True)
+
     def hardest(self, x: Tensor, count: int) -> Losses:
         """The `count` examples whose Hessians at a point of x stretch their gradients most, each a client of its own."""
         found = torch.zeros_like(self.parts.train.weights)

@@ -20,6 +20,8 @@ POINTS = 59
 """The fewest whose largest value leaves at most 5% of a law above it, at 95% confidence."""
 CONFIDENCE = 0.95
 _NEARLY = 1e-3
+_APART = 1e-6
+"""Least distance of two points, relative to their size, at which gradients differ by more than their rounding errors."""
 LEAST_ABOUT = 4
 """The fewest points that are tried about the best, also where fewer random ones are asked for."""
 
@@ -152,6 +154,25 @@ class Search:
                 f"{name}: is not finite at a point of the region; wanted a smaller radius, another run, or numbers with which no "
                 "exponential is too large for a double"
             ) from error
+
+    def beside_pairs(self, one: Estimate, between: Callable[[Tensor, Tensor], Tensor]) -> Estimate:
+        """A Lipschitz constant of gradients that Hessians at points gave, beside how far gradients at two points are apart.
+
+        Two random points of the region each, and neighbours on the run. A loss with kinks has a small Hessian at nearly every point.
+        """
+        x, y = self.region.draw(2 * self.points, self.seed + 2).chunk(2)
+        x, y = torch.cat([x, self.region.run[1:]]), torch.cat([y, self.region.run[:-1]])
+        apart = torch.linalg.vector_norm(x - y, dim=-1) > _APART * (1 + torch.linalg.vector_norm(x, dim=-1))
+        x, y = x[apart], y[apart]
+        with torch.no_grad():
+            pairs = zip(x.split(self.together), y.split(self.together), strict=True)
+            largest = max((float(between(*pair).max()) for pair in pairs if len(pair[0])), default=0.0)
+        if largest <= one.value * (1 + _NEARLY):
+            return one
+        said = (
+            f"{one.method}, gave {one.value:.4g}; gradients at two points are apart by {largest:.4g} of their distance"
+        )
+        return replace(one, value=largest, method=f"{said}: a loss with kinks has no such constant near them")
 
     def _largest(self, name: str, function: Pointwise, what: str, count: int | None) -> Estimate:
         count = min(count or self.points, self.points)

@@ -210,6 +210,22 @@ def test_chi_square_over_examples_at_one_point():
     check(found, maps | outer(steepest, 1 / 2.3) | of_h | of_whole)
 
 
+def test_a_loss_with_kinks_has_no_small_constant():
+    """An absolute value bends nowhere but at its kinks: gradients at two points tell."""
+
+    def bent(outputs, targets):
+        return (outputs - targets).abs().mean()
+
+    run = torch.stack([POINT + 0.3 * k for k in range(-4, 5)])
+    names = frozenset({"local_smoothness", "objective_smoothness", "local_sample_smoothness"})
+    described = {"along": run, "radius": 0.5, "points": 20, "only": names, "lower_bound": 0.0}
+    straight = from_model(torch.nn.Linear(2, 1).double(), bent, PARTS, "federated")
+    found = estimate_constants(straight, **described)
+    for one in found.values():
+        assert one.value > 0.1 and "a loss with kinks has no such constant" in one.method
+    assert not any("kinks" in one.method for one in estimate_constants(made(), **described).values())
+
+
 def test_losses_below_0():
     """The slope of chi2_dro is the largest |y|; kl_dro wants losses of at least 0."""
 
