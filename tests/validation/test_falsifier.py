@@ -27,6 +27,7 @@ from fedco.validation.falsifier import assert_not_falsified, falsify, shrink
 from fedco.validation.falsifier.bundle import bundle_of, recompute
 from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, confirm, sides
 from fedco.validation.falsifier.declared import target_of
+from fedco.validation.falsifier.each_term import as_table, each_term
 from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.rounding import confirmed, drafts, settle, simplest
 from fedco.validation.falsifier.search import Progress, search
@@ -271,6 +272,14 @@ def test_a_false_statement_is_refuted(tmp_path) -> None:
     assert result.why
     assert replay(read(result.path), REGISTRY).confirmed
     assert result.to_dict()["confirmed"] == "exact"
+
+
+def test_parts_of_a_statement_that_is_false_are_not_tried() -> None:
+    """Any other term makes up for the one that is too small, so that each would be called necessary."""
+    false = define(**PLAIN_SGD, terms={**TERMS, "initialisation": "F_gap/(8*eta*T)"})
+    (part,) = each_term(false, seconds=5, clock=time.process_time)
+    assert (part.kind, part.verdict) == ("statement", "refuted") and part.ratio > 1
+    assert "its parts are not tried" in as_table([part])
 
 
 EVERY, GENERATIONS = 5, 40

@@ -19,16 +19,17 @@ from ..runs.bundle import Bundle
 from .attack import Falsified, falsify, falsify_changes
 from .search import Progress
 
-NECESSARY, NOT_SHOWN = "necessary", "not shown"
+NECESSARY, NOT_SHOWN, REFUTED = "necessary", "not shown", "refuted"
+WHOLE = "statement"
 
 
 @dataclass(frozen=True)
 class Part:
-    """What is known of one term or condition.
+    """What is known of one term or condition; or that the statement is refuted as it stands (`kind` is then "statement").
 
     Args:
         change: the weakening that was tried first, in words.
-        verdict: "necessary" where the weakened statement is refuted, else "not shown".
+        verdict: "necessary" where the weakened statement is refuted, else "not shown"; "refuted" of the statement itself.
         ratio: left side over the weakened bound: confirmed where refuted, else the largest found.
         seconds: for a term, its share of the search of all terms.
         least: for a term, the part of its coefficient below which the statement is refuted; 0 where nothing is known.
@@ -56,6 +57,8 @@ class Part:
     @property
     def between(self) -> str:
         """What is known of the coefficient or of the condition, for people."""
+        if self.kind == WHOLE:
+            return "false as stated: its parts are not tried"
         if self.kind == "condition":
             return f"relaxing it by {self.relaxed:g} is refuted" if self.relaxed else "relaxing it by 4 is not refuted"
         return f"coefficient between {self.least:.3g} and 1 of the stated one" if self.least else "could be 0"
@@ -72,11 +75,14 @@ def each_term(
     out: Path | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> Iterator[Part]:
-    """Every term dropped and every condition relaxed by 4, one after the other.
+    """Every term dropped and every condition relaxed by 4, one after the other; of a statement that is refuted as it stands only that.
+
+    Where a statement is false, the lack of one term is made up for by any other, so that its parts would say nothing.
 
     Args:
-        seconds: for each part, by the clock. The terms share one search of so many seconds for each of them, in which a term that is
-            necessary is given back in growing parts, as long as an instance shows that the part does not suffice.
+        seconds: for the statement itself and for each part, by the clock. The terms share one search of so many seconds for each of
+            them, in which a term that is necessary is given back in growing parts, as long as an instance shows that the part does not
+            suffice.
 
     Raises:
         InputError: there is no such theorem or statement.
@@ -84,6 +90,14 @@ def each_term(
     declared = get_theorem(theorem) if isinstance(theorem, str) else theorem
 
     more: dict[str, Any] = {"seed": seed, "hidden": hidden, "clock": clock, "out": out, "progress": progress}
+    whole = falsify(declared, statement, seconds=seconds, **more)
+    if whole.refuted:
+        bundle = str(whole.path) if whole.path else None
+        yield Part(
+            statement, WHOLE, "as stated", REFUTED, whole.ratio, evaluations=whole.evaluations, seconds=whole.seconds,
+            bundle=bundle, found=whole.found,
+        )  # fmt: skip
+        return
     listed = list(weakenings(declared.statement(statement)))
     dropped = [change for change in listed if change.way == "dropped"]
     if dropped:

@@ -38,7 +38,7 @@ from .carry import are_related, carried, with_free_choices
 from .coefficient_lower_bound import coefficient_lower_bound
 from .confirm import Confirmed, confirm_beside
 from .declared import target_of
-from .each_term import each_term
+from .each_term import WHOLE, each_term
 from .instance_space import UncertifiedError
 
 FILE = Path(__file__).with_name("searches.json")
@@ -181,6 +181,8 @@ def keep_parts(
     for part in each_term(
         with_free_choices(theorem, label), label, seconds=seconds, seed=seed, clock=time.process_time
     ):
+        if part.kind == WHOLE:
+            raise InputError(f"{about.name}: is refuted as it stands, so that its parts say nothing")
         if part.found is not None:
             shown.add(part.found)
     return _keep_better(about, shown, seconds, file=file)
