@@ -239,8 +239,9 @@ def verify(folder: Path, cases: int = 3, seed: int | None = None) -> Answer:
 @command("latex", "markdown", trust=True, computes=True)
 def practice(
     name: str,
-    problem: str,
     horizon: int,
+    problem: str | None = None,
+    model: str | None = None,
     values: Texts = None,
     factor: int = 4,
     below: int = 1,
@@ -267,10 +268,13 @@ def practice(
     from ..bounds.registry import get_theorem
     from ..validation.practice.compare import practice as run
 
+    given = [each for each in (problem, model) if each is not None]
+    if len(given) != 1:
+        raise InputError(f"wanted --problem or --model, got {'both' if given else 'neither'}")
     item = get_theorem(name)
     found = run(
         item,
-        problem,
+        given[0],
         T=horizon,
         statement=chosen_label(item, statement),
         settings=pairs(values),

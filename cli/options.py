@@ -56,6 +56,7 @@ OPTIONS = {
     "show.statement": Option("Show only this statement: printed, composed, corrected or sharpened; all of them without it.", "LABEL"),
     "sensitivity": Option("Also print by how many percent the bound changes when a symbol grows by one percent."),
     "admissible.figure_file": Option("Also draw the set of two hyperparameters (.png, .svg, .pdf).", "FILE", "--figure"),
+    "practice.model": Option("A function that returns a model, a loss and clients, in the place of --problem.", "FILE.py:NAME"),
     "tune.model": Option(
         "Estimate the constants of this model first, as `fedco estimate` does; the answer lists the estimates that it uses.", "FILE.py:NAME"
     ),
