@@ -28,6 +28,10 @@ _FEW = 6
 """Number of points where the second derivatives of every outcome are needed."""
 
 
+_BATCHES = (2, 3, 4) * 8
+"""Sizes of the batches of inner draws at whose means f_xi is looked at, besides single draws and the mean of all."""
+
+
 @dataclass(frozen=True, eq=False)
 class Outcomes:
     """Pointwise constants over every outcome xi and eta: functions of points `(points, dim)` to `(points,)`.
@@ -125,14 +129,21 @@ class Outcomes:
             squares += spectral_norm(product, at.shape, LANCZOS_STEPS, FAILURE)[0].square()
         return squares.sqrt().view(lanes, -1).amax(-1)
 
-    # --- of f_xi, at the values that one draw and the conditional mean give -------------------------------------------------
+    # --- of f_xi, at the values that means of draws give ---------------------------------------------------------------------
 
     def _visited(self, x: Tensor) -> tuple[Tensor, OuterSample]:
-        """y `(points, clients, batch, inner_dim)` and the outcome of each: of every single draw, and of their means."""
+        """y `(points, clients, batch, inner_dim)` and the outcome of each: of every single draw, of all, and of a few batches of 2 to 4."""
         values, (outer, _) = self._values(x), self._all
-        everything = torch.cat([values, values.mean(3, keepdim=True)], dim=3)
+        batches = [values[:, :, :, drawn].mean(3, keepdim=True) for drawn in self._batches]
+        everything = torch.cat([values, values.mean(3, keepdim=True), *batches], dim=3)
         outcome = self._by_outcome(outer.outcome)[..., :1].expand(1, *everything.shape[1:4])
         return everything.flatten(2, 3), OuterSample(outcome.flatten(2))
+
+    @cached_property
+    def _batches(self) -> list[Tensor]:
+        """Places of the draws of each batch, with repetition."""
+        generator = torch.Generator().manual_seed(0)
+        return [torch.randint(self._inner_outcomes, (size,), generator=generator) for size in _BATCHES]
 
     def outer_slope(self, x: Tensor) -> Tensor:
         """The longest gradient of an f_xi."""
@@ -141,7 +152,7 @@ class Outcomes:
     def outer_mean_square(self, x: Tensor) -> Tensor:
         """The largest root mean square over xi of the longest gradient of f_xi."""
         slopes = torch.linalg.vector_norm(self.problem.outer_gradient(*self._visited(x)), dim=-1)
-        each = slopes.unflatten(2, (-1, self._inner_outcomes + 1)).amax(-1)
+        each = slopes.unflatten(2, (-1, self._inner_outcomes + 1 + len(self._batches))).amax(-1)
         return each.square().mean(-1).amax(-1).sqrt()
 
     def outer_curvature(self, x: Tensor) -> Tensor:

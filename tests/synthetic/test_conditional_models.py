@@ -296,3 +296,22 @@ def test_what_does_not_fit_is_refused_in_one_line(make, said):
     with pytest.raises(InputError, match=said) as caught:
         make()
     assert "\n" not in str(caught.value)
+
+
+def test_the_outer_functions_are_looked_at_where_batches_of_inner_draws_go():
+    """One parameter, three examples to tune on: only the mean of (6, 6, -6) comes where the loss of the judge is steep."""
+
+    def loss(outputs, targets):
+        pull = torch.sqrt(1 + (outputs - targets) ** 2) - 1
+        steep = 50 * torch.sqrt(1e-4 + (outputs - 0.66).clamp(-0.2, 0.2) ** 2) + 1
+        return torch.where(targets == 0, steep, pull).mean()
+
+    model = torch.nn.Linear(1, 1, bias=False).double()
+    torch.nn.init.zeros_(model.weight)
+    inputs = torch.ones(2, 4, 1, dtype=torch.float64)
+    targets = torch.tensor([-6.0, 6.0, 0.6, 0.0], dtype=torch.float64).view(1, 4, 1).repeat(2, 1, 1)
+    problem = from_model(model, loss, [(inputs, targets)] * 2, "maml_tasks", lam=2.0, support=3)
+    found = estimate_constants(
+        problem, along=torch.zeros(1, 1).double(), radius=0.1, points=10, only=frozenset({"outer_sample_lipschitz"})
+    )
+    assert found["outer_sample_lipschitz"].value > 40
