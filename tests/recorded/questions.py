@@ -15,6 +15,7 @@ from typing import Any
 from record import answer
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bounds"))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from fedco import bounds
 from fedco.bounds.evaluation.strategies import admissible_hyperparameters

@@ -180,7 +180,7 @@ def short_name(item: Mapping[str, Any]) -> str:
     is_second = bool(second) and (second.isdigit())
     place = f"{first.upper() if first.isalpha() else first}.{second}" if is_second else first
     tail = rest if is_second else f"{second} {rest}".strip()
-    return f"{word.capitalize()} {place}{f' {tail}' if tail else ''}"
+    return f"{word[:1].upper()}{word[1:]} {place}{f' {tail}' if tail else ''}"
 
 
 def card(item: Mapping[str, Any], refutations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
