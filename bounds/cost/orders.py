@@ -346,10 +346,11 @@ def _is_subtracted(add: sp.Add) -> bool:
 
 
 def _has_form(made: Model) -> bool:
-    """Whether the terms are posynomials, with one variable for all logarithms."""
+    """Whether the terms are posynomials, with one variable for all logarithms and any part in the place of a sum in a denominator."""
     try:
-        for term in _growing(made)[0].terms.values():
-            Converter({}).convert(term)
+        for each in _with_largest_parts(_growing(made)[0]):
+            for term in each.terms.values():
+                Converter({}).convert(term)
     except (NotPosynomialError, InputError):
         return False
     return True

@@ -38,7 +38,7 @@ GLOBAL, NOT_CERTIFIED = "global optimum", "not certified"
 GEOMETRIC = "geometric program"
 NUMERICAL = "differential evolution"
 EVALUATED = "evaluated"
-_NEAR = 0.01
+_NEAR = 0.001
 """A certified gap up to which an optimum is called global."""
 _FAR = 0.1
 """A gap from which the point of the geometric program is compared with that of a numerical search."""

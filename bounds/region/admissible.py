@@ -16,7 +16,7 @@ from ..language.result import CONSTANTS, AbstractResult, Math, Sheet, Table
 from ..language.theorem import RANGE, Condition, Statement
 from .conditions import reduced
 from .intervals import Interval
-from .single import of_one
+from .single import HALVING, of_one
 
 if TYPE_CHECKING:
     from ...figures import Plot
@@ -150,7 +150,8 @@ class Admissible(AbstractResult):
     def remarks(self) -> tuple[str, ...]:
         """What an end of an interval means: that the theorem has no limit there, or that the method has one."""
         open_ended = [name for name, interval in self.intervals.items() if interval.upper is None]
-        remarks = [f"the theorem does not limit {', '.join(open_ended)} from above"] if open_ended else []
+        within = " within the floats" if self.note.startswith(HALVING) else ""
+        remarks = [f"the theorem does not limit {', '.join(open_ended)} from above{within}"] if open_ended else []
         ends = [end for _, piece in self._all() for end in piece.binding.values() if end]
         binding = {name for end in ends for name in end.split(", ") if name.startswith(RANGE)}
         among = [str(c) for c in self.about.multiples if {str(s) for s in c.left.free_symbols} & set(self.solved)]

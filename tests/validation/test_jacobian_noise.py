@@ -145,7 +145,7 @@ def test_the_oracles_are_those_of_the_definition(kind, x) -> None:
         + float(signs[0, k, 0]) * float(noises_at(given, k, x)[0])
         for k in (0, 1)
     ]
-    one = type(atoms)(signs, atoms.outer[:, :, :1])
+    one = type(atoms)(signs, atoms.other[:, :, :1])
     assert family.inner(at, one)[0, :, 0].tolist() == pytest.approx(expected_values, rel=1e-14)
 
 

@@ -214,7 +214,7 @@ def as_markdown(rows: Iterable[Mapping[str, Any]]) -> str:
         else:
             cells = (stated, rounded_up(row["sharpened"]), f"{row['factor']:.3g}", row["seconds"] or "")
             lines.append(f"| {name} | {at} | {' | '.join(map(str, cells))} |")
-    return "\n".join([*lines, "", *_missing(rows), *_in_symbols()]) + "\n"
+    return "\n".join([*lines, "", *_missing(rows), *_in_symbols(SETS)]) + "\n"
 
 
 def _shown(row: Mapping[str, Any]) -> str:
@@ -247,8 +247,8 @@ def hindrance(theorem: Theorem) -> str:
 
 
 @cache
-def _in_symbols() -> list[str]:
-    """What the sharpened statements say at the same sets of constants; nothing is solved for it. Made once in a process."""
+def _in_symbols(sets: int) -> list[str]:
+    """What the sharpened statements say at the same so many sets of constants; nothing is solved for it. Made once in a process."""
     lines = [
         "## In symbols",
         "Statements `sharpened` beside the printed or corrected ones (`fedco show ID --statement sharpened`), each with its own derivation",
@@ -258,7 +258,7 @@ def _in_symbols() -> list[str]:
         "|---|---|---|---|---|",
     ]
     for theorem in (theorem for theorem in improved() if not hindrance(theorem)):
-        for number in range(SETS):
+        for number in range(sets):
             values = values_of(theorem.statement(), number)
             own = theorem.statement("sharpened")
             before = evaluated(theorem.statement(), values, strict=False).total
