@@ -129,7 +129,7 @@ def test_admissible_values_are_admissible_and_not_degenerate(name):
     label = theorem.labels[-1]
     seen: dict[str, set[Fraction]] = {}
 
-    @few(3)
+    @few(4)
     @given(point=values(theorem.statement(label)))
     def collect(point):
         assert satisfies(theorem.statement(label), point)
@@ -320,7 +320,7 @@ def test_exact_rounded_and_vectorised_values_agree(name, label):
         pytest.skip("defines constants only")
     points = []
 
-    @few(3)
+    @few(4)
     @given(point=anywhere(theorem, label))
     def collect(point):
         points.append(point)
