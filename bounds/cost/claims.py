@@ -141,7 +141,10 @@ def sheet(checked: Sequence[Checked]) -> Sheet:
 
 
 def _is_larger(left: Order, right: Order) -> bool:
-    return (left.eps, left.clients or 0) > (right.eps, right.clients or 0)
+    """Whether it is known to grow faster: by the number of clients only where both powers are known."""
+    if left.eps != right.eps:
+        return left.eps > right.eps
+    return left.clients is not None and right.clients is not None and left.clients > right.clients
 
 
 def check(claim: Claim) -> Checked:

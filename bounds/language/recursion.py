@@ -43,9 +43,9 @@ class StepFunction(sp.Function):
         if not steps.is_Integer:
             return None
         count = checked(int(steps))
-        if all(argument.is_Rational for argument in arguments):
+        if all(part.is_Rational for part in sp.Tuple(*sp.flatten(arguments))):
             try:
-                return sp.sympify(cls.rule(count, *(Fraction(int(a.p), int(a.q)) for a in arguments)))
+                return sp.sympify(cls.rule(count, *map(_fractions, arguments)))
             except IrrationalError:
                 if cls.lazy:
                     return None
@@ -61,13 +61,23 @@ class StepFunction(sp.Function):
         if not steps.is_Integer or self.free_symbols:
             return None
         with mpmath.workprec(prec + _GUARD_BITS):
-            values = [mpmath.mpf(argument._to_mpmath(prec + _GUARD_BITS)) for argument in arguments]
+            values = [
+                _map(argument, lambda part: mpmath.mpf(part._to_mpmath(prec + _GUARD_BITS))) for argument in arguments
+            ]
             return sp.Float(type(self).rule(int(steps), *values), precision=prec)
 
     def _latex(self, printer: Any, exp: str | None = None) -> str:
         steps, last, first = (printer._print(part) for part in (self.args[0], self.args[0] - 1, self.args[1]))
         text = self.letter.replace("<steps>", steps).replace("<last>", last).replace("<first>", first)
         return rf"\left({text}\right)^{{{exp}}}" if exp else text
+
+
+def _map(argument: sp.Basic, change: Callable[[sp.Expr], Any]) -> Any:
+    return [change(part) for part in argument] if isinstance(argument, sp.Tuple) else change(argument)
+
+
+def _fractions(argument: sp.Basic) -> Any:
+    return _map(argument, lambda part: Fraction(int(part.p), int(part.q)))
 
 
 def checked(steps: int) -> int:
@@ -86,9 +96,10 @@ class Recurrence:
     """A rule as data: how its values start, and how they go on at step l.
 
     Args:
-        start, after: the first values, and the next ones as a function of the last ones, each followed by the arguments of the rule.
+        start, after: the first values, and the next ones as a function of the last ones, each followed by the arguments of the
+            rule, of which a list holds one entry for each step.
         along: a rule whose value at l is put in front, for l = steps - 1, ..., 0: the rule goes back through what that one made.
-            `start` then has its value at l = steps in front.
+            `start` then has its value at l = steps in front, and the entries of that step.
         result: which of the values the rule gives.
     """
 
@@ -111,19 +122,25 @@ class Recurrence:
     def values(self, steps: int, *arguments: Any) -> list[tuple[Any, ...]]:
         """The values after 0, 1, ..., steps steps."""
         if self.along is None:
-            found = [self.start(*arguments)]
-            for _ in range(steps):
-                found.append(self.after(*found[-1], *arguments))
+            found = [self.start(*(entry(a, 0) for a in arguments))]
+            for l in range(steps):
+                found.append(self.after(*found[-1], *(entry(a, l) for a in arguments)))
             return found
         given = [arguments[self.reads.index(name)] for name in self.along.reads]
         path = [values[self.along.result] for values in self.along.values(steps, *given)]
-        found = [self.start(path[steps], *arguments)]
-        for value in reversed(path[:-1]):
-            found.append(self.after(value, *found[-1], *arguments))
+        found = [self.start(path[steps], *(_last(a, steps) for a in arguments))]
+        for l in reversed(range(steps)):
+            found.append(self.after(path[l], *found[-1], *(entry(a, l) for a in arguments)))
         return found
 
     def __call__(self, steps: int, *arguments: Any) -> Any:
         return self.values(max(steps, 0), *arguments)[-1][self.result]
+
+
+def _last(values: Any, steps: int) -> Any:
+    """The entry of the last step; of a list without one, the last entry, which no rule may then use."""
+    many = isinstance(values, (list, tuple, sp.Tuple))
+    return values[min(steps, len(values) - 1)] if many else values
 
 
 def step_function(name: str, rule: Callable[..., Any], letter: str, *, lazy: bool = False) -> type[StepFunction]:
@@ -141,7 +158,10 @@ def step_function(name: str, rule: Callable[..., Any], letter: str, *, lazy: boo
 
 @dataclass(frozen=True)
 class Recursion:
-    """A rule callable as `constant(s, nu)`: its arguments but the first are read by name from the namespace s."""
+    """A rule callable as `constant(s, nu)`: its arguments but the first are read by name from the namespace s.
+
+    Entries of s may be lists, one entry per step, when nu is a number.
+    """
 
     rule: Callable[..., Any]
     node: type[StepFunction]
@@ -154,7 +174,11 @@ class Recursion:
         return self.rule.__code__.co_varnames[1 : self.rule.__code__.co_argcount]
 
     def __call__(self, s: SimpleNamespace, nu: Any) -> sp.Expr:
-        return self.node(sp.sympify(nu), *(getattr(s, name) for name in self.reads))
+        arguments = [getattr(s, name) for name in self.reads]
+        steps = sp.sympify(nu)
+        if not steps.is_Integer and any(isinstance(argument, (list, tuple)) for argument in arguments):
+            raise InputError(f"nu: wanted a number of steps where entries differ from step to step, got {nu}")
+        return self.node(steps, *(sp.Tuple(*a) if isinstance(a, (list, tuple)) else a for a in arguments))
 
 
 def recursion(equation: str, *, lazy: bool = False) -> Callable[[Callable[..., Any]], Recursion]:
@@ -209,6 +233,11 @@ def _on_arrays(rule: Callable[..., Any]) -> Callable[..., Any]:
 
 
 # --- what a rule is written with: numbers may be fractions, sympy or mpmath numbers, symbols, or arrays ---------------
+
+
+def entry(values: Any, step: int) -> Any:
+    """What a list holds for a step; a single number serves every step."""
+    return values[step] if isinstance(values, (list, tuple, sp.Tuple)) else values
 
 
 def root(value: Any) -> Any:

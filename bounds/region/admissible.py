@@ -30,13 +30,13 @@ class Admissible(AbstractResult):
     """Admissible intervals of the solved hyperparameters.
 
     Args:
-        intervals: name -> interval; for several names from the least to the largest value of each in the joint set, `note` says where there
-            may be gaps.
-        pieces: name -> all intervals, where one name has several (the first field then has the largest).
+        intervals: name -> interval; for several names, the values of each for which the others can be chosen. Where these are several
+            intervals, the longest.
+        pieces: name -> all intervals, of the names that have several.
         conflict: a minimal set of conditions that exclude each other, where nothing is admissible.
         conditions: for several names, what describes the joint set.
         interior: for several names, exact values strictly inside.
-        note: how the ends were found, where it is not by exact isolation of roots.
+        note: how the ends were found, where it is not by exact isolation of roots, and whether there may be gaps between them.
     """
 
     theorem: str
@@ -173,7 +173,7 @@ def _as_math(condition: Condition, about: Statement) -> Math:
 def admissible(statement: Statement, solve: str | tuple[str, ...], values: Mapping[str, Any]) -> Admissible:
     """The admissible set of `solve` with everything else fixed.
 
-    With several names, each interval has the least and the largest value of a name for which the others can be chosen (`joint`).
+    With several names, each interval has the values of a name for which the others can be chosen (`joint`).
 
     Raises:
         InputError: unknown symbol, bad value, or something else than the solved hyperparameters is missing.

@@ -1,6 +1,6 @@
-"""meta_fl in plain Python, straight from the paper (and from docs/theory/meta_fl.md for what the paper lacks), for one batch size.
+"""meta_fl in plain Python, straight from the paper (and from docs/theory/meta_fl.md for what the paper lacks).
 
-It shares no code with bounds/: sums as printed. D is the size of every gradient batch, H that of every Hessian batch.
+It shares no code with bounds/: floats, lists of batch sizes, sums as printed. D = [D_0..D_nu], H = [D'_0..D'_(nu-1)].
 """
 
 from math import sqrt
@@ -17,35 +17,36 @@ def L_F(alpha, nu, B, L, rho):  # (19)
 
 
 def h(l, alpha, L, sigma_G, D):  # (20)
-    return alpha * sigma_G * sum((1 + alpha * L) ** j / sqrt(D) for j in range(l))
+    return alpha * sigma_G * sum((1 + alpha * L) ** j / sqrt(D[l - 1 - j]) for j in range(l))
 
 
 def h2(l, alpha, L, sigma_G, D):  # (21), and 0 where no step has been made
     if l == 0:
         return 0.0
-    ratio = 2 + 2 * alpha**2 * L**2
-    return alpha**2 * sigma_G**2 / D * (ratio ** (l - 1) + 2 * sum(ratio ** (l - j - 1) for j in range(1, l)))
+    first = alpha**2 * sigma_G**2 * (2 + 2 * alpha**2 * L**2) ** (l - 1) / D[0]
+    return first + 2 * alpha**2 * sigma_G**2 * sum((2 + 2 * alpha**2 * L**2) ** (l - j - 1) / D[j] for j in range(1, l))
 
 
 def h4(l, alpha, L, sigma_G, kappa_G, D):  # (22)
     if l == 0:
         return 0.0
     ratio = 8 + 64 * alpha**4 * L**4
-    noise = alpha**4 * (kappa_G + 3 * (D - 1) * sigma_G**4) / D**3
-    return noise * (ratio ** (l - 1) + 64 * sum(ratio ** (l - j - 1) for j in range(1, l)))
+    first = alpha**4 * (kappa_G + 3 * (D[0] - 1) * sigma_G**4) * ratio ** (l - 1) / D[0] ** 3
+    rest = sum((kappa_G + 3 * (D[j] - 1) * sigma_G**4) * ratio ** (l - j - 1) / D[j] ** 3 for j in range(1, l))
+    return first + 64 * alpha**4 * rest
 
 
 def d(nu, alpha, L, rho, sigma_G, sigma_H, D, H):  # (25)
     if nu == 1:
-        return alpha**2 * sigma_H**2 / H
+        return alpha**2 * sigma_H**2 / H[0]
     before = d(nu - 1, alpha, L, rho, sigma_G, sigma_H, D, H)
-    return 2 * before * (1 + alpha * L + alpha * sigma_H / sqrt(H)) ** 2 + 2 * alpha**2 * (1 + alpha * L) ** (
+    return 2 * before * (1 + alpha * L + alpha * sigma_H / sqrt(H[nu - 1])) ** 2 + 2 * alpha**2 * (1 + alpha * L) ** (
         2 * nu - 2
-    ) * (sigma_H**2 / H + rho**2 * h2(nu - 1, alpha, L, sigma_G, D))
+    ) * (sigma_H**2 / H[nu - 1] + rho**2 * h2(nu - 1, alpha, L, sigma_G, D))
 
 
 def d4(nu, alpha, L, rho, sigma_G, sigma_H, kappa_G, kappa_H, D, H):  # (26)
-    now = batch_fourth(kappa_H, sigma_H, H)
+    now = (kappa_H + 3 * (H[nu - 1] - 1) * sigma_H**4) / H[nu - 1] ** 3
     if nu == 1:
         return alpha**4 * now
     before = d4(nu - 1, alpha, L, rho, sigma_G, sigma_H, kappa_G, kappa_H, D, H)
@@ -57,16 +58,18 @@ def d4(nu, alpha, L, rho, sigma_G, sigma_H, kappa_G, kappa_H, D, H):  # (26)
 
 def mu_F(alpha, nu, B, L, rho, sigma_G, sigma_H, D, H):  # (23)
     return (
-        (1 + alpha * L) ** nu * (sigma_G / sqrt(D) + L * h(nu, alpha, L, sigma_G, D))
+        (1 + alpha * L) ** nu * (sigma_G / sqrt(D[nu]) + L * h(nu, alpha, L, sigma_G, D))
         + B * alpha * rho * (1 + alpha * L) ** (nu - 1) * sum(h(j, alpha, L, sigma_G, D) for j in range(1, nu))
-        + sqrt(d(nu, alpha, L, rho, sigma_G, sigma_H, D, H) * (sigma_G**2 / D + L**2 * h2(nu, alpha, L, sigma_G, D)))
+        + sqrt(
+            d(nu, alpha, L, rho, sigma_G, sigma_H, D, H) * (sigma_G**2 / D[nu] + L**2 * h2(nu, alpha, L, sigma_G, D))
+        )
     )
 
 
 def sigma_F(alpha, nu, B, L, rho, sigma_G, sigma_H, kappa_G, kappa_H, D, H):  # (24)
-    last = batch_fourth(kappa_G, sigma_G, D) + L**4 * h4(nu, alpha, L, sigma_G, kappa_G, D)
+    last = (kappa_G + 3 * (D[nu] - 1) * sigma_G**4) / D[nu] ** 3 + L**4 * h4(nu, alpha, L, sigma_G, kappa_G, D)
     return sqrt(
-        3 * (1 + alpha * L) ** (2 * nu) * (sigma_G**2 / D + L**2 * h2(nu, alpha, L, sigma_G, D))
+        3 * (1 + alpha * L) ** (2 * nu) * (sigma_G**2 / D[nu] + L**2 * h2(nu, alpha, L, sigma_G, D))
         + 3 * B**2 * d(nu, alpha, L, rho, sigma_G, sigma_H, D, H)
         + 6 * sqrt(2 * d4(nu, alpha, L, rho, sigma_G, sigma_H, kappa_G, kappa_H, D, H) * last)
     )
@@ -79,8 +82,8 @@ def gamma_F(alpha, nu, B, L, gamma_G, gamma_H):  # (27), (28)
 
 def first_order(alpha, nu, B, L, sigma_G, D):  # (32), (33)
     left_out = B * ((1 + alpha * L) ** nu + 1)
-    square = 2 * sigma_G**2 / D + 2 * L**2 * h2(nu, alpha, L, sigma_G, D) + 2 * left_out**2
-    return sigma_G / sqrt(D) + L * h(nu, alpha, L, sigma_G, D) + left_out, sqrt(square)
+    square = 2 * sigma_G**2 / D[nu] + 2 * L**2 * h2(nu, alpha, L, sigma_G, D) + 2 * left_out**2
+    return sigma_G / sqrt(D[nu]) + L * h(nu, alpha, L, sigma_G, D) + left_out, sqrt(square)
 
 
 def q(nu, alpha, B, L, rho, delta):  # (41)
@@ -88,10 +91,11 @@ def q(nu, alpha, B, L, rho, delta):  # (41)
 
 
 def hessian_free(alpha, nu, B, L, rho, sigma_G, delta, D, H):  # (37) to (40)
-    p, p2 = sigma_G / sqrt(D) + L * h(nu, alpha, L, sigma_G, D), sigma_G**2 / D + L**2 * h2(nu, alpha, L, sigma_G, D)
+    p = sigma_G / sqrt(D[nu]) + L * h(nu, alpha, L, sigma_G, D)
+    p2 = sigma_G**2 / D[nu] + L**2 * h2(nu, alpha, L, sigma_G, D)
     for l in range(1, nu + 1):
-        p = (1 + alpha * L) * p + alpha / delta * (sigma_G / sqrt(H) + L * h(nu - l, alpha, L, sigma_G, D))
-        noise = sigma_G**2 / H + 2 * L**2 * h2(nu - l, alpha, L, sigma_G, D)
+        p = (1 + alpha * L) * p + alpha / delta * (sigma_G / sqrt(H[nu - l]) + L * h(nu - l, alpha, L, sigma_G, D))
+        noise = sigma_G**2 / H[nu - l] + 2 * L**2 * h2(nu - l, alpha, L, sigma_G, D)
         p2 = 3 * p2 * (1 + alpha**2 * L**2) + 3 * alpha**2 / (2 * delta**2) * noise
     rest = q(nu, alpha, B, L, rho, delta)
     return p + rest, sqrt(2 * p2 + 2 * rest**2)
@@ -101,7 +105,7 @@ def hessian_free(alpha, nu, B, L, rho, sigma_G, delta, D, H):  # (37) to (40)
 
 
 def corrected_h2(l, alpha, L, sigma_G, D):  # M2
-    return alpha**2 * sigma_G**2 * sum((1 + alpha * L) ** (2 * (l - 1 - j)) / D for j in range(l))
+    return alpha**2 * sigma_G**2 * sum((1 + alpha * L) ** (2 * (l - 1 - j)) / D[j] for j in range(l))
 
 
 def corrected_mu_F(alpha, nu, B, L, rho, sigma_G, D):  # M3
@@ -111,12 +115,15 @@ def corrected_mu_F(alpha, nu, B, L, rho, sigma_G, D):  # M3
 
 
 def corrected_sigma_F(alpha, nu, B, L, rho, sigma_G, sigma_H, D, H):  # M3
-    A, v = 1 + alpha * L, sigma_G**2 / D + L**2 * corrected_h2(nu, alpha, L, sigma_G, D)
-    S = B**2 + sigma_G**2 / D
+    A, v, S = (
+        1 + alpha * L,
+        sigma_G**2 / D[nu] + L**2 * corrected_h2(nu, alpha, L, sigma_G, D),
+        B**2 + sigma_G**2 / D[nu],
+    )
     for l in range(1, nu + 1):
         wrong_place = alpha * rho * B * A ** (l - 1) * sqrt(corrected_h2(nu - l, alpha, L, sigma_G, D))
-        v = (A * sqrt(v) + wrong_place) ** 2 + alpha**2 * sigma_H**2 / H * S
-        S = (A**2 + alpha**2 * sigma_H**2 / H) * S
+        v = (A * sqrt(v) + wrong_place) ** 2 + alpha**2 * sigma_H**2 / H[nu - l] * S
+        S = (A**2 + alpha**2 * sigma_H**2 / H[nu - l]) * S
     return sqrt(v)
 
 
@@ -128,17 +135,20 @@ def corrected_gamma_F(alpha, nu, B, L, rho, gamma_G, gamma_H):  # M6
 
 def corrected_first_order(alpha, nu, B, L, sigma_G, D):  # M4
     mu = L * sqrt(corrected_h2(nu, alpha, L, sigma_G, D)) + B * ((1 + alpha * L) ** nu - 1)
-    return mu, sqrt(sigma_G**2 / D + mu**2)
+    return mu, sqrt(sigma_G**2 / D[nu] + mu**2)
 
 
 def corrected_hessian_free(alpha, nu, B, L, rho, sigma_G, sigma_H, delta, D, H):  # M5
-    A, v = 1 + alpha * L, sigma_G**2 / D + L**2 * corrected_h2(nu, alpha, L, sigma_G, D)
-    T = B**2 + sigma_G**2 / D
+    A, v, T = (
+        1 + alpha * L,
+        sigma_G**2 / D[nu] + L**2 * corrected_h2(nu, alpha, L, sigma_G, D),
+        B**2 + sigma_G**2 / D[nu],
+    )
     added = rest = 0.0
     for l in range(1, nu + 1):
         added = A * added + alpha * rho * delta / 2 * T
         rest = A * rest + alpha * rho * delta / 2 * B**2 * A ** (2 * l - 2)
-        noise = min(sigma_G**2 / delta**2, sigma_H**2 * T) / H
+        noise = min(sigma_G**2 / delta**2, sigma_H**2 * T) / H[nu - l]
         wrong_place = alpha * rho * B * A ** (l - 1) * sqrt(corrected_h2(nu - l, alpha, L, sigma_G, D))
         v = (A * sqrt(v) + wrong_place) ** 2 + alpha**2 * noise
         T = A**2 * T + alpha**2 * noise
@@ -169,9 +179,14 @@ ABSENT = dict.fromkeys(
 """A statement that does not have a symbol has no constant that depends on it."""
 
 
+def sizes(nu, D, D_H, **_):
+    """A statement has one batch size for all steps."""
+    return int(nu), [D] * (int(nu) + 1), [D_H] * int(nu)
+
+
 def printed(**given):
     v = ABSENT | given
-    nu, D, H = int(v["nu"]), v["D"], v["D_H"]
+    nu, D, H = sizes(**v)
     path, hessian = (v["alpha"], v["L"], v["sigma_G"]), (v["rho"], v["sigma_G"], v["sigma_H"])
     smooth, moments = (v["alpha"], nu, v["B"], v["L"]), (v["kappa_G"], v["kappa_H"])
     out = {
@@ -185,8 +200,8 @@ def printed(**given):
         "sigma_F": sigma_F(*smooth, *hessian, *moments, D, H),
         "gamma_F": gamma_F(*smooth, v["gamma_G"], v["gamma_H"]),
         "q_nu": q(nu, v["alpha"], v["B"], v["L"], v["rho"], v["delta"]),
-        "kbar_G": batch_fourth(v["kappa_G"], v["sigma_G"], D),
-        "kbar_H": batch_fourth(v["kappa_H"], v["sigma_H"], H),
+        "kbar_G": batch_fourth(v["kappa_G"], v["sigma_G"], v["D"]),
+        "kbar_H": batch_fourth(v["kappa_H"], v["sigma_H"], v["D_H"]),
     }
     out["mu_F_FO"], out["sigma_F_FO"] = first_order(*smooth, v["sigma_G"], D)
     out["mu_F_HF"], out["sigma_F_HF"] = hessian_free(*smooth, v["rho"], v["sigma_G"], v["delta"], D, H)
@@ -195,7 +210,7 @@ def printed(**given):
 
 def corrected(**given):
     v = ABSENT | given
-    nu, D, H = int(v["nu"]), v["D"], v["D_H"]
+    nu, D, H = sizes(**v)
     smooth, hessian = (v["alpha"], nu, v["B"], v["L"]), (v["rho"], v["sigma_G"], v["sigma_H"])
     out = {
         "L_F": L_F(*smooth, v["rho"]),

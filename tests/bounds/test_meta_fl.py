@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
 from fractions import Fraction
 from itertools import pairwise
 
 import fedco
+import meta_fl_paper
 import numpy as np
 import pytest
 import sympy as sp
@@ -15,7 +17,6 @@ from fedco.bounds.evaluation.evaluate import evaluate
 from fedco.bounds.language.quantities import MAX_STEPS
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.papers.meta_fl import constants
-from meta_fl_paper import per_fedavg
 from transcribed import STATEMENTS, draw
 
 ONES = {"B": 2, "L": 3, "rho": 1, "sigma_G": 2, "sigma_H": 1, "gamma_G": 1, "gamma_H": 2, "kappa_G": 20, "kappa_H": 4}
@@ -76,12 +77,47 @@ def test_arrays_agree_with_exact_numbers():
     assert np.isnan(grid["total"][3]), "half a step is no step"
 
 
+def test_batch_sizes_may_differ_from_step_to_step():
+    for seed, nu in ((0, 1), (1, 2), (2, 3), (3, 5)):
+        rng = random.Random(seed)
+        values = draw(STATEMENTS["meta_fl.theorem_8_HF", "printed"], seed) | {"kappa_G": 20, "kappa_H": Fraction(7, 2)}
+        D, H = [rng.randint(1, 50) for _ in range(nu + 1)], [rng.randint(1, 50) for _ in range(nu)]
+        s = constants.at(**{**ONES, **values, "D": D, "D_H": H})
+        v = {name: float(value) for name, value in {**ONES, **values}.items()}
+        smooth, hessian = (v["alpha"], nu, v["B"], v["L"]), (v["rho"], v["sigma_G"], v["sigma_H"])
+        printed, corrected = constants.printed(s, nu), constants.corrected(s, nu)
+        assert [float(printed[f"{name}{kind}"]) for kind in ("", "_FO", "_HF") for name in ("mu_F", "sigma_F")] == (
+            pytest.approx(
+                [
+                    meta_fl_paper.mu_F(*smooth, *hessian, D, H),
+                    meta_fl_paper.sigma_F(*smooth, *hessian, v["kappa_G"], v["kappa_H"], D, H),
+                    *meta_fl_paper.first_order(*smooth, v["sigma_G"], D),
+                    *meta_fl_paper.hessian_free(*smooth, v["rho"], v["sigma_G"], v["delta"], D, H),
+                ],
+                rel=1e-12,
+            )
+        )
+        assert [float(corrected[f"{name}{kind}"]) for kind in ("", "_FO", "_HF") for name in ("mu_F", "sigma_F")] == (
+            pytest.approx(
+                [
+                    meta_fl_paper.corrected_mu_F(*smooth, v["rho"], v["sigma_G"], D),
+                    meta_fl_paper.corrected_sigma_F(*smooth, *hessian, D, H),
+                    *meta_fl_paper.corrected_first_order(*smooth, v["sigma_G"], D),
+                    *meta_fl_paper.corrected_hessian_free(*smooth, *hessian, v["delta"], D, H),
+                ],
+                rel=1e-12,
+            )
+        )
+    with pytest.raises(InputError, match="number of steps"):
+        constants.h(constants.at(alpha=1, L=1, sigma_G=1, D=[1, 2]), sp.Symbol("nu", integer=True))
+
+
 # --- limits ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("alpha", [Fraction(1, 60), Fraction(1, 3)])
 def test_one_step_against_per_fedavg(alpha):
-    known = per_fedavg(**{**ONES, "alpha": float(alpha)}, D_in=AT["D"], D_out=AT["D"], D_H=AT["D_H"])
+    known = meta_fl_paper.per_fedavg(**{**ONES, "alpha": float(alpha)}, D_in=AT["D"], D_out=AT["D"], D_H=AT["D_H"])
     found = derived("lemma_6", "corrected", nu=1, alpha=alpha) | derived("lemma_7", "corrected", nu=1, alpha=alpha)
     found |= derived("lemma_4", "printed", nu=1, alpha=alpha)
     assert all(found[name] <= known[name] * (1 + 1e-9) for name in known)

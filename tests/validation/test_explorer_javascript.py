@@ -8,7 +8,7 @@ from typing import Any
 import fedco
 import pytest
 import sympy as sp
-from fedco.bounds.language.recursion import Recurrence, least, root, step_function
+from fedco.bounds.language.recursion import Recurrence, entry, least, root, step_function
 from fedco.validation.explorer.javascript import HELPERS, Library, Printer, UntranslatableError, statement_source
 from sympy.utilities.lambdify import implemented_function
 
@@ -79,7 +79,7 @@ def test_a_function_without_source_is_refused() -> None:
 def var(x: Any, new: Any) -> Any:
     """Reserved words of JavaScript as names."""
     let = x / new
-    return root(let)
+    return root(entry(let, 0))
 
 
 def test_reserved_words_are_only_names() -> None:
@@ -135,7 +135,7 @@ def everything(n: Any, x: Any, sizes: Any) -> Any:
     for m in reversed(range(n)):
         total = total + m
     for a, b in zip(path, reversed(path), strict=True):
-        total = total + (a if a >= b else sizes)
+        total = total + (a if a >= b else entry(sizes, 0))
     first, second = (least(total, n), root(total))
     if first != second:
         total = np.where(np.equal(first, 1), np.sqrt(second), np.nan)

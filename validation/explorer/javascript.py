@@ -24,7 +24,7 @@ from sympy.printing.precedence import PRECEDENCE
 from ...bounds.language.power import Power
 from ...bounds.language.power_sum import DIRECT, EULER_MACLAURIN, PowerSum
 from ...bounds.language.reading import InputError
-from ...bounds.language.recursion import Recurrence, Recursion, StepFunction, least, root
+from ...bounds.language.recursion import Recurrence, Recursion, StepFunction, entry, least, root
 from ...bounds.language.theorem import Statement
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
@@ -93,7 +93,7 @@ def _identifier(name: str) -> str:
 
 
 def _recurrence(library: Library, rule: Recurrence, name: str) -> str:
-    """A rule as data: a loop over its steps; backwards where it goes along another."""
+    """A rule as data: a loop over its steps, where every list has one entry for all of them; backwards where it goes along another."""
     given = [f"${argument}" for argument in rule.reads]
     lines = ["if (!$$steps($$n)) return NaN;", "$$n = Math.max($$n, 0);"]
 
@@ -270,7 +270,9 @@ _BUILT_IN = {
     min: "Math.min({}, {})",
     max: "Math.max({}, {})",
     abs: "Math.abs({})",
+    entry: "{}",
 }
+"""A declared statement has one size for all steps, so an entry of it is the size itself."""
 
 
 class _Translation:

@@ -1,11 +1,12 @@
-"""meta_fl (Jamali, Saber, Bae): its constants as the recursions that the appendices state, for one batch size.
+"""meta_fl (Jamali, Saber, Bae): its constants as the recursions that the appendices state, for any batch sizes.
 
-Every constant is called as `constant(s, nu)`, with s a namespace of the paper's symbols; D is the size of every gradient batch, D_H
-that of every Hessian batch.
+Every constant is called as `constant(s, nu)`, with s a namespace of the paper's symbols. Batch sizes in s are one
+number, or a
+list: D = [D_0, ..., D_nu] for gradients, D_H = [D'_0, ..., D'_(nu-1)] for Hessians.
 
     >>> from fedco.bounds.papers.meta_fl import constants
-    >>> constants.h(constants.at(alpha="1/10", L=1, sigma_G=1, D=4), 2)
-    21/200
+    >>> constants.h(constants.at(alpha="1/10", L=1, sigma_G=1, D=[4, 9, 16]), 2)
+    53/600
 
 Names: h, h2, h4 bound the first, second and fourth moment of the path error (the paper's h, h', h''), d, d4 those
     of the product of Hessian factors (d, d'), p, p2 and q the parts of the Hessian-free error (p, p', q); c, t and
@@ -15,27 +16,30 @@ Names: h, h2, h4 bound the first, second and fourth moment of the path error (th
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
 import sympy as sp
 
 from ...language.reading import read_number
-from ...language.recursion import Geometric, Nested, least, recursion, root, stepwise
+from ...language.recursion import Geometric, Nested, entry, least, recursion, root, stepwise
 
 
 def at(**values: Any) -> SimpleNamespace:
-    """Exact numbers for the constants below.
+    """Exact numbers for the constants below; a batch size may be a list, one entry per step.
 
     Raises:
         InputError: not a number.
     """
-    return SimpleNamespace(
-        **{
-            name: value if isinstance(value, sp.Basic) else sp.Rational(read_number(name, value))
-            for name, value in values.items()
-        }
-    )
+
+    def read(name: str, value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return [read(f"{name}_{j}", part) for j, part in enumerate(value)]
+        return value if isinstance(value, sp.Basic) else sp.Rational(read_number(name, value))
+
+    return SimpleNamespace(**{name: read(name, value) for name, value in values.items()})
 
 
 def growth(s: SimpleNamespace) -> Any:
@@ -64,8 +68,8 @@ def c(nu: int, alpha: Any, L: Any, rho: Any) -> Any:
 def h(nu: int, alpha: Any, L: Any, sigma_G: Any, D: Any) -> Any:
     """(76), (77): bound of E||w~_nu - w_nu||."""
     value = 0 * alpha
-    for _ in range(nu):
-        value = (1 + alpha * L) * value + alpha * sigma_G / root(D)
+    for l in range(nu):
+        value = (1 + alpha * L) * value + alpha * sigma_G / root(entry(D, l))
     return value
 
 
@@ -74,7 +78,7 @@ def h2(nu: int, alpha: Any, L: Any, sigma_G: Any, D: Any) -> Any:
     """(81), (82): bound of E||w~_nu - w_nu||^2; 0 for no step, which (40) needs and (84) does not give."""
     value = 0 * alpha
     for l in range(nu):
-        noise = alpha**2 * sigma_G**2 / D
+        noise = alpha**2 * sigma_G**2 / entry(D, l)
         value = noise if l == 0 else 2 * (1 + alpha**2 * L**2) * value + 2 * noise
     return value
 
@@ -84,7 +88,7 @@ def h4(nu: int, alpha: Any, L: Any, sigma_G: Any, kappa_G: Any, D: Any) -> Any:
     """(85), (86): bound of E||w~_nu - w_nu||^4; 0 for no step."""
     value = 0 * alpha
     for l in range(nu):
-        noise = alpha**4 * fourth(kappa_G, sigma_G, D)
+        noise = alpha**4 * fourth(kappa_G, sigma_G, entry(D, l))
         value = noise if l == 0 else 8 * (1 + 8 * alpha**4 * L**4) * value + 64 * noise
     return value
 
@@ -94,7 +98,7 @@ def t(nu: int, alpha: Any, L: Any, rho: Any, sigma_G: Any, D: Any) -> Any:
     """(102), (103): bound of E||B - B(w)|| for the product of the exact Hessian factors along the noisy path."""
     A, value, path = 1 + alpha * L, 0 * alpha, 0 * alpha
     for l in range(1, nu):
-        path = A * path + alpha * sigma_G / root(D)
+        path = A * path + alpha * sigma_G / root(entry(D, l - 1))
         value = A * value + alpha * rho * A**l * path
     return value
 
@@ -104,9 +108,9 @@ def d(nu: int, alpha: Any, L: Any, rho: Any, sigma_G: Any, sigma_H: Any, D: Any,
     """(25), (107): bound of E||B~ - B||^2 for the product of the Hessian estimates; d_1 = alpha^2 sigma_H^2/D'_0."""
     A, value = 1 + alpha * L, 0 * alpha
     for l in range(nu):
-        noise = sigma_H**2 / D_H
+        noise = sigma_H**2 / entry(D_H, l)
         forcing = alpha**2 * A ** (2 * l) * (noise + rho**2 * h2.rule(l, alpha, L, sigma_G, D))
-        value = forcing if l == 0 else 2 * value * (A + alpha * sigma_H / root(D_H)) ** 2 + 2 * forcing
+        value = forcing if l == 0 else 2 * value * (A + alpha * sigma_H / root(entry(D_H, l))) ** 2 + 2 * forcing
     return value
 
 
@@ -117,7 +121,7 @@ def d4(
     """(26), (115): bound of E||B~ - B||^4; d'_1 = alpha^4 times Lemma 12."""
     A, value = 1 + alpha * L, 0 * alpha
     for l in range(nu):
-        noise = fourth(kappa_H, sigma_H, D_H)
+        noise = fourth(kappa_H, sigma_H, entry(D_H, l))
         forcing = alpha**4 * A ** (4 * l) * (rho**4 * h4.rule(l, alpha, L, sigma_G, kappa_G, D) + noise)
         value = forcing if l == 0 else 64 * value * (A**4 + alpha**4 * noise) + 64 * forcing
     return value
@@ -136,9 +140,9 @@ def g(nu: int, alpha: Any, L: Any, gamma_H: Any) -> Any:
 @recursion("(39)")
 def p(nu: int, alpha: Any, L: Any, sigma_G: Any, delta: Any, D: Any, D_H: Any) -> Any:
     """(39), (162): bound of the mean error of the Hessian-free direction against its noiseless form."""
-    value = sigma_G / root(D) + L * h.rule(nu, alpha, L, sigma_G, D)
+    value = sigma_G / root(entry(D, nu)) + L * h.rule(nu, alpha, L, sigma_G, D)
     for l in reversed(range(nu)):
-        noise = sigma_G / root(D_H) + L * h.rule(l, alpha, L, sigma_G, D)
+        noise = sigma_G / root(entry(D_H, l)) + L * h.rule(l, alpha, L, sigma_G, D)
         value = (1 + alpha * L) * value + alpha / delta * noise
     return value
 
@@ -146,9 +150,9 @@ def p(nu: int, alpha: Any, L: Any, sigma_G: Any, delta: Any, D: Any, D_H: Any) -
 @recursion("(40)")
 def p2(nu: int, alpha: Any, L: Any, sigma_G: Any, delta: Any, D: Any, D_H: Any) -> Any:
     """(40), (151): the same for the second moment."""
-    value = sigma_G**2 / D + L**2 * h2.rule(nu, alpha, L, sigma_G, D)
+    value = sigma_G**2 / entry(D, nu) + L**2 * h2.rule(nu, alpha, L, sigma_G, D)
     for l in reversed(range(nu)):
-        noise = sigma_G**2 / D_H + 2 * L**2 * h2.rule(l, alpha, L, sigma_G, D)
+        noise = sigma_G**2 / entry(D_H, l) + 2 * L**2 * h2.rule(l, alpha, L, sigma_G, D)
         value = 3 * value * (1 + alpha**2 * L**2) + 3 * alpha**2 / (2 * delta**2) * noise
     return value
 
@@ -162,28 +166,28 @@ def q(nu: int, alpha: Any, B: Any, L: Any, rho: Any, delta: Any) -> Any:
     return value
 
 
-# --- the sums that the paper prints, for a symbolic number of steps ---------------------------------------------------
+# --- the sums that the paper prints, for one batch size and a symbolic number of steps ------------------------------------
 
 
 def one_h(s: SimpleNamespace, nu: Any) -> sp.Expr:
-    """(20)."""
+    """(20) with D_0 = ... = D."""
     return s.alpha * s.sigma_G / sp.sqrt(s.D) * Geometric(nu, growth(s))
 
 
 def one_h2(s: SimpleNamespace, nu: Any) -> sp.Expr:
-    """(21)."""
+    """(21) with D_0 = ... = D."""
     ratio = 2 + 2 * s.alpha**2 * s.L**2
     return s.alpha**2 * s.sigma_G**2 / s.D * (ratio ** (nu - 1) + 2 * Geometric(nu - 1, ratio))
 
 
 def one_h4(s: SimpleNamespace, nu: Any) -> sp.Expr:
-    """(22)."""
+    """(22) with D_0 = ... = D."""
     ratio = 8 + 64 * s.alpha**4 * s.L**4
     return s.alpha**4 * fourth(s.kappa_G, s.sigma_G, s.D) * (ratio ** (nu - 1) + 64 * Geometric(nu - 1, ratio))
 
 
 def one_h_sum(s: SimpleNamespace, nu: Any) -> sp.Expr:
-    """h_1 + ... + h_(nu-1)."""
+    """h_1 + ... + h_(nu-1) with D_0 = ... = D."""
     return s.alpha * s.sigma_G / sp.sqrt(s.D) * Nested(nu, growth(s))
 
 
@@ -198,7 +202,7 @@ def one_q(s: SimpleNamespace, nu: Any) -> sp.Expr:
     return s.alpha * s.rho * s.delta * s.B**2 * growth(s) ** (nu - 1) * Geometric(nu, growth(s))
 
 
-# --- the constants of Theorem 8, assembled from the parts -------------------------------------------------------------
+# --- the constants of Theorem 8, assembled from the parts; D_nu is the last gradient batch ----------------------------
 
 
 def smoothness(s: SimpleNamespace, nu: Any) -> sp.Expr:
@@ -207,39 +211,101 @@ def smoothness(s: SimpleNamespace, nu: Any) -> sp.Expr:
     return s.L * A ** (2 * nu) + s.B * s.alpha * s.rho * A ** (nu - 1) * Geometric(nu, A)
 
 
-def one_bias(s: SimpleNamespace, nu: Any, h_nu: Any, h2_nu: Any, d_nu: Any) -> sp.Expr:
+def bias(s: SimpleNamespace, nu: Any, h_nu: Any, h_sum: Any, h2_nu: Any, d_nu: Any) -> sp.Expr:
     """mu_F of (23)."""
-    A = growth(s)
-    mixed = sp.sqrt(d_nu * (s.sigma_G**2 / s.D + s.L**2 * h2_nu))
-    along = s.B * s.alpha * s.rho * A ** (nu - 1) * one_h_sum(s, nu)
-    return A**nu * (s.sigma_G / sp.sqrt(s.D) + s.L * h_nu) + along + mixed
+    A, D_nu = growth(s), entry(s.D, nu)
+    mixed = sp.sqrt(d_nu * (s.sigma_G**2 / D_nu + s.L**2 * h2_nu))
+    along = s.B * s.alpha * s.rho * A ** (nu - 1) * h_sum
+    return A**nu * (s.sigma_G / sp.sqrt(D_nu) + s.L * h_nu) + along + mixed
+
+
+def one_bias(s: SimpleNamespace, nu: Any, h_nu: Any, h2_nu: Any, d_nu: Any) -> sp.Expr:
+    """mu_F of (23) with D_0 = ... = D."""
+    return bias(s, nu, h_nu, one_h_sum(s, nu), h2_nu, d_nu)
 
 
 def one_sigma(s: SimpleNamespace, nu: Any, h2_nu: Any, h4_nu: Any, d_nu: Any, d4_nu: Any) -> sp.Expr:
     """sigma_F, the root of (24)."""
-    cross = sp.sqrt(2 * d4_nu * (fourth(s.kappa_G, s.sigma_G, s.D) + s.L**4 * h4_nu))
-    exact = 3 * growth(s) ** (2 * nu) * (s.sigma_G**2 / s.D + s.L**2 * h2_nu)
-    return sp.sqrt(exact + 3 * s.B**2 * d_nu + 6 * cross)
-
-
-def one_gamma(s: SimpleNamespace, nu: Any, g_nu: Any) -> sp.Expr:
-    """gamma_F, the root of (27)."""
-    return sp.sqrt(15 * s.B**2 * g_nu + 6 * s.gamma_G**2 * growth(s) ** (2 * nu) * (1 + s.alpha**2 * s.L**2))
-
-
-def bias_first_order(s: SimpleNamespace, nu: Any, h_nu: Any) -> sp.Expr:
-    """mu_F of (32)."""
-    return s.sigma_G / sp.sqrt(s.D) + s.L * h_nu + s.B * (growth(s) ** nu + 1)
+    return sp.sqrt(second_moment(s, nu, h2_nu, h4_nu, d_nu, d4_nu))
 
 
 def one_sigma_first_order(s: SimpleNamespace, nu: Any, h2_nu: Any) -> sp.Expr:
     """sigma_F, the root of (33)."""
-    return sp.sqrt(2 * s.sigma_G**2 / s.D + 2 * s.L**2 * h2_nu + 2 * s.B**2 * (growth(s) ** nu + 1) ** 2)
+    return sp.sqrt(second_moment_first_order(s, nu, h2_nu))
+
+
+def one_gamma(s: SimpleNamespace, nu: Any, g_nu: Any) -> sp.Expr:
+    """gamma_F, the root of (27)."""
+    return sp.sqrt(heterogeneity(s, nu, g_nu))
+
+
+def second_moment(s: SimpleNamespace, nu: Any, h2_nu: Any, h4_nu: Any, d_nu: Any, d4_nu: Any) -> sp.Expr:
+    """sigma_F^2 of (24)."""
+    D_nu = entry(s.D, nu)
+    cross = sp.sqrt(2 * d4_nu * (fourth(s.kappa_G, s.sigma_G, D_nu) + s.L**4 * h4_nu))
+    return 3 * growth(s) ** (2 * nu) * (s.sigma_G**2 / D_nu + s.L**2 * h2_nu) + 3 * s.B**2 * d_nu + 6 * cross
+
+
+def heterogeneity(s: SimpleNamespace, nu: Any, g_nu: Any) -> sp.Expr:
+    """gamma_F^2 of (27)."""
+    return 15 * s.B**2 * g_nu + 6 * s.gamma_G**2 * growth(s) ** (2 * nu) * (1 + s.alpha**2 * s.L**2)
+
+
+def bias_first_order(s: SimpleNamespace, nu: Any, h_nu: Any) -> sp.Expr:
+    """mu_F of (32)."""
+    return s.sigma_G / sp.sqrt(entry(s.D, nu)) + s.L * h_nu + s.B * (growth(s) ** nu + 1)
+
+
+def second_moment_first_order(s: SimpleNamespace, nu: Any, h2_nu: Any) -> sp.Expr:
+    """sigma_F^2 of (33)."""
+    return 2 * s.sigma_G**2 / entry(s.D, nu) + 2 * s.L**2 * h2_nu + 2 * s.B**2 * (growth(s) ** nu + 1) ** 2
+
+
+def available(makers: Mapping[str, Callable[[], sp.Expr]]) -> dict[str, sp.Expr]:
+    """What can be made: a constant that needs a symbol which the namespace lacks is left out."""
+    made: dict[str, sp.Expr] = {}
+    for name, maker in makers.items():
+        with suppress(AttributeError):
+            made[name] = maker()
+    return made
+
+
+def printed(s: SimpleNamespace, nu: int) -> dict[str, sp.Expr]:
+    """Every constant of Lemmas 4 to 7, 10 and 11 from the recursions, for batch sizes that may differ from step to
+    step.
+
+    Args:
+        s: alpha, L and whatever the wanted constants need, for instance from `at`; what is missing is left out.
+        nu: the number of fine-tuning steps.
+
+    Returns:
+        L_F, h_nu, h2_nu, h4_nu, mu_F, sigma_F, gamma_F, mu_F_FO, sigma_F_FO, mu_F_HF, sigma_F_HF.
+    """
+
+    def path_sum() -> sp.Expr:
+        return sum((h(s, j) for j in range(1, nu)), sp.Integer(0))
+
+    return available(
+        {
+            "L_F": lambda: s.L * growth(s) ** (2 * nu) + s.B * c(s, nu),
+            "h_nu": lambda: h(s, nu),
+            "h2_nu": lambda: h2(s, nu),
+            "h4_nu": lambda: h4(s, nu),
+            "mu_F": lambda: bias(s, nu, h(s, nu), path_sum(), h2(s, nu), d(s, nu)),
+            "sigma_F": lambda: sp.sqrt(second_moment(s, nu, h2(s, nu), h4(s, nu), d(s, nu), d4(s, nu))),
+            "gamma_F": lambda: sp.sqrt(heterogeneity(s, nu, g(s, nu))),
+            "mu_F_FO": lambda: bias_first_order(s, nu, h(s, nu)),
+            "sigma_F_FO": lambda: sp.sqrt(second_moment_first_order(s, nu, h2(s, nu))),
+            "mu_F_HF": lambda: p(s, nu) + q(s, nu),
+            "sigma_F_HF": lambda: sp.sqrt(2 * p2(s, nu) + 2 * q(s, nu) ** 2),
+        }
+    )
 
 
 # --- the corrected constants: steps M2 to M6 of part I of docs/theory/meta_fl.md ------------------------------------------------
 # They hold for nu >= 0, need no fourth moment and only the spectral norm of a Hessian, and are at most the printed ones (gamma_F
-# apart, where the printed one is too small). The kernel checks them.
+# apart, where the printed one is too small). For one batch size the kernel checks them; for sizes that differ from step to step
+# they are argued in docs/theory/meta_fl.md, and tested with all outcomes of small batches.
 
 
 def _h2_after(value: Any, alpha: Any, L: Any, sigma_G: Any, D: Any) -> tuple[Any]:
@@ -345,7 +411,7 @@ corrected_b_HF = stepwise("b_HF", "(M5)", _HF_start, _HF_after, along=corrected_
 
 
 def corrected_one_h2(s: SimpleNamespace, nu: Any) -> sp.Expr:
-    """h2."""
+    """h2 with D_0 = ... = D."""
     return s.alpha**2 * s.sigma_G**2 / s.D * Geometric(nu, growth(s) ** 2)
 
 
@@ -369,4 +435,30 @@ def corrected_bias_first_order(s: SimpleNamespace, nu: Any, h_nu: Any) -> sp.Exp
 
 def corrected_second_moment_first_order(s: SimpleNamespace, nu: Any, mu_F: Any) -> sp.Expr:
     """sigma_F^2, step M4."""
-    return s.sigma_G**2 / s.D + mu_F**2
+    return s.sigma_G**2 / entry(s.D, nu) + mu_F**2
+
+
+def corrected(s: SimpleNamespace, nu: int) -> dict[str, sp.Expr]:
+    """Every corrected constant, for batch sizes that may differ from step to step (argued, not checked by the kernel); what s lacks is
+    left out.
+    """
+
+    def exact_bias() -> sp.Expr:
+        return corrected_bias(s, nu, sp.sqrt(corrected_h2(s, nu)), corrected_h_sum(s, nu))
+
+    def first_order() -> sp.Expr:
+        return corrected_bias_first_order(s, nu, sp.sqrt(corrected_h2(s, nu)))
+
+    return available(
+        {
+            "h_nu": lambda: sp.sqrt(corrected_h2(s, nu)),
+            "h2_nu": lambda: corrected_h2(s, nu),
+            "mu_F": exact_bias,
+            "sigma_F": lambda: sp.sqrt(corrected_v(s, nu)),
+            "gamma_F": lambda: corrected_heterogeneity(s, nu),
+            "mu_F_FO": first_order,
+            "sigma_F_FO": lambda: sp.sqrt(corrected_second_moment_first_order(s, nu, first_order())),
+            "mu_F_HF": lambda: exact_bias() + corrected_b_HF(s, nu),
+            "sigma_F_HF": lambda: sp.sqrt(corrected_v_HF(s, nu)) + q(s, nu) / 2,
+        }
+    )
