@@ -68,6 +68,7 @@ def from_data(name: str, data: Mapping[str, Any]) -> Refutation:
         "" if notes["reading"] == NO_READING else notes["reading"],
         notes.get("slip", ""),
         notes["alternatives"],
+        notes.get("evidence", False),
         data,
     )
 

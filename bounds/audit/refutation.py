@@ -97,6 +97,7 @@ class Refutation:
             `fedco show` prints in the paper's words; empty where it does.
         slip: what was meant, where a letter, a sign, a power or a factor is all that is wrong.
         alternatives: another reading of an ambiguous line or assumption -> one of `VERDICTS` under it.
+        is_evidence: whether it stands behind its findings only, and in no list of refutations.
         data: the bundle that it is read from, with its numbers; None for one that a function builds.
 
     Raises:
@@ -112,6 +113,7 @@ class Refutation:
     reading: str = ""
     slip: str = ""
     alternatives: Mapping[str, str] = field(default_factory=dict)
+    is_evidence: bool = False
     data: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -132,11 +134,6 @@ class Refutation:
     def order(self) -> int:
         """Refutations with a smaller number stand first in every list; those with the same in the order of their claims."""
         return int(self._notes.get("order", 0))
-
-    @property
-    def is_evidence(self) -> bool:
-        """Whether it stands behind a finding only, and in no list of refutations."""
-        return bool(self._notes.get("evidence", False))
 
     @property
     def _notes(self) -> Mapping[str, Any]:
@@ -258,6 +255,7 @@ def refutes(
     alternatives: Mapping[str, str] | None = None,
     variant: str = "",
     statement: str = "printed",
+    evidence: bool = False,
 ) -> Callable[[Callable[[], Case]], Callable[[], Case]]:
     """Declare the decorated function as a refutation of a printed claim; its docstring says the instance in a line.
 
@@ -268,6 +266,7 @@ def refutes(
         slip: what was meant, where only a letter, a sign, a power or a factor is wrong.
         alternatives: another reading of an ambiguous line or assumption -> one of `VERDICTS` under it.
         variant: tells several instances of one claim apart.
+        evidence: whether it stands behind its findings only: the claim is refuted by others, or is true of other instances.
         statement: "printed", or "composed" for the most charitable reading.
     """
 
@@ -277,7 +276,7 @@ def refutes(
             raise RefutationError(f"{name}: without a docstring")
         summary = " ".join(make.__doc__.split())
         make.refutation = Refutation(  # type: ignore[attr-defined]
-            name, claim, findings, statement, summary, make, reading, slip, dict(alternatives or {})
+            name, claim, findings, statement, summary, make, reading, slip, dict(alternatives or {}), evidence
         )
         return make
 

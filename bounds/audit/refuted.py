@@ -32,15 +32,26 @@ def refutations() -> dict[str, Refutation]:
 @cache
 def of_paper(paper: Paper) -> dict[str, Refutation]:
     """The refutations of a paper by name: the bundles in its folder, and those that its code builds."""
-    claims, found = list(paper.theorems), [item for item in _bundles(paper) if not item.is_evidence]
-    found.sort(key=lambda item: (item.order, claims.index(item.claim), item.weight))
-    return {item.name: item for item in (*found, *paper.counterexamples.values())}
+    claims = list(paper.theorems)
+    found = sorted(_bundles(paper), key=lambda item: (item.order, claims.index(item.claim), item.weight))
+    return {item.name: item for item in (*found, *paper.counterexamples.values()) if not item.is_evidence}
 
 
 @cache
 def evidence() -> dict[str, Refutation]:
-    """Bundles by name that stand behind a finding only: what they refute is refuted by others, and no list has them."""
-    return {item.name: item for paper in all_papers() for item in _bundles(paper) if item.is_evidence}
+    """Those by name that stand behind a finding only: others refute the claim, or it is true of other instances; no list has them."""
+    return {
+        item.name: item
+        for paper in all_papers()
+        for item in (*_bundles(paper), *paper.counterexamples.values())
+        if item.is_evidence
+    }
+
+
+@cache
+def exact_instances() -> dict[str, Refutation]:
+    """Every refutation, and everything that is only evidence, by name."""
+    return {**refutations(), **evidence()}
 
 
 @cache
@@ -57,7 +68,7 @@ def kept(name: str) -> Kept:
     Raises:
         InadmissibleError: a printed condition does not hold.
     """
-    item = {**refutations(), **evidence()}[name]
+    item = exact_instances()[name]
     case = item.case()
     return Kept(case, *item.sides(case))
 
@@ -93,5 +104,5 @@ def gravest(names: Iterable[str]) -> tuple[Refutation, ...]:
 
 
 def bundles_of(finding: str) -> tuple[str, ...]:
-    """Names of the refutations that a finding of the audit rests on."""
-    return tuple(name for name, item in refutations().items() if finding in item.findings)
+    """Names of the exact instances that a finding of the audit rests on."""
+    return tuple(name for name, item in exact_instances().items() if finding in item.findings)

@@ -14,7 +14,7 @@ from fedco.bounds import papers
 from fedco.bounds.audit import audit_cache, make_audit_cache
 from fedco.bounds.audit.checks import audit
 from fedco.bounds.audit.findings import SEVERITIES, Finding, RecheckError
-from fedco.bounds.audit.refuted import evidence, kept, refutations
+from fedco.bounds.audit.refuted import exact_instances, kept
 from fedco.bounds.audit.statement_warning import statement_warning
 from fedco.bounds.registry import get_paper
 from quick import slow_but
@@ -66,9 +66,7 @@ def test_what_the_audit_finds_by_itself_is_what_was_kept(key):
 
 
 READERS = {finding.id: finding for key in papers.built_in_keys() for finding in get_paper(key).findings}
-RESTING = sorted(
-    READERS.keys() & {name for each in (refutations(), evidence()) for r in each.values() for name in r.findings}
-)
+RESTING = sorted(READERS.keys() & {name for item in exact_instances().values() for name in item.findings})
 NUMBERS_ONLY = {"meta_fl.remark_9": "takes the constants of a run, whose left side is another one's"}
 
 

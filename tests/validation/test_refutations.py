@@ -13,7 +13,8 @@ from fedco import theorem
 from fedco.bounds import get_paper, paper_keys
 from fedco.bounds.audit.bundled import from_data
 from fedco.bounds.audit.refutation import Case, Refutation, RefutationError, outward
-from fedco.bounds.audit.refuted import evidence, refutations
+from fedco.bounds.audit.refuted import exact_instances, refutations
+from fedco.bounds.audit.status import status
 from fedco.bounds.language.reading import InputError
 from fedco.cli import app
 from fedco.storage import digest
@@ -35,16 +36,15 @@ WANTED = {
     "meta_fl.theorem_8",
     "meta_fl.theorem_8_HF",
     "meta_fl.lemma_7",
-    "feddro.theorem_4_1",
     "feddro.lemma_f_4",
 }
 NAMES = sorted(refutations())
-KEPT = sorted({**refutations(), **evidence()})
+KEPT = sorted(exact_instances())
 
 
 @pytest.fixture(scope="module")
 def bundles():
-    return {name: bundle_of(item) for name, item in {**refutations(), **evidence()}.items()}
+    return {name: bundle_of(item) for name, item in exact_instances().items()}
 
 
 def test_every_claim_known_to_be_false_has_a_bundle() -> None:
@@ -219,9 +219,17 @@ def test_outward_contains_and_is_short() -> None:
 def test_findings_link_to_the_bundles() -> None:
     findings = [finding for paper in paper_keys() for finding in get_paper(paper).findings]
     linked = {name for finding in findings for name in finding.to_dict()["bundles"]}
-    assert linked == {f"refutations/{name}.json" for name in NAMES}
+    assert linked == {f"refutations/{name}.json" for name in KEPT}
     known = {finding.id for finding in findings}
-    assert all(item.findings and set(item.findings) <= known for item in refutations().values())
+    assert all(item.findings and set(item.findings) <= known for item in exact_instances().values())
+
+
+def test_an_instance_against_a_proof_gives_the_theorem_no_word() -> None:
+    """FedDRO's Theorem 4.1 says that some clients exist: those of its proof fail, others do not."""
+    assert "feddro.theorem_4_1" in exact_instances() and "feddro.theorem_4_1" not in refutations()
+    (finding,) = (item for item in get_paper("feddro").findings if item.id == "feddro.varying_steps")
+    assert finding.bundles == ("refutations/feddro.theorem_4_1.json",)
+    assert status(theorem("feddro.theorem_4_1"), "printed").outcome == "derived"
 
 
 @pytest.mark.parametrize("name", KEPT)
@@ -236,7 +244,7 @@ def test_no_other_bundle_is_kept() -> None:
 
 # --- refutations that are data ---------------------------------------------------------------------------------------
 
-DATA = sorted(name for name, item in {**refutations(), **evidence()}.items() if item.data is not None)
+DATA = sorted(name for name, item in exact_instances().items() if item.data is not None)
 
 
 def _moved(data, where, value):
@@ -284,7 +292,7 @@ CHANGED = [
 @pytest.mark.parametrize(("name", "where", "value"), CHANGED)
 def test_a_changed_instance_refutes_nothing(name, where, value) -> None:
     """Whatever the file says of its sides: they are computed again, and so are the assumptions."""
-    item = {**refutations(), **evidence()}[name]
+    item = exact_instances()[name]
     try:
         made = bundle_of(from_data(name, _moved(item.data, where, value)))
     except (BundleError, RefutationError):
@@ -354,7 +362,7 @@ def test_an_instance_that_breaks_nothing_gets_no_bundle(was, now, said, tmp_path
 @pytest.mark.parametrize("name", [name for name in DATA if name.startswith("meta_fl.")])
 def test_constants_of_losses_after_fine_tuning_are_at_least_those_of_the_functions(name) -> None:
     """The distance of the start from the infimum included, which is not decided for every instance where it is read."""
-    item = {**refutations(), **evidence()}[name]
+    item = exact_instances()[name]
     case, given = item.case(), item.data["problem"]["parameters"]
     true = exact_problem(Instance.from_dict(given["instance"])).constants()
     symbols = theorem(item.claim).notation.bindings

@@ -18,6 +18,7 @@ from typing import Any
 from ...algorithms.engine.limits import check_jobs, usual_jobs
 from ...bounds.audit.checks import audit
 from ...bounds.audit.findings import Finding
+from ...bounds.audit.refuted import evidence, exact_instances
 from ...bounds.audit.refuted import refutations as declared_refutations
 from ...bounds.registry import all_papers, all_theorems
 from ...storage import make_folder, write_json, write_text
@@ -94,6 +95,7 @@ def write_report(out: Path, *, quick: bool = False, jobs: int | None = None, sch
     exhibits = cached_json(out / "parts", "exhibits", _exhibits)
     _say("exact refutations of printed claims")
     refutations = spread(partial(_refutation, out=out), list(declared_refutations()), jobs)
+    spread(partial(_refutation, out=out), list(evidence()), jobs)  # the findings name their bundles
     _say("audit: running every check")
     papers = [paper.key for paper in all_papers()]
     audited = cached_json(out / "parts", "audit", lambda: spread(_findings, papers, jobs))
@@ -217,7 +219,7 @@ def _exhibits() -> list[dict[str, Any]]:
 
 def _refutation(name: str, out: Path) -> dict[str, Any]:
     """An exact refutation, its instance rebuilt now and its bundle written to `out`/refutations."""
-    item = declared_refutations()[name]
+    item = exact_instances()[name]
     case = item.case()
     path = write_bundle(bundle_of(item), out / "refutations" / f"{name}.json")
     picture = None if case.picture is None else case.picture.drawn()

@@ -17,7 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ...bounds.audit.checks import audit
 from ...bounds.audit.findings import Finding
-from ...bounds.audit.refuted import refutations
+from ...bounds.audit.refuted import exact_instances, refutations
 from ...bounds.audit.status import status
 from ...bounds.audit.status import table as standing_table
 from ...bounds.language.markdown import table as markdown_table
@@ -52,7 +52,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
     )
     made.globals["table"] = lambda heads, rows: "\n".join(markdown_table(heads, rows, align=False))
-    made.globals["word_of"] = lambda file: refutations()[Path(file).stem].word
+    made.globals["word_of"] = lambda file: exact_instances()[Path(file).stem].word
     made.filters["displayed"] = lambda latex: "\n".join(latex.replace("align*", "aligned").split("\n")[1:])
     return made
 

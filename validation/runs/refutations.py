@@ -18,7 +18,7 @@ from ... import __version__
 from ...bounds.audit.bundled import FOLDER, NO_READING, within_reach
 from ...bounds.audit.necessary import kept_bundles
 from ...bounds.audit.refutation import Case, Refutation, RefutationError
-from ...bounds.audit.refuted import evidence, refutations
+from ...bounds.audit.refuted import exact_instances, refutations
 from ...bounds.registry import all_papers, get_paper, get_theorem
 from ...errors import InputError
 from ...suggestion import nearest
@@ -26,7 +26,7 @@ from ..exact.problem import Instance
 from .bundle import FROM_DATA, Bundle, BundleError, Replay, Sides, from_dict, read, write
 from .bundle import replay as replay_bundle
 
-_WORDS = ("slip", "picture", "order", "evidence")
+_WORDS = ("slip", "picture", "order")
 """Notes that are copied into the answer: nothing follows from them."""
 _COMPARED = ("claim", "mode", "problem", "certificates", "hyperparameters", "seeds", "notes", "values", "bound", "cap")
 
@@ -68,6 +68,7 @@ def bundle_of(item: Refutation) -> Bundle:
             "observables": _plain(dict(case.observables)),
             "checked": list(case.facts),
             "findings": list(item.findings),
+            **({"evidence": True} if item.is_evidence else {}),
             **(
                 {}
                 if item.data is None
@@ -161,13 +162,13 @@ class _Registry(Mapping[str, Callable[[Bundle], Sides]]):
             from ..falsifier.bundle import recompute
 
             return recompute
-        return _recompute({**refutations(), **evidence()}[name])
+        return _recompute(exact_instances()[name])
 
     def __iter__(self) -> Iterator[str]:
-        return iter((*refutations(), *evidence(), FROM_DATA))
+        return iter((*exact_instances(), FROM_DATA))
 
     def __len__(self) -> int:
-        return len(refutations()) + len(evidence()) + 1
+        return len(exact_instances()) + 1
 
 
 REGISTRY: Mapping[str, Callable[[Bundle], Sides]] = _Registry()
@@ -242,7 +243,7 @@ def replay(given: str | Path) -> Replay:
 
 def write_again(names: Iterable[str] = ()) -> Iterator[Path]:
     """Compute the named refutations again, or all of them, and write their files in the folders of their papers."""
-    known = {**refutations(), **evidence()}
+    known = exact_instances()
     for name in names or known:
         paper = get_paper(known[name].claim.partition(".")[0])
         yield write(bundle_of(known[name]), paper.written.folder / FOLDER / f"{name}.json")
