@@ -16,7 +16,7 @@ from typing import Any
 import sympy as sp
 
 from ..language.power import Power
-from ..language.power_sum import PowerSum
+from ..language.power_sum import PowerSum, is_whole, polynomial
 from ..language.theorem import Statement
 from .evaluate import complete
 
@@ -222,10 +222,15 @@ class _Evaluator:
                 result = result.max(ball) if isinstance(expr, sp.Max) else result.min(ball)
             return result
         if isinstance(expr, PowerSum):
+            first, count, power = expr.args
+            if is_whole(power):
+                return self.ball(polynomial(first, sp.Max(count, 0), power))
             return self._power_sum(*balls)
         constants = {sp.pi: arb.pi, sp.E: arb.const_e}
         if expr in constants:
             return constants[expr]()
+        if isinstance(expr, (sp.floor, sp.ceiling)) and (inner := expr.args[0].xreplace(self.exact)).is_Rational:
+            return self.ball(expr.func(inner))  # a ball around a whole number has no rounded value
         methods = {sp.exp: "exp", sp.log: "log", sp.Abs: "__abs__", sp.floor: "floor", sp.ceiling: "ceil"}
         if expr.func in methods:
             return getattr(balls[0], methods[expr.func])()
@@ -241,6 +246,7 @@ class _Evaluator:
 
         if not first > 0:
             raise EnclosureError(f"a sum of powers: wanted positive numbers under the powers, got {first}")
+        count = count.max(0)
         if power == -1:
             return (first + count).digamma() - first.digamma()
         return (arb(0) - power).zeta(first) - (arb(0) - power).zeta(first + count)

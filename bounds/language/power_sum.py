@@ -30,21 +30,21 @@ class NoSumError(InputError):
 
 
 class PowerSum(sp.Function):
-    """first**power + (first + 1)**power + ... , `count` terms, for a rational power and first > 0; 0 without a term."""
+    """first**power + (first + 1)**power + ... , `count` terms, for a rational power; 0 without a term.
+
+    `first` is positive, or the power whole and not negative.
+    """
 
     nargs = 3
 
     @classmethod
     def eval(cls, first: sp.Expr, count: sp.Expr, power: sp.Expr) -> sp.Expr | None:
-        if count.is_Rational and not count.is_Integer:
-            return cls(first, sp.floor(count), power)
         if count.is_Integer and count <= 0:
             return sp.S.Zero
-        if first.is_nonpositive and count.is_Integer and not (power.is_Integer and power.is_nonnegative):
+        if first.is_nonpositive and count.is_Integer and not is_whole(power):
             return sp.zoo
-        if power.is_Integer and power.is_nonnegative and (count.is_nonnegative or count.is_Integer):
-            upper, lower = (sp.bernoulli(power + 1, end) for end in (first + count, first))
-            return sp.expand((upper - lower) / (power + 1))
+        if is_whole(power) and (count.is_nonnegative or count.is_Integer):
+            return polynomial(first, count, power)
         if count == 1:
             return first**power
         if first.is_Rational and count.is_Integer and power.is_Integer and count <= LONGEST:
@@ -78,13 +78,13 @@ class PowerSum(sp.Function):
 
     @staticmethod
     def _imp_(first: Any, count: Any, power: Any) -> Any:
-        """In double precision, for arrays that broadcast; nan where `first` is not positive."""
+        """In double precision, for arrays that broadcast; nan where `first` is not what it has to be."""
         import numpy as np
 
-        first, count = np.broadcast_arrays(np.asarray(first, float), np.floor(np.asarray(count, float)))
+        first, count = np.broadcast_arrays(np.asarray(first, float), np.asarray(count, float))
         power = float(power)
         with np.errstate(all="ignore"):
-            found = np.where(first > 0, 0.0, np.nan)
+            found = np.where((first > 0) | (power >= 0 and power.is_integer()), 0.0, np.nan)
             for k in range(DIRECT):
                 found = found + np.where(k < count, (first + k) ** power, 0.0)
             low, high = first + DIRECT, first + np.maximum(count, DIRECT)
@@ -102,8 +102,19 @@ class PowerSum(sp.Function):
         return rf"\left({text}\right)^{{{exp}}}" if exp else rf"\left({text}\right)"
 
 
+def is_whole(power: sp.Expr) -> bool:
+    """Whether the sum of such powers is a polynomial, and may begin anywhere."""
+    return bool(power.is_Integer and power.is_nonnegative)
+
+
+def polynomial(first: sp.Expr, count: sp.Expr, power: sp.Integer) -> sp.Expr:
+    """The sum of `count >= 0` whole powers, in closed form."""
+    upper, lower = (sp.bernoulli(power + 1, end) for end in (first + count, first))
+    return sp.expand((upper - lower) / (power + 1))
+
+
 def sum_over(index: sp.Symbol, low: sp.Expr, high: sp.Expr, summand: sp.Expr) -> sp.Expr:
-    """The sum of a formula over the whole numbers from `low` to `high`.
+    """The sum of a formula over the whole numbers from `low` to `high`, which are rounded where they need not be whole.
 
     Raises:
         NoSumError: the summand is no sum of products of powers of the index plus a number.
@@ -113,6 +124,7 @@ def sum_over(index: sp.Symbol, low: sp.Expr, high: sp.Expr, summand: sp.Expr) ->
         >>> sum_over(STEP, sp.S.Zero, T - 1, 1 / (STEP + t0) + STEP)
         T**2/2 - T/2 + sum(t, 0, T - 1, 1/(t + t0))
     """
+    low, high = low if low.is_integer else sp.ceiling(low), high if high.is_integer else sp.floor(high)
     parts = []
     for each in _simple(summand, index):
         found = power_of(each, index)
@@ -120,7 +132,7 @@ def sum_over(index: sp.Symbol, low: sp.Expr, high: sp.Expr, summand: sp.Expr) ->
             wanted = f"powers such as 1/({index.name} + t0), sqrt({index.name} + 1) or {index.name}**2"
             raise NoSumError(f"wanted a sum of {wanted} times what does not depend on {index.name}")
         factor, shift, power = found
-        if (low + shift).is_nonpositive and not (power.is_Integer and power.is_nonnegative):
+        if (low + shift).is_nonpositive and not is_whole(power):
             raise NoSumError(f"wanted a positive number under every power, got {low + shift} at {index.name} = {low}")
         parts.append(factor * PowerSum(low + shift, high - low + 1, power))
     return sp.Add(*parts)
@@ -171,6 +183,8 @@ def _euler_maclaurin(low: Any, high: Any, power: float) -> Any:
     found = found + (low**power - high**power) / 2
     slope = power
     for at, factor in enumerate(EULER_MACLAURIN):
+        if not slope:
+            break  # a polynomial has no further derivatives
         order = 2 * at + 1
         found = found + factor * slope * (high ** (power - order) - low ** (power - order))
         slope = slope * (power - order) * (power - order - 1)

@@ -75,8 +75,27 @@ def test_in_double_precision_and_in_javascript_a_sum_is_what_its_terms_add_up_to
     assert float(enclose(found, point).lower) == pytest.approx(wanted, rel=1e-12)
 
 
+@pytest.mark.parametrize("low", ["0", "t0", "-t0", "T - 3"])
+@pytest.mark.parametrize("high", ["T/2", "T - 10", "(T + 70)/t0", "t0"])
+@pytest.mark.parametrize("power", ["a", "t + 1", "(t - t0)**2", "1/(t + t0 + 9)", "sqrt(t + 9)"])
+def test_a_sum_runs_over_the_whole_numbers_between_its_ends(low: str, high: str, power: str):
+    """Ends that are no whole numbers, and ends that leave nothing between them."""
+    found, summand = read_formula(f"sum(t, {low}, {high}, {power})", NAMES), read_formula(power, {**NAMES, "t": STEP})
+    for steps in (3, 7, 60):
+        at = {T: sp.Integer(steps), t0: sp.Rational(5, 2), a: sp.Rational(1, 3)}
+        first, last = (read_formula(end, NAMES).xreplace(at) for end in (low, high))
+        over = range(int(sp.ceiling(first)), int(sp.floor(last)) + 1)
+        wanted = sum((float(summand.xreplace({**at, STEP: sp.Integer(t)})) for t in over), 0.0)
+        assert float(sp.N(found.xreplace(at), 20)) == pytest.approx(wanted, rel=1e-12)
+        assert float(enclose(found, at).lower) == pytest.approx(wanted, rel=1e-12)
+        assert enclose(found, at).width <= Fraction(1, 10**20)
+        arrays = sp.lambdify([T, t0, a], found, "numpy")(np.array([float(steps)]), 2.5, 1 / 3)
+        assert arrays == pytest.approx(wanted, rel=1e-11, abs=1e-11)
+
+
 def test_the_page_adds_up_as_python_does():
-    rows = [(f, n, p) for f in (0.01, 1.0, 12.5) for n in (0, 1, 16, 17, 300) for p in (-1, -0.5, -2, 0.5)]
+    rows = [(f, n, p) for f in (0.01, 1.0, 12.5) for n in (0, 1, 16, 17, 300) for p in (-1, -0.5, -2, 0.5, 0, 3)]
+    rows += [(f, n, p) for f in (0.0, -3.5, -16.0) for n in (0, 5, 300) for p in (0, 1, 2)]
     program = f"{HELPERS} console.log(JSON.stringify({json.dumps(rows)}.map((row) => $$powerSum(...row))));"
     done = subprocess.run(["node", "-e", program], capture_output=True, text=True, check=True)
     wanted = [sum((f + k) ** p for k in range(n)) for f, n, p in rows]

@@ -34,8 +34,8 @@ const $$range = (low, high) => Array.from({length: Math.max(0, high - low)}, (_,
 const $$zip = (first, ...rest) => first.map((item, i) => [item, ...rest.map((other) => other[i])]);
 const $$steps = (n) => Number.isInteger(n) && n <= MOST_STEPS;
 const $$powerSum = (first, count, power) => {
-  let sum = first > 0 ? 0 : NaN;
-  const n = Math.floor(count), direct = Math.min(n, DIRECT);
+  let sum = first > 0 || (power >= 0 && Number.isInteger(power)) ? 0 : NaN;
+  const n = count, direct = Math.min(n, DIRECT);
   for (let k = 0; k < direct; k++) sum += Math.pow(first + k, power);
   if (!(n > DIRECT)) return sum;
   const low = first + DIRECT, high = first + n;
@@ -43,6 +43,7 @@ const $$powerSum = (first, count, power) => {
   sum += (Math.pow(low, power) - Math.pow(high, power)) / 2;
   let slope = power;
   [CORRECTIONS].forEach((factor, at) => {
+    if (slope === 0) return;
     const order = 2 * at + 1;
     sum += factor * slope * (Math.pow(high, power - order) - Math.pow(low, power - order));
     slope *= (power - order) * (power - order - 1);
