@@ -231,7 +231,9 @@ def _slow(expr: sp.Expr, still: Set[sp.Symbol]) -> sp.Expr:
             "no exponents, a sum over t stands in a denominator; with a lower bound in its place there are"
         )
     if vanishing := [item for item in expr.atoms(sp.log) if _may_vanish(item.args[0])]:
-        raise InputError(f"no exponents, {vanishing[0]} may be small; with an upper bound in its place there are")
+        raise InputError(
+            f"no exponents, {vanishing[0]} need not grow as the target goes to 0; with an upper bound in its place there are"
+        )
     expr = expr.xreplace({item: _above(*item.args) for item in expr.atoms(PowerSum)})
     below = [power for power in expr.atoms(sp.Pow) if isinstance(power.base, sp.ceiling) and power.exp.is_negative]
     expr = expr.xreplace({power: power.base.args[0] ** power.exp for power in below})

@@ -197,6 +197,7 @@ class Worth:
         limit: the least that is known to hold without running, and its value; None where nothing is known.
         estimates: symbol, or derived constant that was given -> how sure its value is.
         doubtful: those that the limit uses and that are estimates themselves.
+        is_impossible: whether it is below 0, and of what is never negative.
     """
 
     total: float | None
@@ -204,6 +205,7 @@ class Worth:
     value: Fraction | None = None
     estimates: Mapping[str, str] = field(default_factory=dict)
     doubtful: tuple[str, ...] = ()
+    is_impossible: bool = False
 
     @property
     def vacuous(self) -> bool | None:
@@ -228,6 +230,10 @@ class Worth:
     def notes(self) -> tuple[str, ...]:
         """The same as sentences; none of a bound that says something and rests on no estimate."""
         said = []
+        if self.is_impossible:
+            said.append(
+                "below 0, which the metric never is: with these numbers nothing satisfies the assumptions, or the statement is false"
+            )
         if self.vacuous and self.limit is not None and self.value is not None and self.total is not None:
             what = f"{rounded_down(_as_float(self.value))} = {about_limit(self.limit, self.doubtful)}"
             said.append(f"vacuous: the bound {shown(self.total)} is not below what holds without running, {what}")
@@ -272,6 +278,9 @@ def worth(statement: Statement, total: float | None, values: Mapping[str, Any], 
         total: its value; None where the statement bounds nothing. values: exact numbers by symbol.
     """
     used = estimates_of(statement, beside)
+    is_impossible = (
+        total is not None and total < 0 and bool(statement.theorem.metric.at)
+    )  # all `MEASURES` are at least 0
     known = {name: Fraction(value) for name, value in beside.quantities.items()}
     found = limits(statement, known) if total is not None else ()
     wanted = {name for limit in found for name, _ in limit.powers if name not in known}
@@ -279,6 +288,6 @@ def worth(statement: Statement, total: float | None, values: Mapping[str, Any], 
     known |= dict(_derived(statement, wanted - known.keys(), values))
     pairs = [(limit.at(known), limit) for limit in found if known.keys() >= {name for name, _ in limit.powers}]
     if not pairs:
-        return Worth(total, estimates=used)
+        return Worth(total, estimates=used, is_impossible=is_impossible)
     value, limit = min(pairs, key=lambda pair: pair[0])
-    return Worth(total, limit, value, used, doubtful_of(limit, beside))
+    return Worth(total, limit, value, used, doubtful_of(limit, beside), is_impossible)

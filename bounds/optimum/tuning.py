@@ -292,8 +292,11 @@ def _search(task: Task) -> tuple[Found, Task, str]:
     """Minimise; where the infimum is not attained, take the cheapest point near it."""
     _refuse_signs(task)
     if task.objective != "bound" and task.cost is None:
+        statement = task.model.statement
+        counts = [name for name, b in statement.symbols.items() if b.quantity.name in ("iterations", "rounds")]
+        named = f"; what it has can be named, as in --cost {counts[0]} or cost='{counts[0]}'" if counts else ""
         raise InputError(
-            f"{task.model.statement.name}: has no resource to minimise; {instead('samples', [], task.model.statement)}"
+            f"{statement.name}: has no resource that is minimised unasked{named}; {instead('samples', [], statement)}"
         )
     box, whole = task.box(), task.model.whole
     root = relaxed(task.make, box)

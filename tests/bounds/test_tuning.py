@@ -485,7 +485,10 @@ def test_where_an_optimum_is_only_approached_a_cheap_point_near_it_is_taken(aske
 
 def test_what_has_no_resource_has_no_least_cost():
     free = define(id="m.t", symbols={"T": "iterations"}, units=["objective_gap", "step_size"], terms={"all": "1/T"})
-    with pytest.raises(InputError, match=r"^m\.t \(printed\): has no resource to minimise"):
+    with pytest.raises(
+        InputError,
+        match=r"^m\.t \(printed\): has no resource that is minimised unasked; what it has can be named, as in --cost T or",
+    ):
         free.statement("printed").theorem.tune("printed", eps="1/10")
     assert free.tune("printed", budget={"T": 10}).value == pytest.approx(0.1)
 

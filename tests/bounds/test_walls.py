@@ -162,7 +162,9 @@ def test_one_number_for_each_client_is_refused_where_one_is_for_all():
 def test_a_logarithm_that_may_be_small_has_no_orders(inside):
     """It was taken for log(1/eps), and a bound that can be made small was said to have a floor."""
     made = theorem(terms={"initialisation": f"F_gap/eta*log({inside})", "other": "L*eta*sigma**2*(1 + 1/T)"})
-    with pytest.raises(InputError, match="may be small; with an upper bound in its place there are"):
+    with pytest.raises(
+        InputError, match="need not grow as the target goes to 0; with an upper bound in its place there are"
+    ):
         rates(made.statement())
 
 

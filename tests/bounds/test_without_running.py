@@ -196,6 +196,17 @@ def test_an_infinite_bound_says_nothing_whatever_is_known():
     assert fedco.define(**keys).bound(strict=False, F_gap=1, eta=[1, 2], T=1).to_dict()["vacuous"] is None
 
 
+def test_a_bound_below_0_of_what_is_never_negative_says_so():
+    symbols = {"F_gap": "objective_gap", "eta": "step_size", "T": "iterations", "sigma": "local_gradient_noise"}
+    terms = {"first": "F_gap/(eta*T)", "less": "-sigma**2"}
+    wrong = fedco.define(id="mine.theorem_1", symbols=symbols, terms=terms)
+    at = {"F_gap": 1, "eta": 1, "T": 4}
+    assert "below 0, which the metric never is" in str(wrong.bound(sigma=1, **at))
+    assert "below 0" not in str(wrong.bound(sigma="1/2", **at))  # equal to 0
+    descent = fedco.theorem("feddro.lemma_f_2")
+    assert not descent.metric.at, "a step of a proof may go down"
+
+
 def test_an_answer_over_arrays_names_what_it_is_compared_with():
     shared = {**CONSTANTS, "estimated": {"L": "guessed"}}
     at = {**{name: value for name, value in AT.items() if name not in CONSTANTS}, "T": [1, 100]}

@@ -36,6 +36,8 @@ DIGITS = (6, 9, 12)
 ROOM = 0.1
 """The same where it is only asked which matrices have room at all."""
 FACES = 6
+_ACCURACY = 1e-6
+"""Of the solver, relatively: what it ends above the stated bound by more is no optimum."""
 Sharper = Derivation | Alternatives
 
 
@@ -151,9 +153,15 @@ def sharpen(
     sharper_plan: Sharper = replace(plan, cases=tuple(found)) if isinstance(plan, Alternatives) else found[0][1]
     result = Sharpened(theorem, label, numbers, stated, worst, sharper_plan, "", perf_counter() - started)
     if stated is not None and worst >= Fraction(stated):
-        why = f"no smaller bound was found from the premises of its proof; the least of its programs is {min(optima):.9g}, by the solver"
-        return replace(result, bound=None, plan=None, reason=why)
+        return replace(result, bound=None, plan=None, reason=not_smaller(stated, min(optima)))
     return result
+
+
+def not_smaller(stated: float, least_found: float) -> str:
+    """Why nothing is sharpened, where the least at which the solver ended a program is this."""
+    if least_found > stated * (1 + _ACCURACY):
+        return f"the solver stopped at {least_found:.9g}, above the stated bound: floating point was not enough"
+    return f"no smaller bound was found from the premises of its proof; the least of its programs is {least_found:.9g}, by the solver"
 
 
 def exact_values(statement: Statement, values: Mapping[str, Any]) -> dict[str, Fraction]:

@@ -25,7 +25,7 @@ from fedco.bounds.proof.mutation import Resumed
 from fedco.bounds.proof.sharpen import recheck, record, save, sharpen, to_data
 from fedco.bounds.proof.sharpen.certificate import FORMAT
 from fedco.bounds.proof.sharpen.ground import Ground
-from fedco.bounds.proof.sharpen.sharpening import proof_of
+from fedco.bounds.proof.sharpen.sharpening import not_smaller, proof_of
 from fedco.storage import sealed, write_json
 from fedco.user_files import trusting
 from fedco.validation.runs.bundle import BundleError, from_dict, replay
@@ -379,6 +379,13 @@ def test_rows_of_another_label_are_made_at_the_same_constants_and_kept_beside_th
         record.main([f"{name}:corrected", "--out", str(out)])
     page = record.as_markdown(made)
     assert page.count("| fcsg_m.theorem_4_4 |") >= 5 == page.count("| fcsg_m.theorem_4_4 (sharpened) |")
+
+
+def test_a_solver_that_stops_above_the_stated_bound_says_nothing_of_the_premises():
+    assert "floating point was not enough" in not_smaller(7.17, 9.0)
+    assert "the least of its programs is 7.17, by the solver" in not_smaller(7.17, 7.17)
+    for row in (row for row in ROWS if row["sharpened"] is None and "programs is" in row["reason"]):
+        assert float(row["reason"].split("programs is ")[1].split(",")[0]) <= row["stated"] * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("row", Random(34).sample(QUICK, 1), ids=lambda row: row["theorem"])
