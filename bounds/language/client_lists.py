@@ -23,8 +23,8 @@ MAX_CLIENTS = 10_000
 """Most numbers in one list."""
 CLIENTS = "clients"
 """The quantity that counts clients."""
-_EVERY, _SECOND = "every ", "_all"
-"""Beginning of the note of a symbol that stands for the numbers of all clients; ending of its name where the plain name is taken."""
+_SECOND = "_all"
+"""Ending of the name of a symbol that stands for the numbers of all clients, where the plain name is taken."""
 _OF_THE_RUN = (CLIENTS, "sampled_clients", "participation", "iterations", "rounds", "failure_probability")
 """Hyperparameters of which no client has its own."""
 Lists = dict[str, tuple[Fraction, ...]]
@@ -155,10 +155,13 @@ def with_clients_alike(theorem: Theorem) -> Theorem:
         names[binding.name] = plain if plain not in taken else f"{plain}{_SECOND}"
     weights = {binding.name for binding in own if binding.quantity.numbers.total}
     entries = [_entry(binding, names) for binding in theorem.notation if binding.name not in weights]
-    counts = next((b.name for b in theorem.notation if b.quantity.name == CLIENTS), "")
+    stands_for = {names[b.name]: b.name for b in own if b.name not in weights}
+    counts = clients_of(theorem)
     if not counts:
         counts = "N" if "N" not in {*taken, *names.values()} else "N_clients"
         entries.append((counts, counts, CLIENTS, ""))
+        stands_for[counts] = ""
+    stands_for |= {f"1/{counts}": ", ".join(sorted(weights))} if weights else {}
     notation = Notation(theorem.notation.paper, tuple(entries), theorem.notation.extra, theorem.notation.own)
     N = notation[counts].symbol
     same = {b.symbol: notation[b.name].symbol for b in theorem.notation if not b.per_client}
@@ -183,6 +186,7 @@ def with_clients_alike(theorem: Theorem) -> Theorem:
         method=call,
         assumptions=assumptions,
         follows_from=None,
+        alike=stands_for,
     )
 
 
@@ -195,16 +199,20 @@ def alike_statement(statement: Statement) -> Statement:
 
 def about_alike(theorem: Theorem) -> str:
     """That a theorem of `with_clients_alike` speaks of equal clients, and what stands for their numbers; empty for any other one."""
-    names = {f"{_EVERY}{b.name.removesuffix(_SECOND)}{SUFFIX}": b.name for b in theorem.notation}
-    same = [f"{names[b.note]} is {b.note}" for b in theorem.notation if b.note in names]
+    same = [f"{name} is every {symbol}" for name, symbol in theorem.alike.items() if symbol]
     return f"where all clients have the same numbers: {', '.join(same)}" if same else ""
+
+
+def clients_of(theorem: Theorem) -> str:
+    """The symbol for the number of clients; empty where there is none."""
+    return next((binding.name for binding in theorem.notation if binding.quantity.name == CLIENTS), "")
 
 
 def _entry(binding: Binding, names: Mapping[str, str]) -> tuple[str, str, str, str]:
     if not binding.per_client:
         return binding.name, binding.latex, binding.quantity.name, binding.note
     name = names[binding.name]
-    return name, latex_of(name), binding.quantity.name, f"{_EVERY}{binding.name}"
+    return name, latex_of(name), binding.quantity.name, f"every {binding.name}"
 
 
 def _renamed(bound: str | tuple[str, str], names: Mapping[str, str]) -> str | tuple[str, str]:

@@ -597,6 +597,8 @@ class Theorem:
         multiples: conditions made by `multiple_of` and `whole_number`, for every statement that has their symbols.
         proof: the derivation of the default statement as code, for a theorem of one's own: a function of its `Reader`, or where it
             stands. A paper has those of its theorems itself.
+        alike: where it is another theorem with the same numbers for all clients: symbol -> that of single clients which it stands for,
+            `1/N` for their weights; empty for an N that the other one does not have.
 
     Raises:
         DeclarationError: an undeclared symbol, a Float, a duplicate name, or a `corrected` statement with a dimension slip.
@@ -623,6 +625,7 @@ class Theorem:
     multiples: tuple[Condition, ...] = ()
     unreached: Mapping[str, str] = field(default_factory=dict)
     proof: Callable[[Any], Any] | CodeName | None = None
+    alike: Mapping[str, str] = field(default_factory=dict)
     _cache: dict[str, Statement] = field(default_factory=dict, init=False)
     kept: dict[Any, Any] = field(default_factory=dict, init=False)
     """Results that are slow to compute from the declaration, by name."""

@@ -194,6 +194,49 @@ def test_what_is_copied_runs_and_gives_the_value_on_the_page(page: Any, tmp_path
     assert copied(page, "Link").startswith("file:") and theorem in copied(page, "Link")
 
 
+LISTS = """id = "mine.lists"
+[symbols]
+p_i = "client_weight"
+tau_i = "client_steps"
+L = "local_smoothness"
+F_gap = "objective_gap"
+eta = "step_size"
+N = "clients"
+R = "rounds"
+[terms]
+all = "F_gap/(eta*sum_i(p_i*tau_i)*R) + eta*L**2*F_gap*N*sum_i(p_i**2)"
+[conditions]
+step = "eta*L <= 1/(2*max_i(tau_i))"
+"""
+
+
+def test_what_is_copied_of_clients_with_numbers_of_their_own_runs_too(open_page: Any, tmp_path: Path) -> None:
+    (tmp_path / "lists.toml").write_text(LISTS, encoding="utf-8")
+    write_explorer(tmp_path / "lists.html", [str(tmp_path / "lists.toml")])
+    page = open_page(tmp_path / "lists.html")
+    page.fill("#in-tau", "3")
+    shown, words = float(total(page)), shlex.split(copied(page, "Shell command").replace("\\\n", " "))
+    assert "tau_i=3" in words and any(word.startswith("p_i=1/") for word in words)
+    assert float(json.loads(CliRunner().invoke(app, [*words[1:], "--json"]).stdout)["total"]) == pytest.approx(
+        shown, rel=1e-3
+    )
+    assert "p_i=[" in copied(page, "Python") and 'tau_i = "3"' in copied(page, "TOML")
+
+
+def test_where_a_formula_has_no_value_nothing_is_admissible(page: Any) -> None:
+    chosen(page, "meta_fl.theorem_8", "printed")
+    for name in ("n", "r"):
+        page.fill(f"#in-{name}", "1")
+    assert "no finite value: sampling" in page.inner_text("#value") and total(page) == "undefined"
+    assert "✗" in page.inner_text("#now-outcome") and "undefined%" not in page.inner_text("#terms")
+    assert "holds without running" not in page.inner_text("#worth")
+    chosen(page, "fcsg.theorem_4_1", "printed")
+    page.fill("#in-alpha", "1000")
+    settle(page)
+    words = page.inner_text("#intervals [data-symbol=q]")
+    assert "no admissible value" in words and "no value of it satisfies all conditions" in words
+
+
 def test_dark_follows_the_system_and_the_button(open_page: Any, headline_page: Path) -> None:
     def back(page: Any) -> str:
         return str(page.evaluate("getComputedStyle(document.body).backgroundColor"))

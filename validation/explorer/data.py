@@ -13,7 +13,7 @@ from ...bounds.audit.refuted import refutations
 from ...bounds.audit.status import Status, status
 from ...bounds.evaluation.strategies import admissible_hyperparameters
 from ...bounds.evaluation.without_running import CAP_BY, START_BY, limits
-from ...bounds.language.client_lists import about_alike
+from ...bounds.language.client_lists import about_alike, clients_of
 from ...bounds.language.notation import Binding
 from ...bounds.language.quantities import COUNT, NONNEGATIVE, STEPS
 from ...bounds.language.reading import InputError
@@ -65,7 +65,9 @@ def theorem_data(theorem: Theorem, reference: str, measured: Sequence[Mapping[st
         },
         "horizon": horizon,
         "default": theorem.default,
-        "symbols": [symbol_data(binding) for binding in _symbols(theorem).values()],
+        "symbols": [symbol_data(b, theorem.alike.get(b.name)) for b in _symbols(theorem).values()],
+        "clients": clients_of(theorem),
+        "weights": [name for names in theorem.alike if "/" in names for name in theorem.alike[names].split(", ")],
         "values": _starting_values(theorem, presets),
         "presets": presets,
         "statements": [statement_data(theorem.statement(label)) for label in theorem.labels],
@@ -92,11 +94,16 @@ def _axes(statement: Statement) -> list[str]:
     return [binding.name for binding in chosen]
 
 
-def symbol_data(binding: Binding) -> dict[str, Any]:
+def symbol_data(binding: Binding, written: str | None = None) -> dict[str, Any]:
+    """
+    Args:
+        written: what it is called where each client has numbers of its own, if not the same; empty where it has no name there.
+    """
     quantity = binding.quantity
     low, high = _range(binding)
     return {
         "name": binding.name,
+        "written": binding.name if written is None else written,
         "quantity": quantity.name,
         "meaning": quantity.meaning,
         "unit": quantity.unit,

@@ -223,16 +223,17 @@ const verdict = (element, good, yes, no) => { element.className = `badge ${good 
 const drawBound = (found) => {
   const statement = statementNow(), failing = statement.conditions.filter((_, i) => !found.conditions[i].holds).map((c) => plain(c.name));
   const outcome = node("span");
-  verdict(outcome, !failing.length, "admissible", `not admissible: ${failing.join(", ")}`);
+  const wrong = [failing.length && `not admissible: ${failing.join(", ")}`, found.without.length && `no finite value: ${found.without.map(plain).join(", ")}`].filter(Boolean).join("; ");
+  verdict(outcome, found.admissible, "admissible", wrong);
   $("value").replaceChildren(
     ...(statement.terms.length ? [formula(`b-${state.theorem.number}`, state.theorem.metric.name), " ≤ ", node("span", { class: "total", id: "total" }, show(found.total)), " ", node("span", { class: "unit" }, unit(state.theorem.metric.unit)), " "] : ["This statement only defines constants. "]), outcome);
   drawWorth(found);
   $("now-total").textContent = show(found.total);
-  verdict($("now-outcome"), !failing.length, "admissible", "not admissible");
+  verdict($("now-outcome"), found.admissible, "admissible", failing.length ? "not admissible" : "no finite value");
   cells.terms.forEach(({ value, share, meter }, i) => {
     const percent = (100 * found.terms[i]) / found.total;
     value.textContent = show(found.terms[i]);
-    share.data = `${show(percent, 3)}% `;
+    share.data = Number.isFinite(percent) ? `${show(percent, 3)}% ` : "";
     meter.style.width = `${Math.max(0, Math.min(100, percent || 0)) * 0.7}px`;
   });
   cells.derived.forEach(({ value }, i) => { value.textContent = show(found.derived[i]); });
@@ -242,7 +243,7 @@ const drawBound = (found) => {
 const drawWorth = (found) => {
   const statement = statementNow(), preset = state.theorem.presets[state.preset];
   const isAsPreset = preset && preset.of_problem.every((name) => state.texts[name] === preset.values[name]);
-  const limit = statement.terms.length ? withoutRunning(statement, found.point, preset, isAsPreset) : null;
+  const limit = Number.isFinite(found.total) ? withoutRunning(statement, found.point, preset, isAsPreset) : null;
   const estimated = preset ? preset.estimated.filter((name) => name in statement.at && state.texts[name] === preset.values[name]) : [];
   const words = [];
   if (limit) {
@@ -349,7 +350,7 @@ const drawIntervals = (found, now) => {
     const binds = pieces.map((p) => [p.lowBinds && `below: ${p.lowBinds}`, p.highBinds && `above: ${p.highBinds}`].filter(Boolean).join("; ")).filter(Boolean).join(" · ");
     return node("div", { class: "interval", "data-symbol": symbol.name },
       node("div", { class: "words" }, node("strong", {}, symbol.name), node("span", { class: "number" }, pieces.length ? pieces.map(wordsOf).join(" or ") : "no admissible value"),
-        node("span", { class: `badge ${inside ? "good" : "bad"}` }, `${inside ? "✓" : "✗"} ${show(value)}`), node("span", { class: "hint" }, binds ? `bound ${plain(binds)}` : "no condition limits it")),
+        node("span", { class: `badge ${inside ? "good" : "bad"}` }, `${inside ? "✓" : "✗"} ${show(value)}`), node("span", { class: "hint" }, binds ? `bound ${plain(binds)}` : pieces.length ? "no condition limits it" : "no value of it satisfies all conditions")),
       track);
   });
   $("intervals").replaceChildren(...(rows.length ? rows : ["This statement has no hyperparameters."]));
@@ -518,16 +519,19 @@ const drawComparison = (lines, range, value) => {
 
 const settled = () => {
   const statement = statementNow();
-  return statement.symbols.filter((name) => state.texts[name] !== undefined || !statement.order.includes(name)).map((name) => [name, state.texts[name] ?? state.theorem.values[name]]);
+  const { symbol, values, clients, weights } = state.theorem, valueOf = (name) => state.texts[name] ?? values[name];
+  const given = statement.symbols.filter((name) => symbol[name].written && (state.texts[name] !== undefined || !statement.order.includes(name)));
+  const count = valueOf(clients) ?? "2"; // any, where their number falls out of the statement
+  return [...given.map((name) => [symbol[name].written, valueOf(name)]), ...weights.map((name) => [name, Array(Number(count)).fill(`1/${count}`)])];
 };
 const shellWord = (text) => (/^[A-Za-z0-9_.\/:=+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 const isFile = () => state.theorem.reference !== state.theorem.id;
 const COPIES = {
-  TOML: () => [`# ${state.theorem.id} (${state.label}): fedco bound ${shellWord(state.theorem.reference)} --statement ${state.label} --constants FILE.toml`.replaceAll("\n", " "), ...settled().map(([name, text]) => `${name} = "${text}"`)].join("\n") + "\n",
+  TOML: () => [`# ${state.theorem.id} (${state.label}): fedco bound ${shellWord(state.theorem.reference)} --statement ${state.label} --constants FILE.toml`.replaceAll("\n", " "), ...settled().map(([name, value]) => `${name} = ${JSON.stringify(value)}`)].join("\n") + "\n",
   "Shell command": () => [`fedco bound ${shellWord(state.theorem.reference)} --statement ${state.label}`, ...settled().map(([name, text]) => `--set ${name}=${text}`)].join(" \\\n  "),
   Python: () => {
     const load = isFile() ? `fedco.load(${JSON.stringify(state.theorem.reference)})` : `fedco.theorem(${JSON.stringify(state.theorem.id)})`;
-    return `import fedco\n\nbound = ${load}.bound(\n    ${JSON.stringify(state.label)},\n    strict=False,\n${settled().map(([name, text]) => `    ${name}="${text}",\n`).join("")})\nprint(bound)\n`;
+    return `import fedco\n\nbound = ${load}.bound(\n    ${JSON.stringify(state.label)},\n    strict=False,\n${settled().map(([name, value]) => `    ${name}=${JSON.stringify(value)},\n`).join("")})\nprint(bound)\n`;
   },
   LaTeX: () => `${statementNow().latex}\n% at ${settled().map(([name, text]) => `${name} = ${text}`).join(", ")}\n`,
   Link: () => location.href,

@@ -60,9 +60,12 @@ const evaluate = (statement, known) => {
     const left = o[n + 2 * i], right = o[n + 2 * i + 1];
     return { left, right, holds: holds(c.relation, left, right) };
   });
+  const terms = Array.from(o.subarray(0, n)), derived = Array.from(o.subarray(n + 2 * m));
+  // What has no finite value here, such as a quotient by 0: the bound says nothing then.
+  const without = [...statement.derived.filter((_, i) => !Number.isFinite(derived[i])), ...statement.terms.filter((_, i) => !Number.isFinite(terms[i]))].map((part) => part.name);
   return {
-    point, conditions, terms: Array.from(o.subarray(0, n)), total: n ? point.total() : NaN,
-    derived: Array.from(o.subarray(n + 2 * m)), admissible: conditions.every((c) => c.holds),
+    point, conditions, terms, total: n && !without.length ? point.total() : NaN, derived, without,
+    admissible: !without.length && conditions.every((c) => c.holds),
   };
 };
 
