@@ -392,7 +392,7 @@ SAYINGS: Mapping[str, str] = {
     SEPARATE: "samples of different kinds, such as those of outer and inner functions, are independent of each other",
     ONE_LAW: "all samples of a batch, or all places of a sample of clients, have one law",
     UNIFORM_SET: "a uniform set of the clients is drawn without replacement, independently of all else",
-    STARTS: "where the variables of the method start",
+    STARTS: "the variables of the method start where its own code starts them",
     AT_ZERO: "the variables of the method that are not its models are 0 before the first step",
     DIFFERENTIABLE: "the objective is differentiable, with the gradient that its formula gives",
     SMOOTH_FUNCTIONS: "the mean functions are differentiable as often as their bounds speak of",

@@ -105,6 +105,11 @@ class Assumption:
     says: tuple[str, ...] = ()
     only: str = ""
 
+    @property
+    def sayings(self) -> tuple[str, ...]:
+        """What it says besides bounds, in words."""
+        return tuple(SAYINGS[saying] for saying in self.says if saying in SAYINGS)
+
 
 @dataclass(frozen=True)
 class OwnMeasure:
@@ -685,10 +690,11 @@ class Theorem:
                     raise DeclarationError(f"{self.id}, assumption {item.name}: {nearest(saying, SAYINGS)}")
 
     def formally(self, item: Assumption) -> tuple[str, ...]:
-        """The bounds that an entry of the list states, in words: the rows of its symbols' quantities, or what they imply of a function."""
+        """What proofs may read off an entry of the list, in words: the bounds of its symbols' quantities, or what they imply of a function,
+        and what else it says."""
         pairs = [(each, "") if isinstance(each, str) else each for each in item.bounds]
         rows = [(name, about(form, of)) for name, of in pairs for form in self.notation[name].quantity.bounds]
-        return tuple(dict.fromkeys(form.words(name) for name, form in rows if form is not None))
+        return (*dict.fromkeys(form.words(name) for name, form in rows if form is not None), *item.sayings)
 
     def _check_use(self, statement: Statement) -> None:
         """A derived constant that nothing uses is a slip, except in a lemma whose purpose is to define it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -507,9 +507,14 @@ def _verdict(derivation: Derivation, found: Reading, label: str, state: State, l
         reading=(*_reading(derivation), *_given(derivation, found.reader)),
         facts=tuple(state.facts.values()),
         given=given,
-        formal=found.words(derivation.axioms),
+        formal=(*found.words(derivation.axioms), *said_by(theorem, used)),
         rests_on=rests_on(found),
     )
+
+
+def said_by(theorem: Any, names: Collection[str]) -> tuple[str, ...]:
+    """What the entries of a theorem's list with these names say besides bounds, in words."""
+    return tuple(f"{item.name}: {text}" for item in theorem.assumptions if item.name in names for text in item.sayings)
 
 
 def one_case_of(entry: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 from ..search import points_near
 from .assumptions import Declared
 from .deliveries import Bounded, what_is_bounded
-from .derivation import Line, Step, Verdict, allowed_point, checked_line, distinct_names
+from .derivation import Line, Step, Verdict, allowed_point, checked_line, distinct_names, said_by
 from .facts import Earlier, Inequality, State, assumed, refuse_part
 from .problem import accept_declarations
 from .reader import Reader
@@ -353,7 +353,10 @@ def _verdict(
         (),
         reading=_reading(loop),
         facts=tuple(facts),
-        formal=tuple(dict.fromkeys(text for _, each in loops(loop) for text in _formal(each, theorem, reader))),
+        formal=(
+            *dict.fromkeys(text for _, each in loops(loop) for text in _formal(each, theorem, reader)),
+            *said_by(theorem, used),
+        ),
         rests_on={"method": "the update equations under definitions"},
         gives=_gives(loop, theorem, theorem.statement(label), reader),
     )

@@ -8,6 +8,7 @@ import pytest
 from fedco.bounds import get_theorem
 from fedco.bounds.language.bounding import MEAN_SQUARE, NOISE, PARTICIPANTS, SAMPLE, SERVER_MODEL, SIZE
 from fedco.bounds.language.change import with_statement
+from fedco.bounds.language.rendering import describe
 from fedco.bounds.language.theorem import Assumption
 from fedco.bounds.proof.derivations import derivation, prove, verdict
 from fedco.bounds.proof.kernel import (
@@ -410,3 +411,13 @@ def test_no_part_of_a_name_is_read():
 
 def test_a_derivation_of_another_statement_of_the_same_theorem_is_compared_with_that():
     assert check(derivation(LOCAL), LOCAL, "printed").checked
+
+
+def test_what_an_assumption_says_is_told_beside_its_words():
+    """An author writes the words; what a proof reads off an entry is printed too, so that words that say less are seen."""
+    theorem, saying = get_theorem(LOCAL), "the samples of a step are independent of those of all other steps"
+    found = prove(LOCAL)
+    (entry,) = (item for item in theorem.assumptions if "fresh samples" in item.says)
+    assert f"{entry.name}: {saying}" in found.formal and saying in str(found)
+    shown = describe(theorem)["assumptions"]
+    assert saying in next(each["formal"] for each in shown if each["name"] == entry.name)
