@@ -26,6 +26,8 @@ from ...bounds.language.theorem import Theorem
 from ...bounds.region.admissible import admissible
 from ...synthetic.catalogue import PRESETS
 from ...synthetic.catalogue import problem as find_problem
+from ...synthetic.conformance.kinds import get_kind
+from ...synthetic.conformance.suite import ConformanceError, check_problem
 from ...synthetic.models import AbstractModelProblem
 from ...user_files import is_python_file
 from ..experiments.estimates import with_constants
@@ -125,7 +127,8 @@ def instances_of(
         say: told which constant of a model is being estimated.
 
     Raises:
-        InputError: a problem that does not fit, or on which nothing can be generated; it says why.
+        InputError: a problem that does not fit, one of a user's with a false certificate, or one on which nothing can be generated; it
+            says why.
     """
     if problems is None and declared:
         return Generated(tuple(declared), ())
@@ -136,6 +139,8 @@ def instances_of(
         problem = ready(given, theorem, label, say)
         mine = [instance for instance in declared if instance.problem is problem or instance.problem == problem]
         made = Generated(tuple(mine), ()) if mine else generate(theorem, label, problem, fixed)
+        if made.instances:
+            attack_certificates(find_problem(problem), theorem, label)
         found += made.instances
         name = problem if isinstance(problem, str) else problem.name
         missing += [f"{name}: {why}" for why in made.missing]
@@ -166,6 +171,25 @@ def ready(problem: Any, theorem: Theorem, label: str, say: Callable[[str], None]
     if not isinstance(found, AbstractModelProblem):
         return problem
     return with_constants(found, theorem, label, say, also=("gradient_cap",))
+
+
+def attack_certificates(problem: Any, theorem: Theorem, label: str) -> None:
+    """Those that the statement speaks of, where a problem is the user's own; the tests attack those of the registered ones.
+
+    Raises:
+        InputError: a point was found at which one is false: a verdict would be about it, and not about the statement.
+    """
+    if type(problem).__module__.startswith(f"{__name__.partition('.')[0]}."):
+        return
+    known = get_kind(problem.kind).inequalities
+    spoken_of = {binding.quantity.name for binding in theorem.symbols(label).values()}
+    named = spoken_of & problem.certificates.keys() & known.keys()
+    sure = tuple(sorted(name for name in named if problem.certificates[name].kind != "estimated"))
+    try:
+        check_problem(problem, quantities=sure)
+    except ConformanceError as error:
+        failed = error.report.failures[0]
+        raise InputError(f"{problem.name}: the certificate {failed.name} is false: {failed.detail}") from None
 
 
 @dataclass(frozen=True)
