@@ -125,9 +125,11 @@ def complexity(
 def _orders(asked: Asked) -> Answer:
     """The orders of a statement, and the claims about them."""
     from ..bounds.cost import claims
+    from ..bounds.registry import paper_of
 
     found = asked.theorem.rates(asked.chosen.label)
-    checked = [claims.check(claim) for claim in claims.about(asked.theorem.id)]
+    of_a_paper = paper_of(asked.theorem) is not None  # not one of a user's that has the id of another
+    checked = [claims.check(claim) for claim in claims.about(asked.theorem.id)] if of_a_paper else []
     rows = {**found.to_dict(), "claims": [row.to_dict() for row in checked]}
     sheets = lambda: [found.sheet(), claims.sheet(checked)]  # noqa: E731
     return Answer(rows, "\n".join(map(str, (found, *checked))), sheets).about(asked.chosen)

@@ -56,7 +56,7 @@ class Needed:
     def __str__(self) -> str:
         if self.kind == "term":
             if self.least:
-                return f"cannot be smaller than {shown(self.least)} of what is stated"
+                return f"its factor cannot be smaller than {shown(self.least)} of what is stated"
             return "cannot be left out" if self.bundle else f"no part of it is known to be necessary{self._reason}"
         if self.relaxed:
             return f"relaxed by a factor of {self.relaxed:g}, the statement is false"

@@ -241,6 +241,10 @@ def bound(statement: Statement, values: Mapping[str, Any], *, strict: bool = Tru
         known[constant.symbol] = statement.at(constant.expr, known)
     for where, expr in statement.expressions():
         _refuse_undefined(statement, where, expr, known)
+    if statement.theorem.metric.weights is not None:
+        from .weights import refuse_weights
+
+        refuse_weights(statement, known)
     checks = tuple(_check(statement, condition, known) for condition in statement.stated)
     ranges = tuple(_check(statement, condition, known) for condition in statement.method_range)
     pairs = zip((*checks, *ranges), statement.requirements, strict=True)

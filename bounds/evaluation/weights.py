@@ -15,10 +15,12 @@ import sympy as sp
 from ..language.notation import STEP
 from ..language.power import Power
 from ..language.reading import InputError
-from ..language.theorem import Metric
+from ..language.theorem import Metric, Statement
 
 _SMALL = 4
 """Primes above this many of them are tried as values of the symbols, whole ones or their inverses: no two are alike."""
+_EACH = 16
+"""Steps at each end of a long run, and between them, at which the sign of the weights is looked at."""
 _DIGITS = 30
 """Digits with which weights are computed that are too large or too small for doubles."""
 
@@ -90,6 +92,31 @@ def step_weights(metric: Metric, numbers: Mapping[str, Any]) -> StepWeights:
     formula = sp.S.One if metric.weights is None else metric.weights
     known = {symbol: sp.Rational(*Fraction(numbers[symbol.name]).as_integer_ratio()) for symbol in _named(formula)}
     return StepWeights(formula.xreplace(known))
+
+
+def refuse_weights(statement: Statement, point: Mapping[sp.Symbol, sp.Expr]) -> None:
+    """Of a long run the first and the last steps are looked at, and some between.
+
+    Raises:
+        InputError: a weight of the metric is negative at these values of the symbols, or all of a short run are 0.
+    """
+    theorem, metric = statement.theorem, statement.theorem.metric
+    values = {binding.quantity.name: point[binding.symbol] for binding in statement.symbols.values()}
+    steps = values.get("iterations", values.get("rounds", 0) * values.get("communication_period", 0))
+    formula, first = sp.sympify(metric.weights).xreplace(dict(point)), int(theorem.average == "after")
+    ends = min(int(steps), _EACH)
+    between = np.geomspace(1, max(int(steps), 1), _EACH).astype(int)
+    times = (
+        sorted({*range(ends), *range(int(steps) - ends, int(steps)), *(int(t) - 1 for t in between)}) if steps else []
+    )
+    found = {t + first: sp.N(formula.xreplace({STEP: sp.Integer(t + first)}), _DIGITS) for t in times}
+    for t, weight in found.items():
+        if weight.is_real and weight < 0:
+            raise InputError(
+                f"weights {metric.weights}: wanted numbers of at least 0, got {float(weight):.6g} at t = {t}"
+            )
+    if found and len(found) == steps and all(weight == 0 for weight in found.values()):
+        raise InputError(f"weights {metric.weights}: wanted one above 0, all are 0 in {steps} steps")
 
 
 def has_rational_weights(metric: Metric) -> bool:

@@ -29,6 +29,8 @@ def polish(task: Task, found: Found) -> Found:
     if not whole:
         return found
     rank = _ranking(task)
+    at_one_value = {name: low for name, (low, high) in task.box().items() if low == high}
+    found = replace(found, point={**at_one_value, **found.point})  # a program has no variable for these
     for _ in range(_ROUNDS):
         before = found
         for candidate in candidates(rank, task, found, whole):
@@ -67,7 +69,7 @@ def candidates(
 
     box = task.box()
     seen: dict[tuple[float, ...], tuple[float, dict[str, float]]] = {}
-    free = [b.name for b in task.model.free if b.name not in task.model.whole]
+    free = [b.name for b in task.model.free if b.name not in task.model.whole and box[b.name][0] < box[b.name][1]]
 
     def reals(ratio: Any) -> list[dict[str, Any]]:
         """The real hyperparameters where they are, or scaled with the number that moves, as a step size is with T."""

@@ -483,6 +483,32 @@ def test_where_an_optimum_is_only_approached_a_cheap_point_near_it_is_taken(aske
     assert within or found.value - found.lower < 1e-8
 
 
+def test_a_range_of_one_value_is_kept_where_whole_numbers_are_polished():
+    """A real hyperparameter at one value has no variable in the program: with a weighted cost the polish looked for it."""
+    asked = {"eps": "1/10", "cost": {"samples": 1, "rounds": 1000}, "ranges": {"eta_g": (1, 1)}}
+    keys = {
+        "id": "m.two_steps",
+        "symbols": {
+            "L": "local_smoothness",
+            "sigma": "local_gradient_noise",
+            "F_gap": "objective_gap",
+            "eta": "step_size",
+        }
+        | {
+            "eta_g": "server_step_size",
+            "tau": "communication_period",
+            "N": "clients",
+            "R": "rounds",
+            "b": "batch_size",
+        },
+        "terms": {"init": "8*F_gap/(eta*eta_g*tau*R)", "noise": "8*eta*eta_g*L*sigma**2/(N*b)*(1 + N/eta_g**2)"},
+        "conditions": {"step": "eta*eta_g*tau*L <= 1/24", "server": "eta_g >= 1"},
+        "method": {"name": "scaffold", "eta": "eta", "tau": "tau", "eta_g": "eta_g", "b": "b"},
+    }
+    found = define(**keys).tune("printed", L="3/2", sigma=2, F_gap=3, N=4, **asked)
+    assert found.values["eta_g"] == 1 and found.bound.admissible and found.bound.total <= 0.1
+
+
 def test_what_has_no_resource_has_no_least_cost():
     free = define(id="m.t", symbols={"T": "iterations"}, units=["objective_gap", "step_size"], terms={"all": "1/T"})
     with pytest.raises(

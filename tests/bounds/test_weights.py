@@ -118,3 +118,15 @@ def test_what_is_kept_of_a_statement_depends_on_its_weights():
     other = defined(weights="t + t0")
     assert formulas_digest(defined().statement()) == formulas_digest(defined().statement())
     assert formulas_digest(other.statement()) != formulas_digest(defined().statement())
+
+
+def test_a_bound_with_weights_below_0_is_refused_at_the_values():
+    at = {"D": 1, "mu": 1, "eta": 1}
+    falling = defined(weights="t0 - t")
+    assert falling.bound(t0=10**6, T=10**6, **at).admissible  # the last weight is 1
+    with pytest.raises(InputError, match="at least 0, got -1 at t = 1000000"):
+        falling.bound(t0=999_999, T=1_000_001, **at)
+    with pytest.raises(InputError, match="one above 0, all are 0 in 1 steps"):
+        defined(weights="t").bound(t0=1, T=1, **at)
+    assert defined(weights="t", average="after").bound(t0=1, T=1, **at).admissible
+    assert defined(weights="(1 - mu*eta/2)**(-t)").bound(t0=1, T=10**5, **at).admissible
