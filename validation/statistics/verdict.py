@@ -1,6 +1,6 @@
 """Verdicts: what the evidence says about one claim E X <= bound on one instance.
 
-Four outcomes and never a bare bool. SUPPORTED and REFUTED are each wrong with probability at most alpha (statistical
+Four outcomes and never a bare bool. A true claim is REFUTED, and a false one SUPPORTED, with probability at most alpha (statistical
 path) or never (exact path), given that the certificates and the cap are right, and that a statistic in doubles lies
 within `RESOLUTION` of the exact one, which was seen and is not proved. INCONCLUSIVE says what the seeds could have told.
 NOT_APPLICABLE says why the claim does not speak of the instance.
