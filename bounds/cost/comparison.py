@@ -431,7 +431,9 @@ def _value(binding: Binding, given: Mapping[str, Any], assumed: list[str]) -> An
     if binding.quantity.role == "hyperparameter":
         return binding.quantity.default
     other = next((source for source in binding.quantity.stand_ins if source in given), None)
-    plain = binding.quantity.numbers.plain
+    plain: Any = binding.quantity.numbers.plain
+    if binding.quantity.numbers.total and "clients" in given:
+        plain = Fraction(binding.quantity.numbers.total) / Fraction(str(given["clients"]))
     assumed.append(f"{name} = {other or plain}")
     return given[other] if other else plain
 

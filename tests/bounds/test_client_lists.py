@@ -205,6 +205,11 @@ def test_a_comparison_takes_a_list_for_one_theorem(theorem):
     )
 
 
+def test_weights_that_nobody_gives_are_equal_in_a_comparison(theorem):
+    row = compare("1/10", {"clients": 4, "client_steps": [1, 2, 2, 3]}, theorems=[theorem], cost="rounds").rows[0]
+    assert "client_weight = 1/4" in row.assumed and row.tuned is not None, row.reason
+
+
 def test_a_file_of_constants_has_lists(theorem, tmp_path):
     file = tmp_path / "constants.toml"
     file.write_text('p_i = ["1/2", 0.25, "1/4"]\nL_i = [1, 2, 4]\nsigma_i = [1, 1, 0.5]\nF_gap = 10\n')
