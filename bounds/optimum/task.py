@@ -95,6 +95,9 @@ def _range(made: Model, name: str, pair: tuple[Any, Any]) -> tuple[Fraction | No
     if name not in known:
         raise InputError(f"{name[:30]}: not free to choose; {instead(name, tuple(known))}")
     low, high = (None if end is None else _positive(f"range of {name}", end) for end in pair)
+    domain = made.statement.symbols[name].quantity.numbers
+    if low is not None and domain.most is not None and (low > domain.most or (domain.open and low == domain.most)):
+        raise InputError(f"range of {name}: wanted {domain.a_number}, got at least {low}")
     if low is not None and high is not None and low > high:
         raise InputError(f"range of {name}: wanted lowest <= highest, got {low} > {high}")
     return low, high

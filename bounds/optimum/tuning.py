@@ -25,7 +25,7 @@ from ..language.result import CONSTANTS, AbstractResult, Sheet, Table, relative,
 from ..language.theorem import Statement
 from .model import LEAST_DISTANCE, VanishingError, model
 from .polish import polish
-from .posynomial import Converter, NotPosynomialError
+from .posynomial import Converter, EmptyBoxError, NotPosynomialError
 from .program import Solution, solve
 from .search import GAP, Found, minimise, program, relaxed
 from .task import Task, make_task
@@ -410,7 +410,10 @@ def _infeasible(task: Task) -> str:
     """Why nothing is admissible: the conditions in conflict, and how low the bound gets if it is the target."""
     from ..region.joint import conflict_of
 
-    names = conflict_of(task.make, task.box())
+    try:
+        names = conflict_of(task.make, task.box())
+    except EmptyBoxError as failed:  # a condition that excludes the ranges by itself
+        names = (str(failed), *(f"range of {name}" for name in task.ranges))
     where = task.model.statement.name
     if task.target is None or "target" not in names:
         return f"{where}: no admissible choice; in conflict: {', '.join(names)}"

@@ -525,3 +525,14 @@ def test_a_term_with_a_minus_is_no_bound_to_minimise():
     made = define(**PLANNED | {"terms": terms, "schedule": {}}).statement("printed")
     with pytest.raises(InputError, match=r"m\.t: the term bad is negative"):
         tune(made, {"F_gap": 3, "L": 2, "N": 5}, budget={"T": 10})
+
+
+def test_a_range_outside_a_condition_or_a_domain_gets_one_line():
+    given = {"L_bar": 1, "mu": "1/10", "sigma": 1, "D": 1, "N": 4}
+    theorem = fedco.theorem("library.sgd_strongly_convex")
+    with pytest.raises(InputError, match="no admissible choice; in conflict: step_size, range of eta"):
+        theorem.tune(budget={"samples": 100}, ranges={"eta": (5, 5)}, **given)
+    symbols = {"T": "iterations", "x": "heavy_ball_momentum"}
+    free = define(id="m.t", symbols=symbols, units=["objective_gap", "step_size"], terms={"all": "1/((1 - x)*T)"})
+    with pytest.raises(InputError, match=r"^range of x: wanted a number in \[0, 1\), got at least 1$"):
+        free.tune(budget={"T": 10}, ranges={"x": (1, 1)})
