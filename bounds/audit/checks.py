@@ -12,6 +12,8 @@ from typing import Any
 import sympy as sp
 
 from ...suggestion import instead
+from ..cost.counts import method_costs
+from ..cost.resources import declared_costs
 from ..files import is_file, theorems_of_file
 from ..language.notation import slack_symbol
 from ..language.paper import Paper
@@ -65,6 +67,7 @@ def automatic(theorem: Theorem) -> tuple[Finding, ...]:
 
 
 def _of_declaration(theorem: Theorem) -> Iterator[Finding]:
+    yield from _cost_findings(theorem)
     if "printed" not in theorem.labels:
         return  # a corrected statement alone is homogeneous, and there is nothing to compare it with
     yield from _dimension_findings(theorem)
@@ -74,6 +77,37 @@ def _of_declaration(theorem: Theorem) -> Iterator[Finding]:
         yield from condition_findings(theorem)
     if theorem.follows_from and "printed" in theorem.follows_from[0].labels:
         yield from _corollary_findings(theorem)
+
+
+# --- costs -----------------------------------------------------------------------------------------------------------
+
+
+def _cost_findings(theorem: Theorem) -> Iterator[Finding]:
+    """A declared cost beside the count of the method that the theorem names."""
+    for resource, (declared, counted) in _unlike_costs(theorem).items():
+        yield Finding(
+            f"{theorem.id}:costs.{resource}",
+            theorem.id,
+            f"costs, {resource}",
+            "constant",
+            "slip",
+            f"{resource} = {declared}",
+            f"the method {theorem.method.name if theorem.method else ''} counts {counted}",
+            f"what `tune`, `complexity` and `compare` say of {resource} is not what a run uses",
+            partial(_check_costs, theorem, resource),
+        )
+
+
+def _unlike_costs(theorem: Theorem) -> dict[str, tuple[sp.Expr, sp.Expr]]:
+    """Resource -> (as declared, as the method counts it), where they differ."""
+    counted = method_costs(theorem)
+    both = {n: (sp.sympify(e), counted[n]) for n, e in declared_costs(theorem.statement()).items() if n in counted}
+    return {name: pair for name, pair in both.items() if sp.simplify(pair[0] - pair[1]) != 0}
+
+
+def _check_costs(theorem: Theorem, resource: str) -> Evidence:
+    declared, counted = _unlike_costs(theorem).get(resource, (None, None))
+    return confirm(declared is not None, declared=declared, counted=counted)
 
 
 # --- homogeneity -----------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ statement lacks counts as what its absence means (`Quantity.absent`: 1 for a bat
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from types import SimpleNamespace
 
 import sympy as sp
@@ -30,14 +30,21 @@ _LISTED = 4
 """Methods that are named as examples."""
 
 
+def declared_costs(statement: Statement) -> Mapping[str, sp.Expr]:
+    """What the theorem itself says that a run costs."""
+    theorem = statement.theorem
+    if not callable(theorem.costs):
+        return theorem.costs
+    names = {binding.name: binding.symbol for binding in theorem.notation}
+    return theorem.costs(SimpleNamespace(**names, present=statement.symbols))
+
+
 def resources(statement: Statement) -> dict[str, sp.Expr]:
     """The resources that the hyperparameters of a statement determine, as formulas in its symbols.
 
     What the theorem does not declare is taken from its method's own count.
     """
     theorem, present = statement.theorem, statement.symbols
-    names = {binding.name: binding.symbol for binding in theorem.notation}
-    declared = theorem.costs(SimpleNamespace(**names, present=present)) if callable(theorem.costs) else theorem.costs
     absent = {
         b.symbol: sp.Rational(b.quantity.absent)
         for b in theorem.notation
@@ -50,7 +57,7 @@ def resources(statement: Statement) -> dict[str, sp.Expr]:
         known = lists and client_symbols(expr) <= lists.keys()
         return at_clients(expr, lists).xreplace(absent) if known else expr.xreplace(absent)
 
-    counted = {name: counted_by(expr) for name, expr in {**method_costs(theorem), **declared}.items()}
+    counted = {name: counted_by(expr) for name, expr in {**method_costs(theorem), **declared_costs(statement)}.items()}
     return {name: expr for name, expr in counted.items() if expr.free_symbols <= allowed}
 
 

@@ -366,3 +366,10 @@ def test_a_corrected_statement_alone_is_a_theorem():
     assert status(alone).outcome == "derived"
     with pytest.raises(DeclarationError, match="needs its printed statement, or a corrected one"):
         replace(printed, statements={"composed": replace(printed.statement("printed"), label="composed")})
+
+
+def test_a_declared_cost_is_compared_with_the_count_of_the_method():
+    (finding,) = fedco.audit(define(**KEYS | {"costs": {"rounds": "T/p**2"}}))
+    assert finding.id == "pr_sgd.theorem_1:costs.rounds" and finding.expected == "the method local_sgd counts T/p"
+    assert {name: str(value) for name, value in finding.check().items()} == {"declared": "T/p**2", "counted": "T/p"}
+    assert list(fedco.audit(define(**KEYS))) == []
