@@ -31,7 +31,8 @@ def test_a_wrong_constant_of_the_problem_is_noticed():
     with pytest.raises(AssertionError, match="local_gradient_noise"):
         check_problem(Wrong(), Budget(lanes=2, steps=4, farthest=4.0))
     with pytest.raises(
-        InputError, match=r"^ring: the certificate local_gradient_noise is false: declared 0\.45 .* found 0\.5 "
+        InputError,
+        match=r"^ring: the certificate local_gradient_noise is false: declared 0\.45, and at a point it is at least 0\.5$",
     ):
         fedco.validate("baselines.minibatch_sgd", problems=[Wrong()], jobs=1)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from ..cost.resources import MEANING, how_to_count, instead, missing_costs
+from ..cost.resources import MEANING, how_to_count, missing_costs
 from ..evaluation.evaluate import Bound, bound, complete, exact
 from ..evaluation.without_running import NOTHING, Beside
 from ..language.reading import InputError
@@ -296,7 +296,7 @@ def _search(task: Task) -> tuple[Found, Task, str]:
         counts = [name for name, b in statement.symbols.items() if b.quantity.name in ("iterations", "rounds")]
         named = f"; what it has can be named, as in --cost {counts[0]} or cost='{counts[0]}'" if counts else ""
         raise InputError(
-            f"{statement.name}: has no resource that is minimised unasked{named}; {instead('samples', [], statement)}"
+            f"{statement.name}: has no resource that is minimised unasked{named}; {how_to_count(['samples'], statement)}"
         )
     box, whole = task.box(), task.model.whole
     root = relaxed(task.make, box)

@@ -140,7 +140,7 @@ def instances_of(
         mine = [instance for instance in declared if instance.problem is problem or instance.problem == problem]
         made = Generated(tuple(mine), ()) if mine else generate(theorem, label, problem, fixed)
         if made.instances:
-            attack_certificates(find_problem(problem), theorem, label)
+            attack_certificates(find_problem(problem))
         found += made.instances
         name = problem if isinstance(problem, str) else problem.name
         missing += [f"{name}: {why}" for why in made.missing]
@@ -173,8 +173,8 @@ def ready(problem: Any, theorem: Theorem, label: str, say: Callable[[str], None]
     return with_constants(found, theorem, label, say, also=("gradient_cap",))
 
 
-def attack_certificates(problem: Any, theorem: Theorem, label: str) -> None:
-    """Those that the statement speaks of, where a problem is the user's own; the tests attack those of the registered ones.
+def attack_certificates(problem: Any) -> None:
+    """All of them, where a problem is the user's own; the tests attack those of the registered ones.
 
     Raises:
         InputError: a point was found at which one is false: a verdict would be about it, and not about the statement.
@@ -182,14 +182,17 @@ def attack_certificates(problem: Any, theorem: Theorem, label: str) -> None:
     if type(problem).__module__.startswith(f"{__name__.partition('.')[0]}."):
         return
     known = get_kind(problem.kind).inequalities
-    spoken_of = {binding.quantity.name for binding in theorem.symbols(label).values()}
-    named = spoken_of & problem.certificates.keys() & known.keys()
-    sure = tuple(sorted(name for name in named if problem.certificates[name].kind != "estimated"))
+    sure = tuple(n for n, certificate in problem.certificates.items() if n in known and certificate.kind != "estimated")
     try:
         check_problem(problem, quantities=sure)
     except ConformanceError as error:
         failed = error.report.failures[0]
-        raise InputError(f"{problem.name}: the certificate {failed.name} is false: {failed.detail}") from None
+        value, more = float(problem.certificates[failed.name].value), known[failed.name].inverse
+        found = failed.detail
+        if failed.attained:
+            limit = value / failed.attained if more else value * failed.attained
+            found = f"declared {value:.6g}, and at a point it is {'at most' if more else 'at least'} {limit:.6g}"
+        raise InputError(f"{problem.name}: the certificate {failed.name} is false: {found}") from None
 
 
 @dataclass(frozen=True)
