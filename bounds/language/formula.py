@@ -45,6 +45,8 @@ _TOKEN = re.compile(
 )
 _INSTEAD = {
     "^": "**",
+    "=<": "<=",
+    "=>": ">=",
     "=": "==",
     "≤": "<=",
     "≥": ">=",
@@ -106,14 +108,15 @@ def _tokens(text: str) -> list[_Token]:
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
-            _refuse(at + 1, _strange(text[at]))
+            _refuse(at + 1, _strange(text[at : at + 2]))
         if match.lastgroup != "space":
             found.append(_Token(str(match.lastgroup), match.group(), at + 1))
         at = match.end()
     return [*found, _Token("end", "", len(text) + 1)]
 
 
-def _strange(character: str) -> str:
+def _strange(begins: str) -> str:
+    character = begins if begins in _INSTEAD else begins[0]
     hint = f"; write {_INSTEAD[character]}" if character in _INSTEAD else ""
     return f"{character!a} is not part of a formula (numbers, names, + - * / ** ( ) , {' '.join(FUNCTIONS)}){hint}"
 

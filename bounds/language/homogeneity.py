@@ -11,6 +11,7 @@ import sympy as sp
 from .clients import OverClients
 from .dimension import ONE, Dimension, modulo
 from .power import Power
+from .power_sum import PowerSum
 
 
 class InhomogeneousError(ValueError):
@@ -39,7 +40,8 @@ def dimension_of(expr: sp.Expr, known: Mapping[sp.Symbol, Dimension]) -> Dimensi
         return _common(sp.Tuple(*expr.unrolled()), known)
     arguments = [dimension_of(arg, known) for arg in expr.args]
     if any(argument != ONE for argument in arguments):
-        raise InhomogeneousError(f"{expr.func.__name__} of a quantity with a dimension in {expr}")
+        what = "sum over" if isinstance(expr, PowerSum) else f"{expr.func.__name__} of"
+        raise InhomogeneousError(f"{what} a quantity with a dimension in {expr}")
     return ONE
 
 

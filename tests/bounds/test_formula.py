@@ -150,6 +150,7 @@ REFUSED = [
     ("1_000", 2, "not part of a formula"),
     ("L^2", 2, "write **"),
     ("L = 2", 3, "write =="),
+    ("L =< 2", 3, "write <="),
     ("L ≤ 2", 3, "write <="),
     ("2·L", 2, "write *"),
     ("L−1", 2, "write -"),
