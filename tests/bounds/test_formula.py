@@ -228,7 +228,7 @@ def test_what_is_not_a_formula_is_one_line_with_a_column(text: str, column: int,
         ("0 < eta <= 1", 9, "two conditions"),
         ("eta = 1", 5, "write =="),
         ("eta != 1", 5, "not part of a formula"),
-        ("eta =< 1", 5, "write =="),
+        ("eta =< 1", 5, "write <="),
     ],
 )
 def test_what_is_not_a_condition_is_one_line_with_a_column(text: str, column: int, reason: str):
