@@ -188,7 +188,7 @@ def sharpen(
     tune: bool = False,
     out: Path = Path("sharpened.json"),
 ) -> Answer:
-    """Find the least bound that the premises of a theorem's proof give at your constants; exit status 1 where none is smaller.
+    """Look for the least bound that the premises of a theorem's proof give at your constants; exit status 1 where no smaller one is found.
 
     A proof adds up inequalities with multipliers that a person chose, such as the weights in Young's inequality. Here a semidefinite
     program chooses them anew for one set of numbers. They are rounded to fractions, and the kernel checks the new proof step by step;

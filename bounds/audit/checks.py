@@ -93,7 +93,7 @@ def _cost_findings(theorem: Theorem) -> Iterator[Finding]:
             "slip",
             f"{resource} = {declared}",
             f"the method {theorem.method.name if theorem.method else ''} counts {counted}",
-            f"what `tune`, `complexity` and `compare` say of {resource} is not what a run uses",
+            f"what `tune`, `complexity` and `compare` say of {resource} is not what the method says that it uses",
             partial(_check_costs, theorem, resource),
         )
 
@@ -102,7 +102,15 @@ def _unlike_costs(theorem: Theorem) -> dict[str, tuple[sp.Expr, sp.Expr]]:
     """Resource -> (as declared, as the method counts it), where they differ."""
     counted = method_costs(theorem)
     both = {n: (sp.sympify(e), counted[n]) for n, e in declared_costs(theorem.statement()).items() if n in counted}
-    return {name: pair for name, pair in both.items() if sp.simplify(pair[0] - pair[1]) != 0}
+    return {name: pair for name, pair in both.items() if sp.simplify(_unrounded(pair[0]) - _unrounded(pair[1])) != 0}
+
+
+def _unrounded(cost: sp.Expr) -> sp.Expr:
+    """Without what makes a count whole, or at least 1."""
+    return cost.replace(
+        lambda part: isinstance(part, sp.floor | sp.ceiling) or (isinstance(part, sp.Max) and sp.S.One in part.args),
+        lambda part: sp.Max(*(each for each in part.args if each != 1)),
+    )
 
 
 def _check_costs(theorem: Theorem, resource: str) -> Evidence:

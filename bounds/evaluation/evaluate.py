@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from fractions import Fraction
 from operator import eq, ge, gt, le, lt
 from typing import TYPE_CHECKING, Any
@@ -130,7 +130,8 @@ class Bound(AbstractResult):
     @property
     def worth(self) -> Worth:
         """Whether it says more than what holds without running, and the estimates on which it rests."""
-        return worth(self.about, self.total, self.values, self.beside)
+        found = worth(self.about, self.total, self.values, self.beside)
+        return found if self.admissible else replace(found, is_impossible=False)  # the statement promises nothing there
 
     def plot(self) -> Plot:
         """The terms as bars, largest share first."""

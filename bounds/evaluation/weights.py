@@ -98,11 +98,11 @@ def refuse_weights(statement: Statement, point: Mapping[sp.Symbol, sp.Expr]) -> 
     """Of a long run the first and the last steps are looked at, and some between.
 
     Raises:
-        InputError: a weight of the metric is negative at these values of the symbols, or all of a short run are 0.
+        InputError: a weight of the metric is negative or no number at these values of the symbols, or all of a short run are 0.
     """
     theorem, metric = statement.theorem, statement.theorem.metric
-    values = {binding.quantity.name: point[binding.symbol] for binding in statement.symbols.values()}
-    steps = values.get("iterations", values.get("rounds", 0) * values.get("communication_period", 0))
+    values = {b.quantity.name: point[b.symbol] for b in statement.symbols.values() if b.symbol in point}
+    steps = values.get("iterations", values.get("rounds", 0) * values.get("communication_period", 1))
     formula, first = sp.sympify(metric.weights).xreplace(dict(point)), int(theorem.average == "after")
     ends = min(int(steps), _EACH)
     between = np.geomspace(1, max(int(steps), 1), _EACH).astype(int)
@@ -111,10 +111,9 @@ def refuse_weights(statement: Statement, point: Mapping[sp.Symbol, sp.Expr]) -> 
     )
     found = {t + first: sp.N(formula.xreplace({STEP: sp.Integer(t + first)}), _DIGITS) for t in times}
     for t, weight in found.items():
-        if weight.is_real and weight < 0:
-            raise InputError(
-                f"weights {metric.weights}: wanted numbers of at least 0, got {float(weight):.6g} at t = {t}"
-            )
+        if not (weight.is_real and weight.is_finite and weight >= 0):
+            shown = str(sp.N(weight, 6))[:40]
+            raise InputError(f"weights {metric.weights}: wanted numbers of at least 0, got {shown} at t = {t}")
     if found and len(found) == steps and all(weight == 0 for weight in found.values()):
         raise InputError(f"weights {metric.weights}: wanted one above 0, all are 0 in {steps} steps")
 

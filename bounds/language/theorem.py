@@ -929,7 +929,7 @@ class Theorem:
     def sharpen(
         self, *, constants: Constants | None = None, assume: str | Sequence[str] = (), **values: Number
     ) -> Sharpened:
-        """The least bound that the premises of its proof give at numbers; see `fedco.bounds.proof.sharpen.sharpen`."""
+        """The least bound that is found from the premises of its proof at numbers; see `fedco.bounds.proof.sharpen.sharpen`."""
         given = self._resolved("", values, constants, assume)
         return bounds.sharpen(given.statement, given.values)
 

@@ -101,7 +101,7 @@ def prove(theorem: Theorem, label: str = "") -> Verdict:
         unknown = f"the kernel knows the objective of no problem of the kind {theorem.problem}"
         instead = (
             theorem.notation.words_only("no rule of the kernel can use it")
-            or (unknown if theorem.problem not in GRADIENTS else "")
+            or (unknown if theorem.problem and theorem.problem not in GRADIENTS else "")
             or ("" if paper_of(theorem) else 'wanted proof = "FILE.py:NAME", a function that gives one')
             or f"wanted one of {', '.join(derived_ids())}"
         )

@@ -32,12 +32,14 @@ _ABSOLUTE_ROUNDING = 1e-9  # the same for a constant that is 0
 
 @dataclass(frozen=True)
 class Check:
-    """One verdict: `attained` is the fraction of a certified value that was reached, None for an oracle check."""
+    """One verdict: `attained` is the fraction of a certified value that was reached, None for an oracle check, and `found` the largest
+    ratio of its inequality."""
 
     name: str
     passed: bool
     detail: str
     attained: float | None = None
+    found: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,7 @@ def _check_certificate(
     failure = failure_of(certificate, value, best, stated, attack)
     attained = best / value if value > 0 else None
     detail = failure or f"largest found {best:.9g} of {value:.9g}"
-    return Check(quantity, not failure, detail, attained), attack.evaluations
+    return Check(quantity, not failure, detail, attained, best), attack.evaluations
 
 
 def _attack(problem: AbstractProblem, certificate: Certificate, inequality: Inequality, budget: Budget) -> Attack:

@@ -372,4 +372,5 @@ def test_a_declared_cost_is_compared_with_the_count_of_the_method():
     (finding,) = fedco.audit(define(**KEYS | {"costs": {"rounds": "T/p**2"}}))
     assert finding.id == "pr_sgd.theorem_1:costs.rounds" and finding.expected == "the method local_sgd counts T/p"
     assert {name: str(value) for name, value in finding.check().items()} == {"declared": "T/p**2", "counted": "T/p"}
-    assert list(fedco.audit(define(**KEYS))) == []
+    for same in ("T/p", "floor(T/p)", "max(ceil(T/p), 1)"):
+        assert list(fedco.audit(define(**KEYS | {"costs": {"rounds": same}}))) == []

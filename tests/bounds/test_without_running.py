@@ -203,6 +203,8 @@ def test_a_bound_below_0_of_what_is_never_negative_says_so():
     at = {"F_gap": 1, "eta": 1, "T": 4}
     assert "below 0, which the metric never is" in str(wrong.bound(sigma=1, **at))
     assert "below 0" not in str(wrong.bound(sigma="1/2", **at))  # equal to 0
+    outside = fedco.define(id="mine.t", symbols=symbols, terms=terms, conditions={"short": "T <= 3"})
+    assert "below 0" not in str(outside.bound(strict=False, sigma=1, **at)), "it promises nothing there"
     descent = fedco.theorem("feddro.lemma_f_2")
     assert not descent.metric.at, "a step of a proof may go down"
 

@@ -1,4 +1,5 @@
-"""The least bound that the premises of a proof give at numbers: what is reported is what the kernel accepted, and nothing else."""
+"""A search for the least bound that the premises of a proof give at numbers: what is reported is what the kernel accepted, and nothing
+else."""
 
 from __future__ import annotations
 
