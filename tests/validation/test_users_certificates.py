@@ -1,0 +1,127 @@
+"""The attack on the certificates of a user's own problem: a false one is told, and a true one is never called false."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+import torch
+from fedco.bounds.language.reading import InputError
+from fedco.synthetic import AbstractFederated, Certificate, Sample, by_quantity
+from fedco.validation.runs.generate import attack_certificates
+
+CLIENTS = 4
+
+
+@dataclass(frozen=True)
+class Signs(Sample):
+    """One sign for each sampled gradient, (runs, clients, batch)."""
+
+    signs: torch.Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Bowls(AbstractFederated):
+    """F_i(x) = curvature/2 ||x - c_i||^2, c_i on a circle around 0, with noise of +-1/2 along the first axis.
+
+    Args:
+        changes: certificates in the place of the true ones.
+    """
+
+    name: str = "bowls"
+    radius: float = 1.0
+    curvature: float = 1.0
+    changes: tuple[Certificate, ...] = ()
+    clients: int = CLIENTS
+    dim: int = 2
+    inner_dim: int = 0
+
+    @property
+    def initial_point(self):
+        return torch.tensor([3.0, 0.0], dtype=torch.float64)
+
+    @property
+    def minimiser(self):
+        return torch.zeros(2, dtype=torch.float64)
+
+    def _away(self, x):
+        angles = 2 * math.pi * torch.arange(CLIENTS, dtype=torch.float64) / CLIENTS
+        return x - self.radius * torch.stack([angles.cos(), angles.sin()], dim=-1)
+
+    def local_value(self, x):
+        return self.curvature / 2 * self._away(x).square().sum(-1)
+
+    def local_gradient(self, x, sample=None):
+        exact = self.curvature * self._away(x)
+        return exact if sample is None else exact + sample.signs.mean(-1, keepdim=True) * torch.tensor([0.5, 0.0])
+
+    def sample(self, draws, batch, purpose="sample"):
+        return Signs(draws.signs(purpose, batch))
+
+    def atoms(self):
+        signs = torch.tensor([-1.0, 1.0], dtype=torch.float64).expand(1, CLIENTS, 2)
+        return Signs(signs), torch.tensor([0.5, 0.5], dtype=torch.float64)
+
+    @property
+    def certificates(self):
+        c = self.curvature
+        own = {"local_smoothness": c, "objective_smoothness": c, "strong_convexity": c, "polyak_lojasiewicz": c}
+        own |= {"local_gradient_noise": 0.5, "objective_gap": 4.5 * c * (1 + 1e-6), "initial_distance": 3.0}
+        made = by_quantity(tuple(Certificate(name, value, "upper", "by hand") for name, value in own.items()))
+        return {**made, **{each.quantity: each for each in self.changes}}
+
+
+class WithoutAtoms(Bowls):
+    def atoms(self):
+        raise NotImplementedError("a Gaussian has none")
+
+
+class Overflowing(Bowls):
+    """The objective is infinite in doubles, and not in numbers, far to the left."""
+
+    def local_value(self, x):
+        large = torch.exp(-10 * x[..., 0])
+        return super().local_value(x) + torch.where(torch.isinf(large), large, 0.0)
+
+
+def upper(quantity: str, value: float, **more: Any) -> Certificate:
+    return Certificate(quantity, value, "upper", "by hand", **more)
+
+
+TRUE = {
+    "as it is": Bowls(),
+    "objectives far from 0": Bowls(radius=1e5),
+    "clients far apart": Bowls(radius=1e3),
+    "hardly curved": Bowls(curvature=1e-6),
+    "on a domain": Bowls(changes=(upper("gradient_cap", 10.0, domain="||x|| <= 10"),)),
+    "a wrong witness": Bowls(
+        changes=(Certificate("objective_gap", 4.5, "exact", "at 0", witness=1.0, points=((1.0, 0.0),)),)
+    ),
+    "a noise without atoms": WithoutAtoms(),
+    "an overflow": Overflowing(),
+}
+
+
+@pytest.mark.parametrize("name", TRUE)
+def test_a_true_certificate_is_not_called_false(name: str):
+    attack_certificates(TRUE[name])
+
+
+@pytest.mark.parametrize(
+    ("quantity", "value", "told"),
+    [
+        ("gradient_cap", 0.3, r"declared 0\.3, and at a point it is at least \d"),
+        ("strong_convexity", 4.0, "declared 4, and at a point it is at most 1$"),
+        ("polyak_lojasiewicz", 4.0, "declared 4, and at a point it is at most 1$"),
+        ("local_gradient_noise", 0.1, r"declared 0\.1, and at a point it is at least 0\.5$"),
+        ("local_gradient_noise", 0.0, r"declared 0, and at a point it is at least 0\.5$"),
+        ("objective_gap", 1.0, r"declared 1, and at a point it is at least 4\.5$"),
+        ("local_smoothness", 0.5, r"declared 0\.5, and at a point it is at least 1$"),
+        ("initial_distance", 1.0, "declared 1, and at a point it is at least 3$"),
+    ],
+)
+def test_a_false_certificate_is_told_with_what_was_found(quantity: str, value: float, told: str):
+    with pytest.raises(InputError, match=f"^bowls: the certificate {quantity} is false: {told}"):
+        attack_certificates(replace(Bowls(), changes=(upper(quantity, value),)))
