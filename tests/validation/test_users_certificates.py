@@ -82,7 +82,7 @@ class Overflowing(Bowls):
     """The objective is infinite in doubles, and not in numbers, far to the left."""
 
     def local_value(self, x):
-        large = torch.exp(-10 * x[..., 0])
+        large = torch.exp(-50 * x[..., 0])
         return super().local_value(x) + torch.where(torch.isinf(large), large, 0.0)
 
 
