@@ -430,7 +430,7 @@ def figure(
 
     curves: dict[str, tuple[list[float], list[float]]] = {}
     for eps in targets:
-        for row in compare(eps, quantities, cost=cost, **options).rows:
+        for row in compare(eps, quantities or {}, cost=cost, **options).rows:
             if row.tuned and cost in row.tuned.cost:
                 x, y = curves.setdefault(row.about.name, ([], []))
                 x.append(eps)
