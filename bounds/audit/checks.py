@@ -270,7 +270,7 @@ def _admitted(theorem: Theorem, given: tuple[Condition, ...], point: dict) -> bo
 
 
 def _at(theorem: Theorem, sides: tuple[sp.Expr, sp.Expr], point: dict) -> tuple[sp.Expr, sp.Expr]:
-    table = {theorem.notation[k].symbol: sp.Rational(v.numerator, v.denominator) for k, v in point.items()}
+    table = {theorem.notation[name].symbol: sp.Rational(value) for name, value in point.items()}
     left, right = (side.xreplace(table) for side in sides)
     return left, right
 

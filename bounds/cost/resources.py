@@ -36,7 +36,7 @@ def resources(statement: Statement) -> dict[str, sp.Expr]:
     What the theorem does not declare is taken from its method's own count.
     """
     theorem, present = statement.theorem, statement.symbols
-    names = {binding.name: binding.symbol for binding in theorem.notation}
+    names = theorem.notation.symbols
     declared = theorem.costs(SimpleNamespace(**names, present=present)) if callable(theorem.costs) else theorem.costs
     absent = {
         b.symbol: sp.Rational(b.quantity.absent)

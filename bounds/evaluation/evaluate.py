@@ -217,15 +217,23 @@ def complete(statement: Statement, values: Mapping[str, Any]) -> dict[sp.Symbol,
 
 def fill_schedule(statement: Statement, point: dict[sp.Symbol, sp.Expr]) -> list[str]:
     """Put in what the schedule gives at a point, in any order; the names of the rest, for which something is missing."""
-    symbols = {name: statement.symbols[name].symbol for name in statement.schedule}
-    pending = [name for name, symbol in symbols.items() if symbol not in point]
-    while ready := [name for name in pending if statement.symbols_of(statement.schedule[name]) <= point.keys()]:
-        for name in ready:
-            expr = statement.schedule[name]
-            _refuse_undefined(statement, name, statement.expand(expr), point)
-            point[symbols[name]] = statement.at(expr, point)
-            pending.remove(name)
-    return pending
+    known = {symbol.name for symbol in point}
+    for name in _in_turn(statement, known):
+        expr = statement.schedule[name]
+        _refuse_undefined(statement, name, statement.expand(expr), point)
+        point[statement.symbols[name].symbol] = statement.at(expr, point)
+    return [name for name in statement.schedule if name not in known]
+
+
+def _in_turn(statement: Statement, known: set[str]) -> Iterator[str]:
+    """What the schedule gives beside what is known, each name after those that it needs; `known` grows by it."""
+    while ready := [
+        name
+        for name, expr in statement.schedule.items()
+        if name not in known and {symbol.name for symbol in statement.symbols_of(expr)} <= known
+    ]:
+        yield from ready
+        known |= {*ready}
 
 
 def bound(statement: Statement, values: Mapping[str, Any], *, strict: bool = True, beside: Beside = NOTHING) -> Bound:
@@ -329,7 +337,11 @@ def evaluate(statement: Statement, **arrays: Any) -> dict[str, Any]:
     known = {name: np.asarray(value, dtype=float) for name, value in arrays.items()}
     if unknown := sorted(set(known) - set(names)):
         raise InputError(f"{unknown[0]}: not a symbol of {statement.name}; wanted one of {' '.join(names)}")
-    _fill_schedule(statement, known)
+    for name in _in_turn(statement, {*known}):
+        expr = statement.expand(statement.schedule[name])
+        needs = sorted(expr.free_symbols, key=str)
+        value = sp.lambdify(needs, expr, "numpy")(*(known[str(need)] for need in needs))
+        known[name] = np.asarray(value, dtype=float)
     if missing := [name for name in names if name not in known]:
         wanted = [
             name for name in missing if name not in statement.schedule
@@ -381,17 +393,3 @@ def _array_holds(condition: Condition, slack: Any, right: Any) -> Any:
     if condition.relation in ("<", ">"):
         return slack > 0
     return slack >= (0 if condition.relation in ("<=", ">=") else -1e-9 * abs(right))
-
-
-def _fill_schedule(statement: Statement, known: dict[str, Any]) -> None:
-    import numpy as np
-
-    pending = [name for name in statement.schedule if name not in known]
-    for _ in range(len(pending)):
-        for name in list(pending):
-            expr = statement.expand(statement.schedule[name])
-            needs = sorted(str(symbol) for symbol in expr.free_symbols)
-            if all(need in known for need in needs):
-                function = sp.lambdify([statement.theorem.notation[need].symbol for need in needs], expr, "numpy")
-                known[name] = np.asarray(function(*(known[need] for need in needs)), dtype=float)
-                pending.remove(name)

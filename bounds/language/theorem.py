@@ -36,7 +36,6 @@ from .reading import InputError, is_array
 if TYPE_CHECKING:
     from fractions import Fraction
     from numbers import Rational
-    from pathlib import Path
 
     from numpy.typing import NDArray
     from pandas import DataFrame

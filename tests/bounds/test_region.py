@@ -228,17 +228,6 @@ def test_one_piece_is_not_listed_twice():
     assert (region.intervals["eta"].lower, region.intervals["eta"].upper) == (0.0, 1.0)
 
 
-def test_a_strict_border_between_two_pieces_belongs_to_neither():
-    """(eta L - 1)^2 > 0 leaves out one point; with >= there is one piece."""
-    region = solved("eta", a="(eta*L)**2 + 1 > 2*eta*L")
-    assert [(p.lower, p.upper, p.lower_closed, p.upper_closed) for p in region.pieces["eta"]] == [
-        (0.0, 1.0, False, False),
-        (1.0, None, False, False),
-    ]
-    assert solved("eta", a="(eta*L)**2 + 1 >= 2*eta*L").pieces == {}
-    assert solved("eta", a="(eta*L)**2 + 1 <= 2*eta*L").intervals["eta"].upper == 1.0
-
-
 @pytest.mark.parametrize(
     ("equality", "name", "upper", "binding"),
     [
