@@ -37,33 +37,7 @@ _HOMES = {
 """Where the names of the package are. Those from `bound` on are the verbs, functions of a statement, and the forms in which a
 theorem is shown: methods of `Theorem`, which so needs to know no package that stands on it."""
 
-__all__ = [
-    "InputError",
-    "Paper",
-    "Theorem",
-    "admissible",
-    "all_papers",
-    "all_theorems",
-    "bound",
-    "bound_on_arrays",
-    "complexity",
-    "describe",
-    "elasticities",
-    "get_paper",
-    "get_theorem",
-    "get_theorems",
-    "paper_keys",
-    "paper_theorems",
-    "prove",
-    "rates",
-    "resolve",
-    "sharpen",
-    "statement_html",
-    "theorem_html",
-    "theorem_latex",
-    "theorem_markdown",
-    "tune",
-]
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

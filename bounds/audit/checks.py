@@ -278,12 +278,16 @@ def compare_terms(theorem: Theorem) -> dict[str, tuple[str, dict | None]]:
 
 
 def _sides(theorem: Theorem) -> Callable[[str], tuple[sp.Expr, sp.Expr]]:
-    printed, composed = theorem.statement("printed"), theorem.statement("composed")
-    base = printed if len(printed.schedule) >= len(composed.schedule) else composed
+    return terms_of(theorem.statement("printed"), theorem.statement("composed"))
+
+
+def terms_of(first: Statement, second: Statement) -> Callable[[str], tuple[sp.Expr, sp.Expr]]:
+    """Name -> the term of each statement in base symbols, both with the schedule put in of the one that has more of it."""
+    base = first if len(first.schedule) >= len(second.schedule) else second
 
     def sides(name: str) -> tuple[sp.Expr, sp.Expr]:
-        left, right = _term_or_zero(printed, name), _term_or_zero(composed, name)
-        return scheduled(base, printed.expand(left)), scheduled(base, composed.expand(right))
+        left, right = (scheduled(base, each.expand(_term_or_zero(each, name))) for each in (first, second))
+        return left, right
 
     return sides
 
@@ -308,7 +312,7 @@ def _admitted(theorem: Theorem, given: tuple[Condition, ...], point: dict) -> bo
 
 
 def _at(theorem: Theorem, sides: tuple[sp.Expr, sp.Expr], point: dict) -> tuple[sp.Expr, sp.Expr]:
-    table = {theorem.notation[k].symbol: sp.Rational(v.numerator, v.denominator) for k, v in point.items()}
+    table = {theorem.notation[name].symbol: sp.Rational(value) for name, value in point.items()}
     left, right = (side.xreplace(table) for side in sides)
     return left, right
 

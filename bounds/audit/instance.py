@@ -16,7 +16,7 @@ from itertools import pairwise
 import sympy as sp
 
 from ..language import bounding
-from ..language.bounding import AVERAGE, MEAN, MEAN_SQUARE, SAMPLE, Form
+from ..language.bounding import Form
 from ..language.theorem import Assumption, Statement
 
 Number = Fraction | int
@@ -109,6 +109,9 @@ class Curve:
 
     def __rmul__(self, factor: Number) -> Curve:
         return self.each(lambda expr: exact(factor) * expr)
+
+    def __truediv__(self, divisor: int) -> Curve:
+        return Fraction(1, divisor) * self
 
     @property
     def squared(self) -> Curve:
@@ -222,21 +225,13 @@ class Law:
     def mean(self) -> Curve:
         return _sum(p * curve for p, curve in self.samples)
 
-    @property
-    def mean_square(self) -> Curve:
-        return _sum(p * curve.squared for p, curve in self.samples)
-
-    @property
-    def variance(self) -> Curve:
-        return _sum(p * (curve - self.mean).squared for p, curve in self.samples)
-
 
 def _sum(curves: Iterable[Curve]) -> Curve:
     return reduce(Curve.__add__, curves)
 
 
 def _mean(curves: Sequence[Curve]) -> Curve:
-    return Fraction(1, len(curves)) * _sum(curves)
+    return _sum(curves) / len(curves)
 
 
 @dataclass(frozen=True)
@@ -319,27 +314,13 @@ class Clients:
                 return self.gap(Fraction(number))
             least = self.objective.at(self.start) - exact(number)
             return ((-1) * self.objective).is_at_most(-least)
-        laws = self.role(form.function)
-        if form.kind in bounding.AT_POINTS and not self.is_smooth:
-            return False  # at a kink or a jump a derivative bounds nothing
         if form.kind == bounding.START:
             if self.estimate is None:
                 raise ValueError("the instance has no first estimate")
-            value = _mean([law.mean for law in laws]).at(self.start)
+            value = _mean([law.mean for law in self.role(form.function)]).at(self.start)
             return bool((exact(self.estimate) - value) ** 2 <= square)
-        if form.kind == bounding.LIPSCHITZ:
-            laws, form = tuple(law.derivative for law in laws), Form(bounding.SIZE, form.function, form.per)
-        if form.kind == bounding.SIZE:
-            return all(curve.is_at_most(square) for law in laws for curve in _sizes(law, form.per))
-        if form.kind == bounding.NOISE:
-            return all(law.variance.is_at_most(square) for law in laws)
-        if form.kind == bounding.NOISE_SIZE:
-            return all(curve.is_at_most(square) for law in laws for curve in _noises(law))
-        if form.kind == bounding.UNLIKE:
-            middle = _mean([law.mean for law in laws])
-            apart = [(law.mean - middle).squared for law in laws]
-            return all(curve.is_at_most(square) for curve in ([_mean(apart)] if form.over == AVERAGE else apart))
-        raise ValueError(f"{form.kind}: not decided for clients of one variable")
+        bounded = self._bounded_by(form)  # at a kink or a jump a derivative bounds nothing
+        return self.is_smooth and all(curve.is_at_most(square) for curve in bounded)
 
     def is_bounded(self, form: Form) -> bool:
         """Whether some number bounds it, for an assumption whose constant the claim does not use."""
@@ -347,16 +328,15 @@ class Clients:
             return self.gap is not None or self.objective.is_bounded_below
         if form.kind == bounding.START:
             return self.estimate is not None
+        return all(curve.is_bounded for curve in self._bounded_by(form))
+
+    def _bounded_by(self, form: Form) -> list[Curve]:
+        """The curves that are at most the square of a number, where the number bounds what the form says at every point."""
         laws = self.role(form.function)
+        if form.kind not in bounding.AT_POINTS:
+            raise ValueError(f"{form.kind}: not decided for clients of one variable")
         laws = tuple(law.derivative for law in laws) if form.kind == bounding.LIPSCHITZ else laws
-        if form.kind in (bounding.LIPSCHITZ, bounding.SIZE):
-            return all(curve.is_bounded for law in laws for curve in _sizes(law, form.per))
-        if form.kind == bounding.NOISE:
-            return all(law.variance.is_bounded for law in laws)
-        if form.kind == bounding.NOISE_SIZE:
-            return all(curve.is_bounded for law in laws for curve in _noises(law))
-        middle = _mean([law.mean for law in laws])
-        return all((law.mean - middle).is_bounded for law in laws)
+        return bounding.squares(form, [law.samples for law in laws], lambda curve: curve.squared)
 
     @cached_property
     def is_smooth(self) -> bool:
@@ -367,18 +347,6 @@ class Clients:
                 return False
             curves = [curve.derivative for curve in curves]
         return True
-
-
-def _sizes(law: Law, per: str) -> list[Curve]:
-    """What the square of a bound of the norm bounds: every sample squared, the mean square, or the square of the mean."""
-    if per == SAMPLE:
-        return [curve.squared for _, curve in law.samples]
-    return [law.mean_square] if per == MEAN_SQUARE else [law.mean.squared]
-
-
-def _noises(law: Law) -> list[Curve]:
-    """The squared distance of every sample from their mean."""
-    return [(curve - law.mean).squared for _, curve in law.samples]
 
 
 @dataclass(frozen=True)
@@ -452,6 +420,3 @@ def _saying(saying: str, clients: Clients) -> tuple[bool, str]:
     if saying == bounding.STARTS:
         return True, f"every client starts at {clients.start}"
     raise NotChecked(f"{saying}: the instance does not say why it holds")
-
-
-__all__ = ["MEAN", "Checked", "Clients", "Curve", "Law", "NotChecked", "check", "nonnegative"]

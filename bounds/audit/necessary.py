@@ -74,7 +74,7 @@ class Needed:
 
 def needed(statement: Statement, file: Path | None = None) -> Mapping[str, Needed]:
     """Term or condition -> what is kept of it, of the statement as it stands now; empty where nothing is."""
-    entry = _kept(file or FILE).get(_key(statement))
+    entry = _kept(file or FILE).get(statement.name)
     if entry is None or entry["statement"] != formulas_digest(statement):
         return {}
     return {row["part"]: Needed(**row, why=_why(statement.theorem, row["part"])) for row in entry["parts"]}
@@ -88,12 +88,12 @@ def _why(theorem: Theorem, part: str) -> str:
 
 def seconds_for(statement: Statement, file: Path | None = None) -> float:
     """Processor time for which each part was searched; 0 where nothing is kept."""
-    return float(_kept(file or FILE)[_key(statement)]["seconds"]) if needed(statement, file) else 0.0
+    return float(_kept(file or FILE)[statement.name]["seconds"]) if needed(statement, file) else 0.0
 
 
 def searched_for(statement: Statement, file: Path | None = None) -> str:
     """How long was searched for each part, on which day; empty where nothing is kept."""
-    entry = _kept(file or FILE)[_key(statement)] if needed(statement, file) else None
+    entry = _kept(file or FILE)[statement.name] if needed(statement, file) else None
     return (
         f"{entry['seconds']:g} s of processor time for each part ({entry['day']}, fedco {entry['version']})"
         if entry
@@ -130,7 +130,7 @@ def keep(
         "parts": [{name: value for name, value in vars(part).items() if name != "why"} for part in parts],
         "bundles": dict(bundles),
     }
-    everything = {**_kept(file or FILE), _key(statement): entry}
+    everything = {**_kept(file or FILE), statement.name: entry}
     write_json(file or FILE, {"format": _FORMAT, "statements": dict(sorted(everything.items()))})
     _kept.cache_clear()
 
@@ -140,10 +140,6 @@ def formulas_digest(statement: Statement) -> str:
     weights = statement.theorem.metric.weights
     own = [] if weights is None else [f"weights: {weights}"]
     return digest([f"{name}: {expr}" for name, expr in statement.expressions()] + own)[:16]
-
-
-def _key(statement: Statement) -> str:
-    return f"{statement.theorem.id} ({statement.label})"
 
 
 @cache

@@ -20,7 +20,7 @@ from ..evaluation.enclosure import EnclosureError
 from ..language.reading import InputError
 from ..language.theorem import Condition, Statement, Theorem
 from ..registry import paper_of
-from .checks import compare_expressions, never_negative, scheduled
+from .checks import compare_expressions, never_negative, terms_of
 from .refutation import RefutationError, right_side
 from .refuted import gravest, refutations, refuted_by
 from .statement_warning import has_derivation, proved_on, rests_on
@@ -118,10 +118,8 @@ def _breaks(name: str, label: str) -> bool:
 
 def _is_larger(statement: Statement, corrected: Statement) -> bool:
     """Whether every term of the corrected statement is certified to be at most that of the other, schedules put in."""
-    base = statement if len(statement.schedule) >= len(corrected.schedule) else corrected
-    return all(
-        _at_least(_term(statement, base, term.name), _term(corrected, base, term.name)) for term in corrected.terms
-    )
+    sides = terms_of(statement, corrected)
+    return all(_at_least(*sides(term.name)) for term in corrected.terms)
 
 
 @cache
@@ -130,11 +128,6 @@ def _at_least(larger: sp.Expr, smaller: sp.Expr) -> bool:
     if compare_expressions(larger, smaller)[0] in ("equal", "larger"):
         return True
     return larger.is_nonnegative is True and never_negative(sp.expand(larger**2) - sp.expand(smaller**2))
-
-
-def _term(statement: Statement, base: Statement, name: str) -> sp.Expr:
-    expr = next((term.expr for term in statement.terms if term.name == name), sp.Integer(0))
-    return scheduled(base, statement.expand(expr))
 
 
 def table(theorems: Iterable[Theorem]) -> str:

@@ -18,7 +18,7 @@ from ..language.markdown import table
 from ..language.notation import Binding
 from ..language.quantities import QUANTITIES
 from ..language.reading import InputError, is_array, read_number
-from ..language.rendering import notes_about, status_of
+from ..language.rendering import OfStatement, notes_about, status_of
 from ..language.result import AbstractResult, Math, Sheet, Table, relative, shown, tex_number
 from ..language.theorem import Statement, Theorem
 from ..optimum.tuning import GLOBAL, Tuned, tune
@@ -37,24 +37,32 @@ _COLUMNS = ("theorem", "statement", "problem")
 _ORDERED = ("samples", "rounds", "iterations")
 
 
+class _OfTheorem(OfStatement):
+    """A row about one statement."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of problem."""
+        return self.about.theorem.problem
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The cells of `_COLUMNS`, by keys of JSON."""
+        return {"theorem": self.theorem, "statement": self.statement, "kind": self.kind}
+
+
 @dataclass(frozen=True)
-class Row:
+class Row(_OfTheorem):
     """One theorem: the cost to reach the target, or the reason why it says nothing."""
 
-    theorem: str
-    statement: str
-    kind: str
-    metric: str
     tuned: Tuned | None
     reason: str
     assumed: tuple[str, ...]
-    about: Statement = field(repr=False, compare=False)
+    about: Statement = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "theorem": self.theorem,
-            "statement": self.statement,
-            "kind": self.kind,
+            **self.named,
             "metric": self.metric,
             "cost": self.tuned.cost if self.tuned else None,
             "values": {name: str(value) for name, value in self.tuned.values.items()} if self.tuned else None,
@@ -73,7 +81,7 @@ class Row:
             return ()
         doubt = () if self.tuned.certificate == GLOBAL else (f"tuned: {self.tuned.how}",)
         said = (*self.tuned.bound.worth.notes, *doubt, *self.tuned.missing)
-        return tuple(f"{self.theorem} ({self.statement}): {text}" for text in said)
+        return tuple(f"{self.about.name}: {text}" for text in said)
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,9 +103,7 @@ class Comparison(AbstractResult):
         against = self.against_plain()
         rows = tuple(
             (
-                row.theorem,
-                row.statement,
-                row.kind,
+                *row.named.values(),
                 *(row.tuned.cost.get(name) if row.tuned else None for name in RESOURCES),
                 against.get(row.theorem),
                 row.reason,
@@ -120,16 +126,14 @@ class Comparison(AbstractResult):
     def _metrics(self) -> tuple[str, ...]:
         """What each theorem bounds, where that is not the same of all: a mean and a minimum below one number are two targets."""
         known = dict.fromkeys(row.metric for row in self.rows)
-        about = {
-            name: [f"{row.theorem} ({row.statement})" for row in self.rows if row.metric == name] for name in known
-        }
+        about = {name: [row.about.name for row in self.rows if row.metric == name] for name in known}
         return tuple(f"metric {name}: {', '.join(rows)}" for name, rows in about.items()) if len(known) > 1 else ()
 
     def plot(self) -> Plot:
         """Samples and rounds of every theorem that reaches the target."""
         from ...figures import Axis, bar_plot
 
-        reached = {f"{row.theorem} ({row.statement})": row.tuned.cost for row in self.rows if row.tuned}
+        reached = {row.about.name: row.tuned.cost for row in self.rows if row.tuned}
         groups = {name: {about: cost.get(name) for about, cost in reached.items()} for name in ("samples", "rounds")}
         return bar_plot(groups, title=f"Cost of a bound of {self.eps}", axis=Axis("per client", "1"), log=True)
 
@@ -149,7 +153,7 @@ class Comparison(AbstractResult):
         return "\n".join(table([*_COLUMNS, *names], [self._cells(row, against) for row in self.rows]))
 
     def _cells(self, row: Row, against: Mapping[str, float]) -> list[str]:
-        named = [row.theorem, row.statement, row.kind]
+        named = [*row.named.values()]
         if row.tuned is None:
             return [*named, row.reason]
         costs = [f"{row.tuned.cost[name]:.4g}" if name in row.tuned.cost else "" for name in RESOURCES]
@@ -162,7 +166,7 @@ class Comparison(AbstractResult):
 
 def _cautions(rows: Sequence[Row] | Sequence[OrderRow]) -> tuple[str, ...]:
     """What has to be said of the statements in a table."""
-    return tuple(f"{row.theorem} ({row.statement}): {text}" for row in rows for text in notes_about(row.about))
+    return tuple(f"{row.about.name}: {text}" for row in rows for text in notes_about(row.about))
 
 
 @overload
@@ -255,26 +259,16 @@ def _is_theorem(item: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class OrderRow:
+class OrderRow(_OfTheorem):
     """One statement of one theorem: the exact orders of its cheapest schedule, or the reason why it has none."""
 
-    theorem: str
-    statement: str
-    kind: str
     costs: dict[str, Order]
     reason: str
-    about: Statement = field(repr=False, compare=False)
+    about: Statement = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         costs = {name: order.to_dict() for name, order in self.costs.items()}
-        return {
-            "theorem": self.theorem,
-            "statement": self.statement,
-            "kind": self.kind,
-            "costs": costs,
-            "reason": self.reason,
-            **status_of(self.about),
-        }
+        return {**self.named, "costs": costs, "reason": self.reason, **status_of(self.about)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -288,13 +282,7 @@ class OrderTable(AbstractResult):
 
     def sheet(self) -> Sheet:
         rows = tuple(
-            (
-                row.theorem,
-                row.statement,
-                row.kind,
-                *(row.costs[name].math() if row.costs else None for name in _ORDERED),
-                row.reason,
-            )
+            (*row.named.values(), *(row.costs[n].math() if row.costs else None for n in _ORDERED), row.reason)
             for row in self.rows
         )
         table = Table("orders", (*_COLUMNS, *_ORDERED, "reason"), rows)
@@ -304,22 +292,16 @@ class OrderTable(AbstractResult):
         """The power of 1/eps of samples and rounds."""
         from ...figures import Axis, bar_plot
 
-        known = {f"{row.theorem} ({row.statement})": row.costs for row in self.rows if row.costs}
+        known = {row.about.name: row.costs for row in self.rows if row.costs}
         groups = {name: {about: float(c[name].eps) for about, c in known.items()} for name in ("samples", "rounds")}
         return bar_plot(groups, title="Orders of the cheapest schedule", axis=Axis(r"power of $1/\epsilon$", "1"))
 
     def markdown(self) -> str:
-        names = _ORDERED
         rows = [
-            [
-                row.theorem,
-                row.statement,
-                row.kind,
-                *(map(str, map(row.costs.get, names)) if row.costs else [row.reason]),
-            ]
+            [*row.named.values(), *(map(str, map(row.costs.get, _ORDERED)) if row.costs else [row.reason])]
             for row in self.rows
         ]
-        return "\n".join(table([*_COLUMNS, *names], rows))
+        return "\n".join(table([*_COLUMNS, *_ORDERED], rows))
 
     def __str__(self) -> str:
         head = "orders of the cheapest schedule for metric <= eps, per client"
@@ -345,7 +327,7 @@ def orders(
                 found, reason = dict(rates(item.statement(label)).costs), ""
             except InputError as error:
                 found, reason = {}, str(error).partition(": ")[2]
-            rows.append(OrderRow(item.id, label, item.problem, found, reason, alike_statement(item.statement(label))))
+            rows.append(OrderRow(found, reason, alike_statement(item.statement(label))))
     return OrderTable(tuple(rows))
 
 
@@ -417,9 +399,7 @@ def _row(theorem: Theorem, eps: Any, given: Mapping[str, Any], statement: str | 
         tuned, reason = tune(made, values, eps=eps, cost=cost), ""
     except InputError as error:
         tuned, reason = None, str(error)
-    return Row(
-        theorem.id, label, theorem.problem, theorem.metric.name, tuned, reason, tuple(assumed), theorem.statement(label)
-    )
+    return Row(tuned, reason, tuple(assumed), theorem.statement(label))
 
 
 def _value(binding: Binding, given: Mapping[str, Any], assumed: list[str]) -> Any:
@@ -452,9 +432,9 @@ def figure(
 
     curves: dict[str, tuple[list[float], list[float]]] = {}
     for eps in targets:
-        for row in compare(eps, quantities, cost=cost, **options).rows:
+        for row in compare(eps, quantities or {}, cost=cost, **options).rows:
             if row.tuned and cost in row.tuned.cost:
-                x, y = curves.setdefault(f"{row.theorem} ({row.statement})", ([], []))
+                x, y = curves.setdefault(row.about.name, ([], []))
                 x.append(eps)
                 y.append(row.tuned.cost[cost])
     target, spent = Axis(r"target $\epsilon$ for the metric", "1"), Axis(f"{cost.replace('_', ' ')} per client", "1")

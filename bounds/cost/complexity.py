@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..evaluation.without_running import NOTHING, Beside
 from ..language.markdown import table
 from ..language.reading import InputError
-from ..language.rendering import lines_about, notes_about, status_of, titled
+from ..language.rendering import OfStatement, lines_about, notes_about, status_of, titled
 from ..language.result import AbstractResult, Math, Sheet, Table, shown, tex_number
 from ..language.theorem import Statement
 from ..optimum.tuning import Tuned, tune
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Complexity(AbstractResult):
+class Complexity(OfStatement, AbstractResult):
     """Costs to reach `metric <= eps`; `float` gives the one that was minimised.
 
     Args:
@@ -32,14 +32,16 @@ class Complexity(AbstractResult):
         rates: exact orders as eps goes to 0 (None where the statement has none; then `rates_note` says why).
     """
 
-    theorem: str
-    statement: str
     eps: str
     tuned: Tuned
     paper: Tuned | None
     paper_note: str
     rates: Rates | None
     rates_note: str = ""
+
+    @property
+    def about(self) -> Statement:
+        return self.tuned.about
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -54,7 +56,7 @@ class Complexity(AbstractResult):
             "certificate": self.tuned.certificate,
             **self.tuned.bound.worth.to_dict(),
             "missing_costs": self.tuned.missing_costs,
-            **status_of(self.tuned.bound.about),
+            **status_of(self.about),
         }
 
     def __float__(self) -> float:
@@ -72,13 +74,13 @@ class Complexity(AbstractResult):
         )
         costs = Table("costs", ("cost", "tuned", "paper's schedule", "order"), rows)
         tuned = self.tuned.sheet()
-        notes = (*notes_about(self.tuned.bound.about), *self.notes)
-        about = self.tuned.bound.about.theorem.metric
+        notes = (*notes_about(self.about), *self.notes)
+        metric = self.about.theorem.metric
         claim = Math(
-            f"{about.name} <= {self.eps}", rf"{about.latex} \le {tex_number(shown(float(Fraction(self.eps))))}"
+            f"{metric.name} <= {self.eps}", rf"{metric.latex} \le {tex_number(shown(float(Fraction(self.eps))))}"
         )
         return Sheet(
-            f"{self.theorem} ({self.statement}): cost of a target",
+            f"{self.about.name}: cost of a target",
             claim,
             (costs, *(t for t in tuned.tables if t.name != "costs")),
             notes,
@@ -90,7 +92,7 @@ class Complexity(AbstractResult):
 
         groups = {"tuned": self.tuned.cost} | ({"paper's schedule": self.paper.cost} if self.paper else {})
         named = {group: {MEANING.get(n, n): value for n, value in costs.items()} for group, costs in groups.items()}
-        title = f"{titled(self.tuned.bound.about)}: cost of a bound of {self.eps}"
+        title = f"{titled(self.about)}: cost of a bound of {self.eps}"
         return bar_plot(named, title=title, axis=Axis("amount", "1"), log=True)
 
     @property
@@ -109,10 +111,10 @@ class Complexity(AbstractResult):
         return "\n".join(table(["cost", "tuned", "paper's schedule", "order"], rows))
 
     def __str__(self) -> str:
-        rows = [f"{self.theorem} ({self.statement}): cost of {self.tuned.bound.metric} <= {self.eps}", self.markdown()]
+        rows = [f"{self.about.name}: cost of {self.tuned.bound.metric} <= {self.eps}", self.markdown()]
         chosen = self.tuned.values
         rows.append("tuned: " + ", ".join(f"{name} = {self.tuned.bound.numbers[name]:.10g}" for name in chosen))
-        return "\n".join([*rows, *self.notes, *lines_about(self.tuned.bound.about)])
+        return "\n".join([*rows, *self.notes, *lines_about(self.about)])
 
 
 def complexity(
@@ -150,4 +152,4 @@ def complexity(
         order = rates(statement)
     except InputError as error:
         order_note = str(error)
-    return Complexity(statement.theorem.id, statement.label, str(eps), tuned, paper, note, order, order_note)
+    return Complexity(str(eps), tuned, paper, note, order, order_note)

@@ -25,7 +25,7 @@ from ..language.notation import slack_symbol
 from ..language.power import Power
 from ..language.power_sum import PowerSum
 from ..language.reading import InputError
-from ..language.rendering import letter, lines_about, notes_about, status_of, titled
+from ..language.rendering import OfStatement, letter, lines_about, notes_about, status_of, titled
 from ..language.result import AbstractResult, Math, Sheet, Table, relative
 from ..language.theorem import Statement
 from ..optimum.linear import Coefficients, UnboundedError, minimise
@@ -89,7 +89,7 @@ class Order:
 
 
 @dataclass(frozen=True, repr=False)
-class Rates(AbstractResult):
+class Rates(OfStatement, AbstractResult):
     """The least order of a cost (then of others, in turn) at which a statement reaches `metric <= eps`.
 
     Args:
@@ -99,13 +99,11 @@ class Rates(AbstractResult):
         at_one: whole hyperparameters that are exactly 1 there, so that terms with their excess over 1 vanish.
     """
 
-    theorem: str
-    statement: str
     minimised: tuple[str, ...]
     costs: dict[str, Order]
     schedule: dict[str, Order]
     at_one: tuple[str, ...]
-    about: Statement = field(repr=False, compare=False)
+    about: Statement = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         return {**self.numbers_only(), **status_of(self.about)}
@@ -133,7 +131,7 @@ class Rates(AbstractResult):
             Table("schedule", ("symbol", "order"), schedule),
         )
         notes = (*notes_about(self.about), f"least {' then '.join(self.minimised)} as eps goes to 0")
-        return Sheet(f"{self.theorem} ({self.statement}): orders", None, tables, notes)
+        return Sheet(f"{self.about.name}: orders", None, tables, notes)
 
     def plot(self) -> Plot:
         """The power of 1/eps of every cost."""
@@ -144,7 +142,7 @@ class Rates(AbstractResult):
         return bar_plot({"cost": powers}, title=f"{titled(self.about)}: orders", axis=axis)
 
     def __str__(self) -> str:
-        rows = [f"{self.theorem} ({self.statement}), least {' then '.join(self.minimised)}:"]
+        rows = [f"{self.about.name}, least {' then '.join(self.minimised)}:"]
         rows += [f"  {name} ~ {order}" for name, order in self.costs.items()]
         rows.append("  with " + ", ".join(f"{name} ~ {order}" for name, order in self.schedule.items()))
         return "\n".join([*rows, *lines_about(self.about)])
@@ -395,8 +393,6 @@ def _branch(
 
     names = [b.name for b in made.free if b.name not in ones and b.name != clients and b.name in at]
     return Rates(
-        made.statement.theorem.id,
-        made.statement.label,
         order,
         {name: slope(f"cost {name}") for name in made.costs if f"cost {name}" in at},
         {name: slope(name) for name in names}

@@ -35,8 +35,7 @@ def declared_costs(statement: Statement) -> Mapping[str, sp.Expr]:
     theorem = statement.theorem
     if not callable(theorem.costs):
         return theorem.costs
-    names = {binding.name: binding.symbol for binding in theorem.notation}
-    return theorem.costs(SimpleNamespace(**names, present=statement.symbols))
+    return theorem.costs(SimpleNamespace(**theorem.notation.symbols, present=statement.symbols))
 
 
 def resources(statement: Statement) -> dict[str, sp.Expr]:

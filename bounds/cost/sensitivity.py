@@ -13,7 +13,7 @@ import sympy as sp
 
 from ..evaluation.evaluate import complete, exact, fill_schedule
 from ..language.reading import InputError, read_values
-from ..language.rendering import letter, lines_about, notes_about, titled
+from ..language.rendering import OfStatement, letter, lines_about, notes_about, titled
 from ..language.result import AbstractResult, Sheet, Table, relative
 from ..language.theorem import Statement
 from ..optimum.tuning import Tuned, tune
@@ -25,14 +25,12 @@ RELATIVE_STEP = Fraction(1, 10**6)
 
 
 @dataclass(frozen=True, repr=False)
-class Elasticities(AbstractResult):
+class Elasticities(OfStatement, AbstractResult):
     """Percent change of the total per percent change of a symbol, one at a time; scheduled hyperparameters follow."""
 
-    theorem: str
-    statement: str
     total: float
     values: dict[str, float]
-    about: Statement = field(repr=False, compare=False)
+    about: Statement = field(repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -50,7 +48,7 @@ class Elasticities(AbstractResult):
         table = Table(
             "sensitivity", ("symbol", "percent per percent"), rows, relative(value for _, value in self._ordered())
         )
-        title = f"{self.theorem} ({self.statement}): sensitivity of the bound {self.total:.6g}"
+        title = f"{self.about.name}: sensitivity of the bound {self.total:.6g}"
         return Sheet(title, None, (table,), notes_about(self.about))
 
     def plot(self) -> Plot:
@@ -64,7 +62,7 @@ class Elasticities(AbstractResult):
         return sorted(self.values.items(), key=lambda item: -abs(item[1]))
 
     def __str__(self) -> str:
-        rows = [f"{self.theorem} ({self.statement}) = {self.total:.6g}; 1% more of"]
+        rows = [f"{self.about.name} = {self.total:.6g}; 1% more of"]
         return "\n".join(
             [
                 *rows,
@@ -99,7 +97,7 @@ def elasticities(statement: Statement, values: Mapping[str, Any]) -> Elasticitie
             width = log((1 + RELATIVE_STEP) / (1 - RELATIVE_STEP))
             found[str(symbol)] = log(up / down) / width if up > 0 and down > 0 else 0.0
     whole = float(sp.N(sp.Add(*(statement.at(term.expr, point) for term in statement.terms)), 25))
-    return Elasticities(statement.theorem.id, statement.label, whole, found, statement)
+    return Elasticities(whole, found, statement)
 
 
 def pareto(

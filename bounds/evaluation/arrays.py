@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..language.notation import Binding
 from ..language.reading import InputError, is_array, read_values
-from ..language.rendering import letter, lines_about, notes_about, status_of, titled
+from ..language.rendering import OfStatement, letter, lines_about, notes_about, status_of, titled
 from ..language.result import CONSTANTS, AbstractResult, Sheet, Table
 from .evaluate import InadmissibleError, evaluate
 from .without_running import (
@@ -37,7 +37,7 @@ _SHOWN = 20
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class BoundArray(AbstractResult):
+class BoundArray(OfStatement, AbstractResult):
     """A statement evaluated on arrays that broadcast against each other.
 
     Args:
@@ -46,9 +46,6 @@ class BoundArray(AbstractResult):
         beside: what else is known of the problem.
     """
 
-    theorem: str
-    statement: str
-    metric: str
     total: Floats
     terms: dict[str, Floats]
     admissible: NDArray[np.bool_]
@@ -152,7 +149,7 @@ class BoundArray(AbstractResult):
     def __str__(self) -> str:
         count, good = self.total.size, int(self.admissible.sum())
         shape = "x".join(map(str, self.total.shape))
-        head = f"{self.theorem} ({self.statement}): {self.metric} at {count} points ({shape}), {good} admissible"
+        head = f"{self.about.name}: {self.metric} at {count} points ({shape}), {good} admissible"
         inside = self.total[self.admissible]
         values = [f"  from {inside.min():.6g} to {inside.max():.6g} where admissible"] if good else []
         return "\n".join([head, *values, *(f"  {note}" for note in self._notes()), *lines_about(self.about)])
@@ -194,18 +191,7 @@ def bound_on_arrays(
         raise InadmissibleError(
             f"{statement.name}: a condition fails at {outside} of {count} points; pass strict=False"
         )
-    about = statement.theorem
-    return BoundArray(
-        about.id,
-        statement.label,
-        about.metric.name,
-        found["total"],
-        found["terms"],
-        found["admissible"],
-        known,
-        statement,
-        beside,
-    )
+    return BoundArray(found["total"], found["terms"], found["admissible"], known, statement, beside)
 
 
 def _checked(binding: Binding, value: Any) -> Floats:

@@ -14,7 +14,16 @@ import sympy as sp
 from ...errors import UndefinedError
 from ..language.power import undefined
 from ..language.reading import InputError, missing_values, read_values, refuse_lists
-from ..language.rendering import condition_math, letter, lines_about, notes_about, status_of, symbol_table, titled
+from ..language.rendering import (
+    OfStatement,
+    condition_math,
+    letter,
+    lines_about,
+    notes_about,
+    status_of,
+    symbol_table,
+    titled,
+)
 from ..language.result import CONSTANTS, AbstractResult, Math, Sheet, Table, rounded_up, tex_number
 from ..language.theorem import Condition, Statement
 from .without_running import NOTHING, Beside, Worth, worth
@@ -57,7 +66,7 @@ class Failure:
 
 
 @dataclass(frozen=True, repr=False)
-class Bound(AbstractResult):
+class Bound(OfStatement, AbstractResult):
     """A statement evaluated at one point; `float` gives the total.
 
     `total`, `terms` and `derived` are floats rounded once, from exact values; `total` is None where the statement only
@@ -66,9 +75,6 @@ class Bound(AbstractResult):
     `worth` says whether it is below what holds without running, and which constants are estimates, by what is known `beside` the values.
     """
 
-    theorem: str
-    statement: str
-    metric: str
     total: float | None
     terms: dict[str, float]
     derived: dict[str, float]
@@ -78,7 +84,7 @@ class Bound(AbstractResult):
     numbers: dict[str, float]
     method_range: tuple[ConditionCheck, ...]
     failures: tuple[Failure, ...]
-    about: Statement = field(compare=False)
+    about: Statement
     beside: Beside = field(default=NOTHING, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
@@ -86,7 +92,8 @@ class Bound(AbstractResult):
 
     def numbers_only(self) -> dict[str, Any]:
         """`to_dict` without what is known of the statement."""
-        data = {item.name: getattr(self, item.name) for item in fields(self)}
+        own = (item.name for item in fields(self))
+        data = {name: getattr(self, name) for name in ("theorem", "statement", "metric", *own)}
         del data["numbers"], data["about"], data["beside"]
         for name in ("conditions", "method_range", "failures"):
             data[name] = [asdict(item) for item in getattr(self, name)]
@@ -119,7 +126,7 @@ class Bound(AbstractResult):
         if not self.admissible:
             fail = f"{', '.join(self.failed)} {'fail' if len(self.failed) > 1 else 'fails'}"
             notes = (f"outside the conditions of the statement: {fail}; it promises nothing here", *notes)
-        return Sheet(f"{self.theorem} ({self.statement})", self._claim(), tuple(t for t in tables if t.rows), notes)
+        return Sheet(about.name, self._claim(), tuple(t for t in tables if t.rows), notes)
 
     def _claim(self) -> Math | None:
         if self.total is None or not self.admissible:
@@ -147,7 +154,7 @@ class Bound(AbstractResult):
         return tuple(failure.name for failure in self.failures)
 
     def __str__(self) -> str:
-        head = f"{self.theorem} ({self.statement}): {self.metric} <= {self.total}" if self.terms else f"{self.theorem}"
+        head = f"{self.about.name}: {self.metric} <= {self.total}" if self.terms else self.theorem
         rows = [f"  {name} = {value:.6g}" for name, value in {**self.terms, **self.derived}.items()]
         verdict = "admissible" if self.admissible else "NOT admissible:"
         failures = [f"    {failure}" for failure in self.failures]
@@ -211,15 +218,23 @@ def complete(statement: Statement, values: Mapping[str, Any]) -> dict[sp.Symbol,
 
 def fill_schedule(statement: Statement, point: dict[sp.Symbol, sp.Expr]) -> list[str]:
     """Put in what the schedule gives at a point, in any order; the names of the rest, for which something is missing."""
-    symbols = {name: statement.symbols[name].symbol for name in statement.schedule}
-    pending = [name for name, symbol in symbols.items() if symbol not in point]
-    while ready := [name for name in pending if statement.symbols_of(statement.schedule[name]) <= point.keys()]:
-        for name in ready:
-            expr = statement.schedule[name]
-            _refuse_undefined(statement, name, statement.expand(expr), point)
-            point[symbols[name]] = statement.at(expr, point)
-            pending.remove(name)
-    return pending
+    known = {symbol.name for symbol in point}
+    for name in _in_turn(statement, known):
+        expr = statement.schedule[name]
+        _refuse_undefined(statement, name, statement.expand(expr), point)
+        point[statement.symbols[name].symbol] = statement.at(expr, point)
+    return [name for name in statement.schedule if name not in known]
+
+
+def _in_turn(statement: Statement, known: set[str]) -> Iterator[str]:
+    """What the schedule gives beside what is known, each name after those that it needs; `known` grows by it."""
+    while ready := [
+        name
+        for name, expr in statement.schedule.items()
+        if name not in known and {symbol.name for symbol in statement.symbols_of(expr)} <= known
+    ]:
+        yield from ready
+        known |= {*ready}
 
 
 def bound(statement: Statement, values: Mapping[str, Any], *, strict: bool = True, beside: Beside = NOTHING) -> Bound:
@@ -261,23 +276,7 @@ def bound(statement: Statement, values: Mapping[str, Any], *, strict: bool = Tru
     derived = {item.name: _number(known[item.symbol], item.name) for item in statement.derived}
     shown = {symbol.name: str(value) for symbol, value in sorted(point.items(), key=lambda item: item[0].name)}
     numbers = {symbol.name: _number(value, symbol.name) for symbol, value in point.items()}
-    about = statement.theorem
-    return Bound(
-        about.id,
-        statement.label,
-        about.metric.name,
-        total,
-        terms,
-        derived,
-        not failures,
-        checks,
-        shown,
-        numbers,
-        ranges,
-        failures,
-        statement,
-        beside,
-    )
+    return Bound(total, terms, derived, not failures, checks, shown, numbers, ranges, failures, statement, beside)
 
 
 def _refuse_undefined(statement: Statement, where: str, expr: sp.Expr, point: Mapping[sp.Symbol, sp.Expr]) -> None:
@@ -343,7 +342,11 @@ def evaluate(statement: Statement, **arrays: Any) -> dict[str, Any]:
     known = {name: np.asarray(value, dtype=float) for name, value in arrays.items()}
     if unknown := sorted(set(known) - set(names)):
         raise InputError(f"{unknown[0]}: not a symbol of {statement.name}; wanted one of {' '.join(names)}")
-    _fill_schedule(statement, known)
+    for name in _in_turn(statement, {*known}):
+        expr = statement.expand(statement.schedule[name])
+        needs = sorted(expr.free_symbols, key=str)
+        value = sp.lambdify(needs, expr, "numpy")(*(known[str(need)] for need in needs))
+        known[name] = np.asarray(value, dtype=float)
     if missing := [name for name in names if name not in known]:
         wanted = [
             name for name in missing if name not in statement.schedule
@@ -395,17 +398,3 @@ def _array_holds(condition: Condition, slack: Any, right: Any) -> Any:
     if condition.relation in ("<", ">"):
         return slack > 0
     return slack >= (0 if condition.relation in ("<=", ">=") else -1e-9 * abs(right))
-
-
-def _fill_schedule(statement: Statement, known: dict[str, Any]) -> None:
-    import numpy as np
-
-    pending = [name for name in statement.schedule if name not in known]
-    for _ in range(len(pending)):
-        for name in list(pending):
-            expr = statement.expand(statement.schedule[name])
-            needs = sorted(str(symbol) for symbol in expr.free_symbols)
-            if all(need in known for need in needs):
-                function = sp.lambdify([statement.theorem.notation[need].symbol for need in needs], expr, "numpy")
-                known[name] = np.asarray(function(*(known[need] for need in needs)), dtype=float)
-                pending.remove(name)

@@ -82,12 +82,12 @@ class Change:
     def _relaxed(self, condition: Condition) -> Condition:
         if condition.relation == "==":
             raise InputError(f"{self.part}: an equality is a choice and cannot be relaxed")
-        factor = sp.Rational(self.factor.numerator, self.factor.denominator)
+        factor = sp.Rational(self.factor)
         outwards = factor if condition.relation in ("<", "<=") else 1 / factor
         return replace(condition, right=condition.right * outwards)
 
     def _changed(self, term: Term, statement: Statement) -> sp.Expr:
-        factor = sp.Rational(self.factor.numerator, self.factor.denominator)
+        factor = sp.Rational(self.factor)
         if self.way == "divided":
             return term.expr / factor
         symbol = statement.theorem.notation[self.symbol].symbol

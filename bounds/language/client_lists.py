@@ -65,7 +65,7 @@ def for_clients(
             raise InputError(
                 f"{name}: wanted numbers with sum {total} ({binding.quantity.meaning}), got {sum(lists[name])}; 1/3 is exact, 0.333 is not"
             )
-    known = {own[name].symbol: [sp.Rational(n.numerator, n.denominator) for n in each] for name, each in lists.items()}
+    known = {own[name].symbol: [sp.Rational(n) for n in each] for name, each in lists.items()}
     made = replace(_each(statement, lambda expr: at_clients(expr, known)), clients={**statement.clients, **lists})
     return made, {name: value for name, value in others.items() if name in made.symbols}
 

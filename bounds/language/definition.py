@@ -223,7 +223,7 @@ def restated(theorem: Theorem, label: str, keys: Mapping[str, Any]) -> Theorem:
     Raises:
         InputError: a formula cannot be read.
     """
-    names: dict[str, sp.Expr] = {binding.name: binding.symbol for binding in theorem.notation}
+    names: dict[str, sp.Expr] = dict(theorem.notation.symbols)
     derived = []
     for name, text in keys["derived"].items():
         derived.append(Derived(name, read_formula(text, names), latex_of(name)))
@@ -330,7 +330,7 @@ class Definition:
         self._check_keys()
         self.quantities = {name: self._quantity(name, entry) for name, entry in self.table("quantities").items()}
         self.notation = self._notation()
-        self.names: dict[str, sp.Expr] = {binding.name: binding.symbol for binding in self.notation}
+        self.names: dict[str, sp.Expr] = dict(self.notation.symbols)
         self.used: set[sp.Symbol] = set()
 
     def refuse(self, place: str, reason: str) -> NoReturn:
@@ -757,8 +757,7 @@ class Definition:
             )
         except ValueError as error:
             self.refuse("metric, dimension", str(error))
-        names = {binding.name: binding.symbol for binding in self.notation}
-        cap = self._with_names("metric, cap", given["cap"], names) if "cap" in given else None
+        cap = self._with_names("metric, cap", given["cap"], self.notation.symbols) if "cap" in given else None
         meaning = given.get("meaning", name)
         return of_its_own(OwnMeasure(name, meaning, dimension, CodeName(code, folder, self.trusts), cap), over)
 
@@ -773,8 +772,7 @@ class Definition:
         if not takes:
             able = ", ".join(word for word, each in METRICS.items() if each.over in TAKE_WEIGHTS)
             self.refuse("weights", f"{word_of(metric) or metric.name} takes none; wanted one of the metrics {able}")
-        names = {binding.name: binding.symbol for binding in self.notation}
-        found = self._in_steps("weights", text, names)
+        found = self._in_steps("weights", text, self.notation.symbols)
         if own := sorted(map(str, client_symbols(found))):
             self.refuse("weights", f"{own[0]} is one number for each client, and an iterate has one weight for all")
         if (-found).is_nonnegative:

@@ -269,10 +269,9 @@ class _Reader:
 
 def _number(token: _Token) -> sp.Rational:
     try:
-        value = read_number("number", token.text)
+        return sp.Rational(read_number("number", token.text))
     except InputError as error:
         _refuse(token.column, str(error).removeprefix("number: "))
-    return sp.Rational(value.numerator, value.denominator)
 
 
 def _of_one(token: _Token, argument: sp.Expr) -> sp.Expr:

@@ -107,6 +107,11 @@ class Notation:
     def __iter__(self) -> Iterator[Binding]:
         return iter(self.bindings.values())
 
+    @property
+    def symbols(self) -> dict[str, sp.Symbol]:
+        """The sympy symbols by name."""
+        return {name: binding.symbol for name, binding in self.bindings.items()}
+
     def words_only(self, therefore: str) -> str:
         """That constants of one theorem's own have no formal bound, and what cannot be done therefore; empty where all have one."""
         found = [b for b in self if b.quantity in self.own and b.quantity.role == "constant" and not b.quantity.bounds]
@@ -115,7 +120,7 @@ class Notation:
 
     def namespace(self) -> SimpleNamespace:
         """The sympy symbols as attributes, so that a declaration reads like the paper."""
-        return SimpleNamespace(**{name: binding.symbol for name, binding in self.bindings.items()})
+        return SimpleNamespace(**self.symbols)
 
 
 def _bind(name: str, latex: str, of: Quantity, note: str = "") -> Binding:

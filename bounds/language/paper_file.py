@@ -180,7 +180,7 @@ class PaperFile(Definition):
     def names(self) -> dict[str, sp.Expr]:  # type: ignore[override]
         """What every formula of the paper may use: its symbols and its constants."""
         constants = {self.name("derived", name): derived_symbol(name) for name in self.table("derived")}
-        return constants | {binding.name: binding.symbol for binding in self.notation}
+        return constants | self.notation.symbols
 
     @cached_property
     def derived(self) -> Mapping[str, Derived]:
@@ -345,8 +345,7 @@ class _Part(Definition):
     def __init__(self, paper: PaperFile, place: str, keys: Mapping[str, Any], of: Notation | None = None) -> None:
         self.where = f"{paper.where}: {place}" if place else paper.where
         self.paper, self.keys, self.trusts, self.notation = paper, keys, True, of or paper.notation
-        own = {binding.name: binding.symbol for binding in self.notation}
-        self.names = dict(paper.names) if self.notation is paper.notation else own
+        self.names = dict(paper.names if self.notation is paper.notation else self.notation.symbols)
         self.used, self.quantities = set(), {}
 
     def _constant(self, name: str, value: Any) -> Derived:

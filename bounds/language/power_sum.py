@@ -171,8 +171,7 @@ def _exact(first: Fraction, count: int, power: int) -> sp.Rational:
         middle = (low + high) // 2
         return between(low, middle) + between(middle, high)
 
-    found = between(0, count)
-    return sp.Rational(found.numerator, found.denominator)
+    return sp.Rational(between(0, count))
 
 
 def _euler_maclaurin(low: Any, high: Any, power: float) -> Any:

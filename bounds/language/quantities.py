@@ -88,19 +88,21 @@ _CURVATURE = _F / _X**2
 def _constant(
     name: str,
     meaning: str,
-    dimension: Dimension,
     *stand_ins: str,
+    dimension: Dimension | None = None,
     bounds: Forms = (),
     domain: str = POSITIVE,
     each_of: tuple[str, ...] = (),
 ) -> None:
+    """A constant of the problem; its dimension is that of what it bounds, where none is given."""
     forms = (bounds,) if isinstance(bounds, Form) else bounds
-    register(Quantity(name, meaning, dimension, domain, stand_ins=stand_ins, bounds=forms, each_of=each_of))
+    of = dimension or forms[0].dimension
+    register(Quantity(name, meaning, of, domain, stand_ins=stand_ins, bounds=forms, each_of=each_of))
 
 
-def _noise(name: str, meaning: str, dimension: Dimension, *stand_ins: str, **more: Any) -> None:
+def _noise(name: str, meaning: str, *stand_ins: str, **more: Any) -> None:
     """A constant that may be 0."""
-    _constant(name, meaning, dimension, *stand_ins, domain=NONNEGATIVE, **more)
+    _constant(name, meaning, *stand_ins, domain=NONNEGATIVE, **more)
 
 
 def _hyper(
@@ -117,8 +119,7 @@ def _hyper(
 
 
 def _count(name: str, meaning: str, domain: str = COUNT, default: int | None = None) -> None:
-    value = None if default is None else Fraction(default)
-    register(Quantity(name, meaning, ONE, domain, "hyperparameter", default=value))
+    _hyper(name, meaning, default=default, domain=domain)
 
 
 def _batch(name: str, meaning: str) -> None:
@@ -133,7 +134,6 @@ def _observable(name: str, meaning: str, dimension: Dimension, domain: str = NON
 _constant(
     "outer_lipschitz",
     "Lipschitz constant of the outer function",
-    _F / _Y,
     "outer_mean_square_lipschitz",
     "outer_sample_lipschitz",
     bounds=size("outer_gradient"),
@@ -141,7 +141,6 @@ _constant(
 _constant(
     "outer_mean_square_lipschitz",
     "root mean square bound of the stochastic outer gradient",
-    _F / _Y,
     "outer_sample_lipschitz",
     "outer_lipschitz",
     bounds=size("outer_gradient", MEAN_SQUARE),
@@ -149,7 +148,6 @@ _constant(
 _constant(
     "outer_sample_lipschitz",
     "bound of the outer gradient of every sample",
-    _F / _Y,
     "outer_mean_square_lipschitz",
     "outer_lipschitz",
     bounds=size("outer_gradient", SAMPLE),
@@ -157,28 +155,22 @@ _constant(
 _constant(
     "outer_smoothness",
     "Lipschitz constant of the outer gradient",
-    _F / _Y**2,
     "outer_sample_smoothness",
     bounds=lipschitz("outer_gradient"),
 )
 _constant(
     "outer_sample_smoothness",
     "Lipschitz constant of the outer gradient of every sample",
-    _F / _Y**2,
     "outer_smoothness",
     bounds=lipschitz("outer_gradient", SAMPLE),
 )
 _noise(
-    "outer_gradient_noise",
-    "standard-deviation bound of the stochastic outer gradient",
-    _F / _Y,
-    bounds=noise("outer_gradient"),
+    "outer_gradient_noise", "standard-deviation bound of the stochastic outer gradient", bounds=noise("outer_gradient")
 )
 # --- the inner maps g_k
 _constant(
     "inner_lipschitz",
     "Lipschitz constant of the inner map",
-    _Y / _X,
     "inner_mean_square_lipschitz",
     "inner_sample_lipschitz",
     bounds=lipschitz("inner_value"),
@@ -186,7 +178,6 @@ _constant(
 _constant(
     "inner_mean_square_lipschitz",
     "mean-square Lipschitz constant of the stochastic inner map",
-    _Y / _X,
     "inner_sample_lipschitz",
     "inner_lipschitz",
     bounds=lipschitz("inner_value", MEAN_SQUARE),
@@ -194,7 +185,6 @@ _constant(
 _constant(
     "inner_jacobian_mean_square",
     "root mean square bound of the stochastic inner Jacobian",
-    _Y / _X,
     "inner_mean_square_lipschitz",
     "inner_sample_lipschitz",
     "inner_lipschitz",
@@ -203,7 +193,6 @@ _constant(
 _constant(
     "inner_sample_lipschitz",
     "bound of the inner Jacobian of every sample",
-    _Y / _X,
     "inner_mean_square_lipschitz",
     "inner_lipschitz",
     bounds=size("inner_jacobian", SAMPLE),
@@ -211,37 +200,33 @@ _constant(
 _constant(
     "inner_smoothness",
     "Lipschitz constant of the inner Jacobian",
-    _Y / _X**2,
     "inner_sample_smoothness",
     bounds=lipschitz("inner_jacobian"),
 )
 _constant(
     "inner_sample_smoothness",
     "Lipschitz constant of the inner Jacobian of every sample",
-    _Y / _X**2,
     "inner_smoothness",
     bounds=lipschitz("inner_jacobian", SAMPLE),
 )
 _noise(
     "inner_jacobian_noise",
     "standard-deviation bound of the stochastic inner Jacobian, Frobenius norm",
-    _Y / _X,
     bounds=noise("inner_jacobian", FROBENIUS),
 )
-_noise("inner_value_noise", "standard-deviation bound of the stochastic inner value", _Y, bounds=noise("inner_value"))
+_noise("inner_value_noise", "standard-deviation bound of the stochastic inner value", bounds=noise("inner_value"))
 _noise(
     "inner_noise",
     "one standard-deviation bound for both the inner value and the inner Jacobian, Frobenius norm",
-    _Y / _X,
     "inner_jacobian_noise",
     "inner_value_noise",
+    dimension=_Y / _X,
     bounds=(noise("inner_value"), noise("inner_jacobian", FROBENIUS)),
     each_of=("inner_jacobian_noise", "inner_value_noise"),
 )
 _noise(
     "composite_noise",
     "largest of the inner value, inner Jacobian and outer gradient noise",
-    _Y,
     "inner_value_noise",
     "inner_noise",
     bounds=(noise("inner_value"), noise("inner_jacobian", FROBENIUS), noise("outer_gradient")),
@@ -250,238 +235,173 @@ _noise(
 _noise(
     "inner_jacobian_heterogeneity",
     "bound of ||grad g_k - grad g||, Frobenius norm",
-    _Y / _X,
     bounds=unlike("inner_jacobian", FROBENIUS),
 )
-_noise("initial_inner_error", "norm of y_0 - g(x_0)", _Y, bounds=Form(START, "inner_value"))
+_noise("initial_inner_error", "norm of y_0 - g(x_0)", bounds=Form(START, "inner_value"))
 # --- the non-compositional functions h_k
-_noise("noncompositional_smoothness", "Lipschitz constant of grad h_k", _CURVATURE, bounds=lipschitz("extra_gradient"))
+_noise("noncompositional_smoothness", "Lipschitz constant of grad h_k", bounds=lipschitz("extra_gradient"))
 _noise(
     "noncompositional_sample_smoothness",
     "Lipschitz constant of grad h_k of every sample",
-    _CURVATURE,
     bounds=lipschitz("extra_gradient", SAMPLE),
 )
 _noise(
     "noncompositional_gradient_noise",
     "standard-deviation bound of the stochastic grad h_k",
-    _GRADIENT,
     bounds=noise("extra_gradient"),
 )
-_noise("noncompositional_heterogeneity", "bound of ||grad h_k - grad h||", _GRADIENT, bounds=unlike("extra_gradient"))
+_noise("noncompositional_heterogeneity", "bound of ||grad h_k - grad h||", bounds=unlike("extra_gradient"))
 # --- the losses f_i of single clients
-_constant("local_gradient_bound", "bound of ||grad f_i|| over all clients", _GRADIENT, bounds=size("local_gradient"))
-_constant("local_smoothness", "largest Lipschitz constant of grad f_i", _CURVATURE, bounds=lipschitz("local_gradient"))
+_constant("local_gradient_bound", "bound of ||grad f_i|| over all clients", bounds=size("local_gradient"))
+_constant("local_smoothness", "largest Lipschitz constant of grad f_i", bounds=lipschitz("local_gradient"))
 _constant(
-    "local_hessian_lipschitz",
-    "largest Lipschitz constant of the Hessian of f_i",
-    _F / _X**3,
-    bounds=lipschitz("local_hessian"),
+    "local_hessian_lipschitz", "largest Lipschitz constant of the Hessian of f_i", bounds=lipschitz("local_hessian")
 )
 _constant(
-    "local_sample_gradient_bound",
-    "bound of the gradient of f_i of every sample",
-    _GRADIENT,
-    bounds=size("local_gradient", SAMPLE),
+    "local_sample_gradient_bound", "bound of the gradient of f_i of every sample", bounds=size("local_gradient", SAMPLE)
 )
 _constant(
     "local_sample_smoothness",
     "Lipschitz constant of the gradient of f_i of every sample",
-    _CURVATURE,
     bounds=lipschitz("local_gradient", SAMPLE),
 )
 _constant(
     "local_sample_hessian_lipschitz",
     "Lipschitz constant of the Hessian of f_i of every sample",
-    _F / _X**3,
     bounds=lipschitz("local_hessian", SAMPLE),
 )
-_noise(
-    "local_gradient_noise",
-    "standard-deviation bound of the gradient of one sample",
-    _GRADIENT,
-    bounds=noise("local_gradient"),
-)
-_noise(
-    "local_hessian_noise",
-    "standard-deviation bound of the Hessian of one sample",
-    _CURVATURE,
-    bounds=noise("local_hessian"),
-)
+_noise("local_gradient_noise", "standard-deviation bound of the gradient of one sample", bounds=noise("local_gradient"))
+_noise("local_hessian_noise", "standard-deviation bound of the Hessian of one sample", bounds=noise("local_hessian"))
 _noise(
     "local_gradient_noise_bound",
     "bound of the noise of the gradient of every sample, ||gradient of one sample - grad f_i||",
-    _GRADIENT,
     bounds=noise_size("local_gradient"),
 )
-_noise("local_gradient_fourth_moment", "bound of E||grad l_i - grad f_i||^4", _GRADIENT**4)
-_noise("local_hessian_fourth_moment", "bound of E||hess l_i - hess f_i||^4", _CURVATURE**4)
+_noise("local_gradient_fourth_moment", "bound of E||grad l_i - grad f_i||^4", dimension=_GRADIENT**4)
+_noise("local_hessian_fourth_moment", "bound of E||hess l_i - hess f_i||^4", dimension=_CURVATURE**4)
 _noise(
     "local_gradient_heterogeneity",
     "root of a bound of (1/N) sum_i ||grad f_i - grad f||^2",
-    _GRADIENT,
     bounds=unlike("local_gradient", over=AVERAGE),
 )
 _noise(
     "local_hessian_heterogeneity",
     "root of a bound of (1/N) sum_i ||hess f_i - hess f||^2",
-    _CURVATURE,
     bounds=unlike("local_hessian", over=AVERAGE),
 )
 _noise(
     "initial_gradient_heterogeneity",
     "how unlike the clients' gradients are at the start: root of (1/N) sum_i ||grad f_i(x_0) - grad f(x_0)||^2",
-    _GRADIENT,
     bounds=Form(UNLIKE_AT_START, "local_gradient"),
 )
 # --- the whole objective F
 _constant(
     "objective_smoothness",
     "Lipschitz constant of the gradient of the whole objective",
-    _CURVATURE,
     bounds=lipschitz("objective_gradient"),
 )
-_noise("objective_gap", "objective at the start minus its infimum", _F, bounds=Form(GAP, "objective"))
+_noise("objective_gap", "objective at the start minus its infimum", bounds=Form(GAP, "objective"))
 _noise(
     "gradient_cap",
     "bound of ||grad F||: the almost-sure cap of what a verdict averages",
-    _GRADIENT,
     bounds=size("objective_gradient"),
 )
 _noise(
     "initial_gradient_norm",
     "norm of the gradient of the objective at the start, ||grad F(x_0)||",
-    _GRADIENT,
     bounds=Form(AT_START, "objective_gradient"),
 )
-_constant("client_weight", "weight p_i of a client in F = sum_i p_i f_i", ONE, domain=WEIGHTS)
-_constant("domain_radius", "radius of a ball in which the models stay", _X)
-_noise(
-    "initial_distance",
-    "distance of the start from a minimiser, ||x_0 - x_*||",
-    _X,
-    bounds=Form(DISTANCE, "objective"),
-)
+_constant("client_weight", "weight p_i of a client in F = sum_i p_i f_i", dimension=ONE, domain=WEIGHTS)
+_constant("domain_radius", "radius of a ball in which the models stay", dimension=_X)
+_noise("initial_distance", "distance of the start from a minimiser, ||x_0 - x_*||", bounds=Form(DISTANCE, "objective"))
 _constant(
-    "strong_convexity",
-    "strong convexity constant of the whole objective",
-    _CURVATURE,
-    bounds=Form(STRONG_CONVEXITY, "objective"),
+    "strong_convexity", "strong convexity constant of the whole objective", bounds=Form(STRONG_CONVEXITY, "objective")
 )
 _constant(
     "polyak_lojasiewicz",
     "Polyak-Lojasiewicz (PL) constant mu: ||grad F||^2 >= 2 mu (F - F_*)",
-    _CURVATURE,
     bounds=Form(POLYAK_LOJASIEWICZ, "objective"),
 )
 _noise(
     "weak_convexity",
     "weak convexity constant rho: F + rho/2 ||x||^2 is convex",
-    _CURVATURE,
     bounds=Form(WEAK_CONVEXITY, "objective"),
 )
 _constant(
     "dissimilarity_factor",
     "gradient dissimilarity, the factor B in (1/N) sum_i ||grad f_i||^2 <= B^2 ||grad F||^2 + G^2",
-    ONE,
     bounds=Form(GROWTH, "local_gradient"),
 )
 _noise(
     "dissimilarity_remainder",
     "gradient dissimilarity, the remainder G in (1/N) sum_i ||grad f_i||^2 <= B^2 ||grad F||^2 + G^2",
-    _GRADIENT,
     bounds=Form(REMAINDER, "local_gradient"),
 )
 _noise(
     "minimiser_second_moment",
     "root of E||gradient of one sample||^2 at a minimiser of F, largest over the clients",
-    _GRADIENT,
     bounds=Form(AT_MINIMISER, "local_gradient", MEAN_SQUARE),
 )
 _noise(
     "minimiser_heterogeneity",
     "root of (1/N) sum_i ||grad f_i||^2 at a minimiser of F",
-    _GRADIENT,
     bounds=Form(AT_MINIMISER, "local_gradient"),
 )
 # --- max_y (1/N) sum_i f_i(x, y): the smoothness in x at every y is `local_smoothness`, and so is what else has a name above
 _constant(
     "dual_smoothness",
     "largest Lipschitz constant of the gradient of f_i(x, y) in y",
-    _F / _Y**2,
     bounds=lipschitz("ascent_gradient"),
 )
 _constant(
     "coupling",
     "Lipschitz constant of the gradient of f_i(x, y) in x along y, and in y along x",
-    _F / (_X * _Y),
     bounds=lipschitz("gradient_along_dual"),
 )
-_constant(
-    "strong_concavity",
-    "strong concavity of every f_i(x, y) in y",
-    _F / _Y**2,
-    bounds=Form(STRONG_CONCAVITY, "dual_loss"),
-)
+_constant("strong_concavity", "strong concavity of every f_i(x, y) in y", bounds=Form(STRONG_CONCAVITY, "dual_loss"))
 _noise(
     "dual_gradient_noise",
     "standard-deviation bound of the stochastic gradient of f_i(x, y) in y",
-    _F / _Y,
     bounds=noise("ascent_gradient"),
 )
 _noise(
     "dual_heterogeneity",
     "root of a bound of the mean over i of ||gradient of f_i in y - that of the mean||^2",
-    _F / _Y,
     bounds=unlike("ascent_gradient", over=AVERAGE),
 )
 _noise(
     "initial_dual_error",
     "distance of y_0 from the y that is best at x_0: the maximiser of the mean of the f_i(x_0, y), or the minimiser of a lower level",
-    _Y,
     bounds=Form(START, "maximiser"),
 )
 # --- (1/N) sum_i f_i(x, y*(x)), y*(x) least for (1/N) sum_i g_i(x, y): noise of the f_i has names above
 _constant(
     "lower_smoothness",
     "largest Lipschitz constant of the gradient of g_i(x, y) in y",
-    _F / _Y**2,
     bounds=lipschitz("lower_gradient"),
 )
 _constant(
-    "lower_strong_convexity",
-    "strong convexity of every g_i(x, y) in y",
-    _F / _Y**2,
-    bounds=Form(STRONG_CONVEXITY, "lower_loss"),
+    "lower_strong_convexity", "strong convexity of every g_i(x, y) in y", bounds=Form(STRONG_CONVEXITY, "lower_loss")
 )
 _constant(
     "lower_coupling",
     "Lipschitz constant of the gradient of g_i(x, y) in y along x",
-    _F / (_X * _Y),
     bounds=lipschitz("lower_gradient_along_upper"),
 )
 _noise(
     "lower_gradient_noise",
     "standard-deviation bound of the stochastic gradient of g_i(x, y) in y",
-    _F / _Y,
     bounds=noise("lower_gradient"),
 )
 _noise(
     "lower_heterogeneity",
     "root of a bound of the mean over i of ||gradient of g_i in y - that of the mean||^2",
-    _F / _Y,
     bounds=unlike("lower_gradient", over=AVERAGE),
 )
-_constant(
-    "upper_lipschitz",
-    "bound of the gradient of every f_i(x, y) in y",
-    _F / _Y,
-    bounds=size("ascent_gradient"),
-)
+_constant("upper_lipschitz", "bound of the gradient of every f_i(x, y) in y", bounds=size("ascent_gradient"))
 _constant(
     "hypergradient_smoothness",
     "Lipschitz constant along y of grad_x f - grad_xy g [grad_yy g]^-1 grad_y f, of means over the clients",
-    _F / (_X * _Y),
     bounds=lipschitz("hypergradient"),
 )
 # --- what a method is built on: no problem certifies these

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
@@ -17,6 +17,30 @@ from .typesetting import latex, letters_of
 
 _POWER = re.compile(r"\^(-?[0-9/]+)")
 _LATEX_RELATIONS = {"<": "<", "<=": r"\le", ">=": r"\ge", ">": ">", "==": "="}
+
+
+class OfStatement:
+    """What is said of one statement, `about`."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def about(self) -> Statement: ...
+
+    @property
+    def theorem(self) -> str:
+        """The id of its theorem."""
+        return self.about.theorem.id
+
+    @property
+    def statement(self) -> str:
+        """Its label."""
+        return self.about.label
+
+    @property
+    def metric(self) -> str:
+        """What the terms of its theorem bound."""
+        return self.about.theorem.metric.name
 
 
 def latex_of(statement: Statement, expr: sp.Expr) -> str:

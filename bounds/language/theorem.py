@@ -36,7 +36,6 @@ from .reading import InputError, is_array
 if TYPE_CHECKING:
     from fractions import Fraction
     from numbers import Rational
-    from pathlib import Path
 
     from numpy.typing import NDArray
     from pandas import DataFrame
@@ -53,8 +52,8 @@ if TYPE_CHECKING:
     from ..settings import Resolved
 
     Number = int | float | str | Fraction | Rational
-    Constants = str | Path | Mapping[str, Number]
     """What is read as one exact number; text such as "1/3" and "1e-3" too."""
+    Constants = str | Path | Mapping[str, Number]
     Numbers = Sequence[float] | NDArray[Any]
     """Many numbers, read in float64."""
 

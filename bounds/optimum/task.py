@@ -116,8 +116,7 @@ def _cost(made: Model, cost: str | Mapping[str, Any] | None) -> tuple[sp.Expr | 
     if isinstance(cost, Mapping):
         total: sp.Expr = sp.Integer(0)
         for name, weight in cost.items():
-            number = _positive(f"weight of {name}", weight)
-            total += sp.Rational(number.numerator, number.denominator) * _resource(made, name)
+            total += exact(_positive(f"weight of {name}", weight)) * _resource(made, name)
         return total, "cost"
     if cost is None:
         known = [name for name in ("samples", "iterations", "rounds") if name in made.costs]

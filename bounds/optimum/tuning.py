@@ -20,7 +20,7 @@ from ..cost.resources import MEANING, how_to_count, missing_costs
 from ..evaluation.evaluate import Bound, bound, complete, exact
 from ..evaluation.without_running import NOTHING, Beside
 from ..language.reading import InputError
-from ..language.rendering import lines_about, status_of, symbol_table
+from ..language.rendering import OfStatement, lines_about, status_of, symbol_table
 from ..language.result import CONSTANTS, AbstractResult, Sheet, Table, relative, rounded_up
 from ..language.theorem import Statement
 from .model import LEAST_DISTANCE, VanishingError, model
@@ -49,7 +49,7 @@ _SOLVED = 1e-8
 
 
 @dataclass(frozen=True, repr=False)
-class Tuned(AbstractResult):
+class Tuned(OfStatement, AbstractResult):
     """Hyperparameters that minimise a bound under a budget, or a cost under a target; `float` gives what was minimised.
 
     Args:
@@ -66,8 +66,6 @@ class Tuned(AbstractResult):
         replacements: factors that were bounded, with the variables that make them exact.
     """
 
-    theorem: str
-    statement: str
     objective: str
     value: float
     values: dict[str, sp.Expr]
@@ -82,13 +80,17 @@ class Tuned(AbstractResult):
     replacements: tuple[str, ...]
     note: str = ""
 
+    @property
+    def about(self) -> Statement:
+        return self.bound.about
+
     def to_dict(self) -> dict[str, Any]:
-        said = {**self.bound.worth.to_dict(), "missing_costs": self.missing_costs, **status_of(self.bound.about)}
+        said = {**self.bound.worth.to_dict(), "missing_costs": self.missing_costs, **status_of(self.about)}
         return {**self.numbers_only(), "certificate": self.certificate, **said}
 
     def numbers_only(self) -> dict[str, Any]:
         """`to_dict` without what is known of the statement."""
-        data = {item.name: getattr(self, item.name) for item in fields(self)}
+        data = {name: getattr(self, name) for name in ("theorem", "statement", *(item.name for item in fields(self)))}
         values = {name: str(value) for name, value in self.values.items()}
         return {**data, "values": values, "bound": self.bound.numbers_only()}
 
@@ -100,19 +102,18 @@ class Tuned(AbstractResult):
     @property
     def missing_costs(self) -> dict[str, str]:
         """The resources that nothing counts here -> what counts them, in which unit, and how to declare them."""
-        statement = self.bound.about
-        return {name: how_to_count([name], statement) for name in missing_costs(statement, self.cost)}
+        return {name: how_to_count([name], self.about) for name in missing_costs(self.about, self.cost)}
 
     @property
     def missing(self) -> tuple[str, ...]:
         """The same as one sentence; none where nothing is missing."""
-        return (how_to_count(list(self.missing_costs), self.bound.about),) if self.missing_costs else ()
+        return (how_to_count(list(self.missing_costs), self.about),) if self.missing_costs else ()
 
     def __float__(self) -> float:
         return self.value
 
     def sheet(self) -> Sheet:
-        about = self.bound.about
+        about = self.about
         chosen = {name: Decimal(_all_digits(self.bound.numbers[name])) for name in self.values}
         schedule = symbol_table(about, "schedule", chosen)
         spent = tuple((MEANING.get(name, name), value) for name, value in self.cost.items())
@@ -154,7 +155,7 @@ class Tuned(AbstractResult):
     @property
     def _searched(self) -> str:
         """Where a choice lies at the end of what is searched of an open domain: that end."""
-        symbols = self.bound.about.symbols
+        symbols = self.about.symbols
         ends = {name: symbols[name].quantity.numbers for name in self.values}
         near = [
             f"{name} <= {end:.9g}"
@@ -168,13 +169,13 @@ class Tuned(AbstractResult):
     def __str__(self) -> str:
         chosen = ", ".join(f"{name} = {_all_digits(self.bound.numbers[name])}" for name in self.values)
         rows = [
-            f"{self.theorem} ({self.statement}): {chosen}",
+            f"{self.about.name}: {chosen}",
             f"  {self.bound.metric} <= {rounded_up(float(self.bound))}",
         ]
         rows += [f"  {MEANING.get(name, name)}: {_amount(value)}" for name, value in self.cost.items()]
         rows.append(f"  {self.how}")
         notes = [*self.bound.worth.notes, *self.advice, *([self.note] if self.note else []), *self.missing]
-        return "\n".join([*rows, *(f"  {note}" for note in notes), *lines_about(self.bound.about)])
+        return "\n".join([*rows, *(f"  {note}" for note in notes), *lines_about(self.about)])
 
 
 def _certificate(gap: float | None) -> str:
@@ -442,8 +443,6 @@ def _report(task: Task, point: Mapping[str, float], found: Found | None, note: s
     shown = {b.name: point[b.symbol] for b in made.statement.theorem.notation if b.name in chosen_names}
     binding = tuple(name for name, price in prices.items() if price > _VISIBLE)
     return Tuned(
-        made.statement.theorem.id,
-        made.statement.label,
         task.objective,
         objective,
         shown,

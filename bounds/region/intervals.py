@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 from math import ceil, inf, nextafter
 from typing import Any
 
@@ -97,7 +97,7 @@ def intersect(conditions: list[Condition], variable: sp.Symbol) -> list[Interval
     """The maximal intervals of positive values on which all conditions hold, of nonnegative ones where the variable may be 0; whole
     numbers for a count, from 0 for steps."""
     if variable.is_integer and not variable.is_positive:
-        return _listed_pieces(lambda n: _all_hold(conditions, variable, Fraction(n)), conditions, variable)
+        return _listed_pieces(conditions, variable)
     ends = sorted(
         (End(*pair) for c in conditions for pair in crossings(c.left, c.right, variable)),
         key=lambda end: end.enclosure,
@@ -158,15 +158,12 @@ def _real_pieces(conditions: list[Condition], variable: sp.Symbol, ends: list[En
         cells.append((before, after, _all_hold(conditions, variable, _between(before, after))))
         if after is not None:
             cells.append((after, after, _holds_at(conditions, variable, after)))
-    pieces: list[Interval] = []
-    run: list[tuple[End | None, End | None, bool]] = []
-    for cell in [*cells, (None, None, False)]:
-        if cell[2]:
-            run.append(cell)
-        elif run:
-            pieces.append(_interval(conditions, variable, run))
-            run = []
-    return pieces
+    return [_interval(conditions, variable, run) for run in _runs(cells, lambda cell: cell[2])]
+
+
+def _runs(cells: Iterable[Any], holds: Callable[[Any], bool]) -> list[list[Any]]:
+    """The longest runs of neighbours that hold."""
+    return [list(run) for is_held, run in groupby(cells, holds) if is_held]
 
 
 def _merge(ends: list[End]) -> list[End]:
@@ -249,31 +246,14 @@ def _integer_pieces(conditions: list[Condition], variable: sp.Symbol, ends: list
         cells.append((mark, mark))
         if following is None or following > mark + 1:
             cells.append((mark + 1, None if following is None else following - 1))
-    pieces: list[Interval] = []
-    run: list[tuple[int, int | None]] = []
-    for cell in cells:
-        if _all_hold(conditions, variable, Fraction(cell[0])):
-            run.append(cell)
-        elif run:
-            pieces.append(_count_interval(conditions, variable, run[0][0], run[-1][1]))
-            run = []
-    if run:
-        pieces.append(_count_interval(conditions, variable, run[0][0], run[-1][1]))
-    return pieces
+    runs = _runs(cells, lambda cell: _all_hold(conditions, variable, Fraction(cell[0])))
+    return [_count_interval(conditions, variable, run[0][0], run[-1][1]) for run in runs]
 
 
-def _listed_pieces(good: Callable[[int], bool], conditions: list[Condition], variable: sp.Symbol) -> list[Interval]:
+def _listed_pieces(conditions: list[Condition], variable: sp.Symbol) -> list[Interval]:
     """Runs of whole numbers from 0 to MAX_STEPS, tried one by one: a recursion has no roots to isolate."""
-    pieces: list[Interval] = []
-    start: int | None = None
-    for n in range(MAX_STEPS + 2):
-        inside = n <= MAX_STEPS and good(n)
-        if inside and start is None:
-            start = n
-        if not inside and start is not None:
-            pieces.append(_count_interval(conditions, variable, start, n - 1, lowest=0, highest=MAX_STEPS))
-            start = None
-    return pieces
+    runs = _runs(range(MAX_STEPS + 1), lambda n: _all_hold(conditions, variable, Fraction(n)))
+    return [_count_interval(conditions, variable, run[0], run[-1], lowest=0, highest=MAX_STEPS) for run in runs]
 
 
 def _count_interval(

@@ -320,8 +320,7 @@ def centre(interval: Interval) -> float:
 
 
 def _decimal(value: float, digits: int, whole: bool) -> sp.Rational:
-    number = Fraction(round(value)) if whole else Fraction(f"{value:.{digits}g}")
-    return sp.Rational(number.numerator, number.denominator)
+    return sp.Rational(round(value)) if whole else sp.Rational(f"{value:.{digits}g}")
 
 
 def holds_at(conditions: tuple[Condition, ...], point: Mapping[sp.Symbol, sp.Expr]) -> bool:

@@ -55,12 +55,15 @@ def is_automatic(name: str) -> bool:
     return ":" in name
 
 
-@pytest.mark.parametrize("key", papers.built_in_keys())
+QUICK = ("fcsg_m", "comfedl", "local_scgdm")
+
+
+@pytest.mark.parametrize("key", slow_but(QUICK, papers.built_in_keys()))
 def test_the_findings_of_a_reader_are_what_was_kept(key):
     compare(key, sorted(get_paper(key).findings, key=lambda each: SEVERITIES.index(each.severity)))
 
 
-@pytest.mark.parametrize("key", slow_but(("fcsg_m", "comfedl", "local_scgdm"), papers.built_in_keys()))
+@pytest.mark.parametrize("key", slow_but(QUICK, papers.built_in_keys()))
 def test_what_the_audit_finds_by_itself_is_what_was_kept(key):
     compare(key, [each for each in audit(key) if is_automatic(each.id)])
 

@@ -27,6 +27,7 @@ from fedco.bounds.language.theorem import Condition, Statement, Term
 from fedco.bounds.papers import built_in_keys
 from fedco.bounds.registry import get_paper, get_theorem
 from fedco.storage import write_json
+from quick import slow_but
 
 EXAMPLE = load(Path(fedco.__file__).parent / "examples" / "pr_sgd.toml")
 L, G, gap, eta, p, N, T, sigma = (
@@ -499,7 +500,7 @@ def test_a_strangers_theorem_is_not_what_a_paper_has_under_its_id(name):
         assert cautions.proved_on(other) == "" and refuted_by(other) == ()
 
 
-@pytest.mark.parametrize("key", built_in_keys())
+@pytest.mark.parametrize("key", slow_but(("fcsg_m", "baselines"), built_in_keys()))
 def test_what_is_kept_to_be_said_of_a_statement_is_what_is_computed(key):
     kept = audit_cache.read(key)
     for theorem in get_paper(key).theorems.values():

@@ -9,6 +9,7 @@ from fedco.bounds import paper_theorems
 from fedco.bounds.audit.findings import RecheckError
 from fedco.bounds.audit.status import status
 from fedco.bounds.papers.baselines.checks import STEPS, agrees
+from quick import slow_but
 
 AT = {
     "L": R(3, 5), "L_bar": R(2, 5), "G": R(7, 4), "sigma": R(2, 3), "zeta": R(5, 7), "F_gap": R(9, 2), "eta": R(1, 20),
@@ -167,7 +168,10 @@ def test_every_baseline_has_its_formula_here():
     assert {name for name, kind in kinds.items() if kind == "lemma"} == set(LEMMAS)
 
 
-@pytest.mark.parametrize("lemma", LEMMAS)
+QUICK = [f"baselines.{name}" for name in ("averaged_noise", "local_sgd_descent", "scgd_values", "biased_sgd_bias")]
+
+
+@pytest.mark.parametrize("lemma", slow_but(QUICK, LEMMAS))
 def test_a_lemma_is_the_step_of_a_derivation_that_the_kernel_accepts(lemma):
     """And twice the lemma, or another left side, is not."""
     name = lemma.partition(".")[2]

@@ -1,6 +1,7 @@
 """A paper is accused only on its most charitable reading: grades, findings and the words for both."""
 
 from fractions import Fraction as F
+from functools import cache
 
 import pytest
 import sympy as sp
@@ -8,6 +9,7 @@ from fedco.bounds import get_theorem
 from fedco.bounds.audit import make_audit_cache
 from fedco.bounds.audit.checks import audit, automatic, stated
 from fedco.bounds.audit.findings import RecheckError, describe
+from fedco.bounds.audit.picture import Picture
 from fedco.bounds.audit.refuted import causes, gravest, refutations, refuted_by
 from fedco.bounds.audit.statement_warning import statement_warning
 from fedco.bounds.audit.status import status
@@ -22,11 +24,15 @@ DISPLAYED = ("fcsg.theorem_4_1", "fcsg_m.theorem_4_4")
 # --- refutations ---
 
 
+@cache
+def built(name):
+    return refutations()[name].case()
+
+
 @pytest.mark.parametrize("name", sorted(refutations()))
 def test_the_declared_grade_is_that_of_the_instance(name):
     """An instance that violates an assumption which `fedco show` prints is no refutation without a reading."""
-    item = refutations()[name]
-    case = item.case()
+    item, case = refutations()[name], built(name)
     assert item.graded(case).word == item.word
     violated = [assumption for assumption, holds in case.assumptions.items() if not holds]
     assert item.grade == "reading" if violated else item.grade in ("refuted", "reading", "slip")
@@ -35,7 +41,7 @@ def test_the_declared_grade_is_that_of_the_instance(name):
 @pytest.mark.parametrize("name", DISPLAYED)
 def test_the_window_instances_violate_the_words_of_assumption_3_1(name):
     item = refutations()[f"{name}.displayed_assumption"]
-    assert item.case().assumptions["3.1"] is False
+    assert built(item.name).assumptions["3.1"] is False
     theorem = get_theorem(name)
     assert any(assumption.name == "3.1" and "every f_xi" in assumption.text for assumption in theorem.assumptions)
     found, said = status(theorem, "printed"), statement_warning(theorem.statement("printed"))
@@ -54,6 +60,34 @@ def test_one_instance_without_a_reading_decides():
         "of a letter that it does not define"
     )
     assert status(get_theorem("acc_fcsg_m.corollary_4_8"), "printed").outcome == "refuted"
+
+
+def test_what_is_drawn_is_what_was_certified():
+    """Marks on the grid, a height for every model; the drop from the start to the minimiser is the certified gap."""
+    cases = {name: built(name) for name in refutations()}
+    pictured = {name: case for name, case in cases.items() if case.picture is not None}
+    assert len(pictured) > len(cases) * 3 / 4
+    gaps = lowest = 0
+    for name, case in pictured.items():
+        drawn = case.picture.drawn()
+        marks, at = drawn["marks"], dict(zip(drawn["x"], drawn["mean"], strict=True))
+        assert set(marks.values()) <= set(drawn["x"]), name
+        assert all(len(heights) == len(drawn["x"]) for heights in drawn["clients"]), name
+        assert any(any(heights) for heights in drawn["clients"]), name
+        if {"start", "minimiser"} <= set(marks) and "F_gap" in case.constants:
+            gap = float(case.constants["F_gap"][0])  # Simpson across a kink that is not on the grid
+            assert at[marks["start"]] - at[marks["minimiser"]] == pytest.approx(gap, rel=2e-2), name
+            gaps += 1
+        for word in {"start, the minimiser", "start, a minimiser"} & set(marks):
+            assert at[marks[word]] <= min(drawn["mean"]) + 1e-9, name
+            lowest += 1
+    assert gaps >= 4 and lowest
+
+
+def test_a_picture_without_clients_or_with_an_empty_interval_is_refused():
+    for functions, interval, message in (((), (0, 1), "a client"), ((abs,), (1, 1), "interval")):
+        with pytest.raises(ValueError, match=message):
+            Picture(functions, interval)
 
 
 # --- homogeneity ---

@@ -71,9 +71,9 @@ def test_claims_are_found_by_theorem_and_by_corollary():
 
 def test_a_claim_that_rests_on_a_refuted_statement_says_so():
     (first, *_) = claims.about("acc_fcsg_m.corollary_4_8")
-    found = claims.check(first)
+    found = checked(first.id)
     assert found.agrees and "acc_fcsg_m.corollary_4_8" in found.refuted_by
     assert "which is refuted (acc_fcsg_m.corollary_4_8" in str(found)
     assert found.to_dict()["refuted_by"] == list(found.refuted_by) and found.corrected is not None
     (sound, *_) = claims.about("fcsg.corollary_4_2")
-    assert not claims.check(sound).refuted_by and "refuted" not in str(claims.check(sound))
+    assert not checked(sound.id).refuted_by and "refuted" not in str(checked(sound.id))

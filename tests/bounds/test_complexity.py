@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import fedco
 import pytest
-from fedco.bounds.cost import sensitivity
 from fedco.bounds.cost.comparison import compare
 from fedco.bounds.cost.complexity import complexity
-from fedco.bounds.cost.sensitivity import elasticities, pareto
+from fedco.bounds.cost.sensitivity import elasticities
 from fedco.bounds.language.reading import InputError
-from fedco.bounds.optimum.tuning import tune
 from inverse_cases import FCSG, FEDDRO, plain
 
 ONE_SAMPLE = {**FEDDRO, "b": 1}
@@ -34,6 +32,7 @@ def test_the_corollary_costs_more_than_its_theorem():
     assert theorem.paper is None and "no schedule" in theorem.paper_note
 
 
+@pytest.mark.slow
 def test_the_same_quantities_for_every_theorem():
     found = compare("1/2", {"clients": 8, "inner_value_noise": "1/2"})
     rows = {row.theorem: row for row in found.rows}
@@ -66,18 +65,3 @@ def test_what_cannot_be_compared_is_refused():
         compare("1/2", {"L_f": 1})
     with pytest.raises(InputError, match="no terms"):
         elasticities(fedco.theorem("fcsg.lemma_a_2").statement("printed"), {})
-
-
-def test_a_front_is_made_of_as_many_schedules_as_were_asked_for(monkeypatch):
-    points, asked = 3, []
-
-    def noted(*given, **options):
-        asked.append(options["cost"])
-        return tune(*given, **options)
-
-    monkeypatch.setattr(sensitivity, "tune", noted)
-    statement = fedco.theorem("fcsg.theorem_4_1").statement("corrected")
-    front = pareto(statement, FCSG, "1/2", points=points)
-    assert asked[:2] == ["samples", "rounds"] and len(asked) == points >= len(front)
-    weights = [cost["rounds"] for cost in asked[2:]]
-    assert weights == sorted(set(weights)) and all(weight > 0 for weight in weights)

@@ -13,18 +13,16 @@ from unittest.mock import patch
 import fedco
 import pytest
 import sympy as sp
-from fedco import figures
 from fedco.bounds.cost import claims, comparison, complexity, counts, sensitivity
-from fedco.bounds.cost.comparison import Comparison, OrderRow, OrderTable, Row, compare, orders
-from fedco.bounds.cost.orders import Order, Rates, rates
-from fedco.bounds.cost.resources import instead, resource
-from fedco.bounds.cost.sensitivity import Elasticities, elasticities, pareto
-from fedco.bounds.evaluation.without_running import Worth
+from fedco.bounds.cost.comparison import compare, orders
+from fedco.bounds.cost.orders import Order, rates
+from fedco.bounds.cost.resources import MEANING, RESOURCES, instead, resource
+from fedco.bounds.cost.sensitivity import elasticities, pareto
 from fedco.bounds.language import rendering
 from fedco.bounds.language.definition import define, load
 from fedco.bounds.language.reading import InputError
+from fedco.bounds.language.result import relative
 from fedco.bounds.language.theorem import MethodCall
-from fedco.bounds.optimum.tuning import GLOBAL
 from fedco.bounds.region import pictures
 from hypothesis import given
 from hypothesis import strategies as st
@@ -56,9 +54,9 @@ def test_elasticities_are_the_shares_of_the_terms_times_their_powers():
     ordered = [line.split()[0] for line in str(found).splitlines() if " changes it by " in line]
     sizes = [abs(wanted[name]) for name in ordered]
     assert sizes == pytest.approx(sorted(sizes, reverse=True), abs=1e-9)
-    assert [row[1] for row in found.sheet().tables[0].rows] == [found.values[name] for name in ordered]
-    rows = Elasticities("t", "printed", 1.0, {"eta": 0.5, "L": -2.0}, EXAMPLE).sheet().tables[0].rows
-    assert [(symbol.text, value) for symbol, value in rows] == [("L", -2.0), ("eta", 0.5)]
+    rows = [(symbol.text, value) for symbol, value in found.sheet().tables[0].rows]
+    assert rows == [(name, found.values[name]) for name in ordered]
+    assert found.plot().data == {"sensitivity": [value for _, value in rows]}
 
 
 def test_what_is_0_has_no_elasticity_and_a_schedule_of_a_schedule_follows():
@@ -288,57 +286,68 @@ def test_claims_by_resource():
 # --- comparisons -------------------------------------------------------------------------------------------------------------------
 
 
-CERTAIN = {"certificate": GLOBAL, "how": "by hand", "missing": (), "missing_costs": {}}
-NOTHING_KNOWN = {"vacuous": None, "without_running": None, "rests_on_estimates": [], "missing_costs": {}}
+COUNTED = dict.fromkeys(("samples", "rounds", "iterations", "model_messages"), "T")
+CHARGED = small("F_gap/(eta*T) + L*eta*sigma**2/N + L*F_gap", costs=COUNTED)
+"""A statement with a floor."""
 
 
-def row(name, kind, samples, **more):
-    cost = {"samples": samples, **more} if samples is not None else more
-    bound = SimpleNamespace(worth=Worth(None))
-    made = SimpleNamespace(cost=cost, values={}, bound=bound, **CERTAIN) if cost else None
-    return Row(name, "printed", kind, "m", made, "" if made else "no reason", (), EXAMPLE)
+def cells(markdown):
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in markdown.splitlines()]
 
 
-def test_costs_are_counted_in_those_of_the_cheapest_plain_theorem():
-    rows = (
-        row("a", "federated", 40.0, rounds=2.0),
-        row("b", "federated", 20.0),
-        row("c", "other", 10.0),
-        row("d", "federated", None),
+def test_a_comparison_says_the_same_in_every_medium():
+    """Costs in those of the cheapest plain theorem, each assumption once, what has to be said of a statement after its name, and why
+    one says nothing."""
+    refuted = fedco.theorem("fcsg.theorem_4_1")
+    plain = [fedco.theorem(name) for name in ("baselines.local_sgd", "baselines.minibatch_sgd")]
+    asked = {"theorems": [refuted, *plain, CHARGED.theorem], "statement": "printed", "cost": "model_messages"}
+    found = compare("1/10", {"clients": 4}, **asked)
+    *tuned, without = found.rows
+    assert [row.theorem for row in found.rows] == [item.id for item in asked["theorems"]]
+    assert without.tuned is None and without.reason.startswith("eps: wanted more than") and without.notes == ()
+    for cost in ("samples", "rounds"):
+        least = min(row.tuned.cost[cost] for row in tuned[1:])
+        assert found.against_plain(cost) == {row.theorem: row.tuned.cost[cost] / least for row in tuned}
+    times = found.against_plain()
+    assert found.against_plain("embedding_messages") == {} == replace(found, rows=tuned[:1]).against_plain()
+    head, _, *lines = cells(found.markdown())
+    assert head[-1] == "times plain" and "times plain" not in replace(found, rows=tuned[:1]).markdown()
+    assert lines[-1][:4] == ["m.t", "printed", "federated", without.reason]
+    written = [[f"{row.tuned.cost[name]:.4g}" if name in row.tuned.cost else "" for name in RESOURCES] for row in tuned]
+    assert [line[3:] for line in lines[:-1]] == [
+        [*costs, f"{times[row.theorem]:.4g}"] for costs, row in zip(written, tuned, strict=True)
+    ]
+    table = found.sheet().tables[0]
+    assert [row[3:-2] for row in table.rows] == [tuple(map(row.tuned.cost.get, RESOURCES)) for row in tuned] + [
+        (None,) * 5
+    ]
+    assert [row[-2] for row in table.rows] == [*times.values(), None] and table.rows[-1][-1] == without.reason
+    assert table.bars == relative([*(row.tuned.cost["model_messages"] for row in tuned), None])
+    names = [row.about.name for row in tuned]
+    groups = {name: [row.tuned.cost[name] for row in tuned] for name in ("samples", "rounds")}
+    assert found.plot().data == groups and names[0] == "fcsg.theorem_4_1 (printed)"
+    notes = found.sheet().notes
+    cautions = [f"{names[0]}: {text}" for text in rendering.notes_about(refuted.statement("printed"))]
+    assert len(cautions) == 1 and notes[0] == cautions[0] and all(note in notes for row in tuned for note in row.notes)
+    assumed = sorted({text for row in found.rows for text in row.assumed})
+    assert notes[-1] == f"assumed: {', '.join(assumed)}" and "objective_gap = 1" in assumed
+    said = "cost of metric <= 1/10, each theorem tuned for the fewest model messages"
+    assert str(found) == "\n".join([said, found.markdown(), *notes])
+    told = found.to_dict()
+    assert told["cost"] == "model_messages" and [each["times_plain"] for each in told["rows"]] == [
+        *times.values(),
+        None,
+    ]
+    assert [each["cost"] for each in told["rows"]] == [*(row.tuned.cost for row in tuned), None]
+    assert [each["values"] and {*each["values"]} for each in told["rows"]] == [
+        *({*row.tuned.values} for row in tuned),
+        None,
+    ]
+    every = (
+        {name: f"{100}" for name in found.quantities} | {text.split(" = ")[0]: 1 for text in assumed} | {"clients": 4}
     )
-    found = Comparison("1/10", {}, rows)
-    assert found.against_plain() == {"a": 2.0, "b": 1.0, "c": 0.5}
-    assert found.against_plain("rounds") == {"a": 1.0} and found.against_plain("iterations") == {}
-    lines = [[cell.strip() for cell in line.strip("| ").split("|")] for line in found.markdown().splitlines()]
-    table = {line[0]: line for line in lines[2:]}
-    assert lines[0][-1] == "times plain" and table["b"][-1] == "1" and table["c"][-1] == "0.5"
-    assert table["b"][3:-1] == ["", "", "20", "", ""] and table["d"][3] == "no reason"
-    assert [cells[-2] for cells in found.sheet().tables[0].rows] == [2.0, 1.0, 0.5, None]
-    without = replace(found, rows=rows[2:])
-    assert without.against_plain() == {} and "times plain" not in without.markdown()
-
-
-def test_a_comparison_names_what_it_assumed_and_the_cautions(monkeypatch):
-    """Each assumption once, in order; what has to be said of a statement with the name of its theorem."""
-    monkeypatch.setattr(
-        comparison, "notes_about", lambda about: (f"{about.name} is refuted", "beware") if about is EXAMPLE else ()
-    )
-    sound = replace(EXAMPLE, label="corrected")
-    first, other = replace(row("a", "k", 40.0), assumed=("n = 1", "b = 1")), replace(row("c", "k", None), about=sound)
-    made = Comparison("1/10", {}, (first, replace(other, assumed=("b = 1",))), "model_messages")
-    cautions = (f"a (printed): {EXAMPLE.name} is refuted", "a (printed): beware")
-    assert made.sheet().notes == (*cautions, "assumed: b = 1, n = 1")
-    head = "cost of metric <= 1/10, each theorem tuned for the fewest model messages"
-    assert str(made) == "\n".join([head, made.markdown(), *made.sheet().notes])
-    bare = replace(made, rows=(replace(first, assumed=()), other))
-    assert bare.sheet().notes == cautions and Comparison("1", {}, (other,)).sheet().notes == ()
-    table = OrderTable((OrderRow("a", "printed", "k", {}, "", EXAMPLE), OrderRow("c", "printed", "k", {}, "", sound)))
-    assert table.sheet().notes == cautions
-    assert str(table).splitlines()[-2:] == [*cautions]
-    told = made.to_dict()
-    assert [each["cost"] for each in told["rows"]] == [{"samples": 40.0}, None]
-    assert [each["values"] for each in told["rows"]] == [{}, None] and told["rows"][1]["assumed"] == ["b = 1"]
-    assert [each["times_plain"] for each in told["rows"]] == [None, None] and told["cost"] == "model_messages"
+    certain = compare("1/10", every, theorems=[CHARGED.theorem])
+    assert certain.sheet().notes == ()
 
 
 def test_what_stands_for_a_quantity_that_is_not_given(monkeypatch):
@@ -400,31 +409,37 @@ def test_what_no_comparison_takes():
 def test_targets_without_an_answer_are_left_out_of_a_curve(monkeypatch):
     drawn = {}
     monkeypatch.setattr(pictures, "lines_picture", lambda out, curves, *axes: drawn.update(curves))
-    made = {1: (row("a", "k", 5.0), row("b", "k", None)), 2: (row("a", "k", 3.0), row("b", "k", None, rounds=4.0))}
-    monkeypatch.setattr(comparison, "compare", lambda eps, *given, **words: SimpleNamespace(rows=made[eps]))
-    comparison.figure(Path("f.svg"), [1, 2])
-    assert drawn == {"a (printed)": ([1, 2], [5.0, 3.0])}
+    theorems, targets = [EXAMPLE.theorem, CHARGED.theorem], [0.5, 2.0]
+    comparison.figure(Path("f.svg"), targets, theorems=theorems)
+    spent = [[row.tuned and row.tuned.cost["samples"] for row in compare(e, theorems=theorems).rows] for e in targets]
+    assert spent[0][1] is None and drawn == {
+        EXAMPLE.name: (targets, [first for first, _ in spent]),
+        CHARGED.name: (targets[1:], [spent[1][1]]),
+    }
 
 
-def test_a_table_of_orders(monkeypatch):
-    costs = {"samples": order(2), "rounds": order(1, 1), "iterations": order(0)}
-    made = OrderTable(
-        (
-            OrderRow("a", "printed", "k", costs, "", EXAMPLE),
-            OrderRow("b", "printed", "k", {}, "it has a floor", EXAMPLE),
-        )
-    )
-    lines = [[cell.strip() for cell in line.strip("| ").split("|")] for line in made.markdown().splitlines()]
-    assert lines[2] == ["a", "printed", "k", "eps^-2", "eps^-1 clients^1", "1"] and lines[3][3] == "it has a floor"
-    first, second = made.sheet().tables[0].rows
-    assert [cell.text for cell in first[3:6]] == ["eps^-2", "eps^-1 clients^1", "1"] and second[3:] == (
-        None,
-        None,
-        None,
-        "it has a floor",
-    )
-    monkeypatch.setattr(figures, "bar_plot", lambda groups, **words: groups)
-    assert made.plot() == {"samples": {"a (printed)": 2.0}, "rounds": {"a (printed)": 1.0}}
+def test_a_table_of_orders():
+    fine = small("F_gap/(eta*T) + L*eta*sigma**2", costs=COUNTED)
+    refuted = fedco.theorem("fcsg.theorem_4_1")
+    made = comparison.orders(None, ("printed", "corrected"), [CHARGED.theorem, fine.theorem, refuted])
+    without, plain, printed, corrected = made.rows
+    assert (without.costs, without.reason) == ({}, "no schedule makes this bound small; it has a floor")
+    assert plain.reason == "" and {str(each) for each in plain.costs.values()} == {"eps^-2"}
+    assert (printed.statement, corrected.statement) == ("printed", "corrected")
+    lines = cells(made.markdown())[2:]
+    ordered = ("samples", "rounds", "iterations")
+    texts = [[str(row.costs[name]) for name in ordered] for row in made.rows[1:]]
+    assert lines[0] == ["m.t", "printed", "federated", without.reason, "", ""]
+    assert [line[3:] for line in lines[1:]] == texts
+    first, *others = made.sheet().tables[0].rows
+    assert first[3:] == (None, None, None, without.reason)
+    assert [[cell.text for cell in row[3:6]] for row in others] == texts and [row[6] for row in others] == [""] * 3
+    drawn = {name: [float(row.costs[name].eps) for row in made.rows[1:]] for name in ("samples", "rounds")}
+    assert made.plot().data == drawn
+    cautions = tuple(f"{printed.about.name}: {text}" for text in rendering.notes_about(printed.about))
+    assert cautions and made.sheet().notes == cautions and str(made).splitlines()[-len(cautions) :] == [*cautions]
+    assert made.to_dict()["rows"] == [row.to_dict() for row in made.rows]
+    assert all(cost == {"eps": "-2", "clients": "0"} for cost in plain.to_dict()["costs"].values())
 
 
 # --- costs -------------------------------------------------------------------------------------------------------------------------
@@ -458,128 +473,82 @@ def test_what_need_not_be_said_of_a_method(monkeypatch):
     assert counted() == counted(mu=2) == {"rounds": steps} and counted(m=2) == {}
 
 
-def test_a_complexity_without_a_schedule_or_an_order_says_so(monkeypatch):
-    asked = []
-
-    def fake(statement, values, *, eps, cost, follow_schedule=False, beside=None):
-        asked.append(follow_schedule)
-        if follow_schedule:
-            raise InputError("out of reach")
-        return SimpleNamespace(note="", values={}, bound=SimpleNamespace(worth=Worth(None)), **CERTAIN)
-
-    monkeypatch.setattr(complexity, "tune", fake)
-    monkeypatch.setattr(complexity, "rates", lambda statement: (_ for _ in ()).throw(InputError("a floor")))
-    free = complexity.complexity(EXAMPLE, {}, "1/10")
-    assert (
-        asked == [False]
-        and free.paper is None
-        and free.notes == ("by hand", "the statement has no schedule of its own", "a floor")
-    )
-    planned = small("F_gap/(eta*T) + L*eta*sigma**2/N", schedule={"eta": "1/L"})
-    asked.clear()
-    found = complexity.complexity(planned, {}, "1/10")
-    assert asked == [False, True] and found.notes == ("by hand", "with the paper's schedule: out of reach", "a floor")
-    assert found.rates is None
+ROOM = {"F_gap": 1, "sigma": 1, "L": 1, "N": 4}
 
 
-def faked(costs, **more):
-    about = SimpleNamespace(metric="m", about=EXAMPLE, numbers={"eta": 0.25}, worth=Worth(None))
-    sheet = SimpleNamespace(tables=[SimpleNamespace(name="costs"), SimpleNamespace(name="schedule")])
-    return SimpleNamespace(
-        cost=costs, bound=about, values={"eta": None}, note="", sheet=lambda: sheet, **{**CERTAIN, **more}
-    )
+def planned(eta):
+    """A statement with a schedule that its conditions leave open."""
+    terms = "F_gap/(eta*T) + L*eta*sigma**2/N"
+    return replace(small(terms, costs={"samples": "T", "rounds": "T"}, schedule={"eta": eta}), conditions=())
 
 
-def test_a_complexity_beside_the_papers_schedule_and_the_orders(monkeypatch):
-    monkeypatch.setattr(figures, "bar_plot", lambda groups, **words: groups)
-    own = Rates("t", "printed", ("samples",), {"samples": order(2)}, {}, (), EXAMPLE)
-    tuned = faked({"samples": 100.0, "rounds": 7.0})
-    both = complexity.Complexity("t", "printed", "1/10", tuned, faked({"samples": 300.0, "rounds": 9.0}), "", own)
-    alone = complexity.Complexity("t", "printed", "1/10", tuned, None, "none", None)
-    names = ["samples per client", "communication rounds"]
-    assert both.plot() == {
-        "tuned": dict(zip(names, (100.0, 7.0), strict=True)),
-        "paper's schedule": dict(zip(names, (300.0, 9.0), strict=True)),
-    }
-    assert [*alone.plot()] == ["tuned"]
-    assert [line[1:3] for line in both.sheet().tables[0].rows] == [(100.0, 300.0), (7.0, 9.0)]
-    assert [line[3] and line[3].text for line in both.sheet().tables[0].rows] == ["eps^-2", None]
-    assert [line[2:] for line in alone.sheet().tables[0].rows] == [(None, None)] * 2
-    assert [made.name for made in both.sheet().tables] == ["costs", "schedule"]
-    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in both.markdown().splitlines()[2:]]
-    assert cells == [[names[0], "100", "300", "eps^-2"], [names[1], "7", "9", ""]]
-    assert (
-        "100" in alone.markdown()
-        and "eps^" not in alone.markdown()
-        and "tuned: eta = 0.25\nby hand\nnone" in str(alone)
-    )
+def test_a_complexity_without_a_schedule_or_an_order_says_so():
+    free = complexity.complexity(CHARGED, ROOM, 3)
+    assert (free.paper, free.paper_note) == (None, "the statement has no schedule of its own")
+    assert free.rates is None and free.rates_note == "m.t (printed): no schedule makes this bound small; it has a floor"
+    assert free.notes[1:4] == (free.tuned.how, free.paper_note, free.rates_note) and "vacuous" in free.notes[0]
+    found = complexity.complexity(planned("1/L"), ROOM, "1/10")
+    assert found.paper is None and found.paper_note.startswith("with the paper's schedule: eps: wanted more than 0.25")
+    assert found.to_dict()["paper"] is None and found.to_dict()["paper_note"] == found.paper_note
+    assert [*found.plot().data] == ["tuned"] and {line[2] for line in found.sheet().tables[0].rows} == {None}
 
 
-def test_the_data_of_a_complexity():
+def test_a_complexity_beside_the_papers_schedule_and_the_orders():
     """What a part knows of its statement is said once, for all of them."""
-    best = faked({"samples": 100.0}, numbers_only=lambda: "the best")
-    own = faked({"samples": 300.0}, numbers_only=lambda: "the paper's")
-    powers = Rates("t", "printed", ("samples",), {"samples": order(2)}, {}, (), EXAMPLE)
-    head = {"theorem": "t", "statement": "printed", "eps": "1/10", "tuned": "the best"}
-    known = rendering.status_of(EXAMPLE)
-    full = complexity.Complexity("t", "printed", "1/10", best, own, "", powers).to_dict()
-    rest = {"paper": "the paper's", "paper_note": "", "rates": powers.numbers_only(), "rates_note": ""}
-    certain = {"certificate": GLOBAL, **NOTHING_KNOWN}
-    assert full == {**head, **rest, **certain, **known} and not known.keys() & full["rates"].keys()
-    bare = complexity.Complexity("t", "printed", "1/10", best, None, "no schedule", None, "a floor").to_dict()
-    rest = {"paper": None, "paper_note": "no schedule", "rates": None, "rates_note": "a floor"}
-    assert bare == {**head, **rest, **certain, **known}
-
-
-def test_orders_are_drawn_by_their_power_of_the_target(monkeypatch):
-    monkeypatch.setattr(figures, "bar_plot", lambda groups, **words: groups)
-    found = Rates(
-        "t",
-        "printed",
-        ("samples",),
-        {"samples": order(2, -1), "rounds": order(1, 5)},
-        {"eta": order(-1, 1)},
-        (),
-        EXAMPLE,
-    )
-    (costs, schedule) = found.sheet().tables
-    assert costs.bars == (1.0, 0.5) and [line[2:] for line in costs.rows] == [(2.0, -1.0), (1.0, 5.0)]
-    assert [line[1].text for line in schedule.rows] == ["eps^1 clients^1"]
-    assert found.plot() == {"cost": {"samples": 2.0, "rounds": 1.0}}
-    made = Comparison("1/10", {}, (row("a", "k", 40.0, rounds=2.0), row("b", "k", None)))
-    assert made.plot() == {"samples": {"a (printed)": 40.0}, "rounds": {"a (printed)": 2.0}}
-    assert Elasticities("t", "printed", 1.0, {"eta": 0.5, "L": -2.0}, EXAMPLE).plot() == {
-        "sensitivity": {"L": -2.0, "eta": 0.5}
-    }
-
-
-def test_costs_are_drawn_on_logarithmic_axes_and_powers_are_not(monkeypatch):
-    drawn = []
-    monkeypatch.setattr(figures, "bar_plot", lambda groups, **words: drawn.append(words))
-    Comparison("1/10", {}, (row("a", "k", 40.0),)).plot()
-    complexity.Complexity("t", "printed", "1/10", faked({"samples": 1.0}), None, "", None).plot()
-    OrderTable(()).plot()
-    Rates("t", "printed", ("samples",), {}, {}, (), EXAMPLE).plot()
-    Elasticities("t", "printed", 1.0, {}, EXAMPLE).plot()
-    assert [words.get("log", False) for words in drawn] == [True, True, False, False, False]
-    assert [str(words["axis"]) for words in drawn[2:4]] == [r"power of $1/\epsilon$"] * 2
-    assert [words["title"] for words in drawn[2:]] == [
-        "Orders of the cheapest schedule",
-        "pr_sgd.theorem_1 (printed): orders",
-        "pr_sgd.theorem_1 (printed): sensitivity",
+    statement = planned("1/(L*sqrt(T))")
+    both = complexity.complexity(statement, ROOM, "1/10")
+    tuned, paper, powers = both.tuned.cost, both.paper.cost, both.rates.costs
+    names = [MEANING[name] for name in tuned]
+    assert both.plot().data == {"tuned": [*tuned.values()], "paper's schedule": [*paper.values()]}
+    assert all(tuned[name] < paper[name] for name in tuned) and both.paper_note == both.rates_note == ""
+    rows = both.sheet().tables[0].rows
+    assert [line[:3] for line in rows] == [*zip(names, tuned.values(), paper.values(), strict=True)]
+    assert [line[3] and line[3].text for line in rows] == [
+        str(powers[name]) if name in powers else None for name in tuned
     ]
+    assert [made.name for made in both.sheet().tables] == ["costs", "schedule", "binding limits", "constants"]
+    assert cells(both.markdown())[2:] == [
+        [MEANING[n], f"{tuned[n]:.6g}", f"{paper[n]:.6g}", str(powers.get(n, ""))] for n in tuned
+    ]
+    eta = both.tuned.bound.numbers["eta"]
+    assert f"tuned: eta = {eta:.10g}, T = {tuned['samples']:.0f}\n{both.tuned.how}" in str(both)
+    known = rendering.status_of(statement)
+    told = {"tuned": both.tuned.numbers_only(), "paper": both.paper.numbers_only(), "rates": both.rates.numbers_only()}
+    head = {"theorem": "m.t", "statement": "printed", "eps": "1/10", "paper_note": "", "rates_note": ""}
+    certain = {
+        "certificate": both.tuned.certificate,
+        **both.tuned.bound.worth.to_dict(),
+        "missing_costs": both.tuned.missing_costs,
+    }
+    assert both.to_dict() == {**head, **told, **certain, **known}
+    assert not any(known.keys() & part.keys() for part in told.values())
 
 
-def test_orders_of_what_has_none_are_a_reason():
-    floor = small(
-        "F_gap/(eta*T) + sigma**2/N*L*eta + L*F_gap", costs={"samples": "T", "rounds": "T", "iterations": "T"}
+def test_orders_are_drawn_by_their_power_of_the_target():
+    found = rates(EXAMPLE)
+    costs, schedule = found.sheet().tables
+    assert [line[2:] for line in costs.rows] == [(float(o.eps), float(o.clients)) for o in found.costs.values()]
+    assert costs.bars == relative(float(order.eps) for order in found.costs.values())
+    assert [line[1].text for line in schedule.rows] == [str(order) for order in found.schedule.values()]
+    assert found.plot().data == {"cost": [float(order.eps) for order in found.costs.values()]}
+
+
+def test_costs_are_drawn_on_logarithmic_axes_and_powers_are_not():
+    one = small("F_gap/(eta*T) + L*eta*sigma**2/N", costs={"samples": "T", "rounds": "T"})
+    answers = (
+        complexity.complexity(one, ROOM, "1/10"),
+        compare("1/10", theorems=[one.theorem]),
+        comparison.orders(None, ("printed",), [one.theorem]),
+        rates(one),
+        elasticities(one, ROOM | {"eta": 1, "T": 9}),
     )
-    fine = small("F_gap/(eta*T) + L*eta*sigma**2", costs={"samples": "T", "rounds": "T", "iterations": "T"})
-    made = comparison.orders(None, ("printed", "corrected"), [floor.theorem, fine.theorem])
-    first, second = made.rows
-    assert (first.costs, first.reason) == ({}, "no schedule makes this bound small; it has a floor")
-    assert second.reason == "" and {str(each) for each in second.costs.values()} == {"eps^-2"}
-    assert made.sheet().tables[0].rows[0][-1] == first.reason and made.to_dict()["rows"][1] == second.to_dict()
+    drawn = [each.plot() for each in answers]
+    assert [plot.figure.axes[0].get_xscale() for plot in drawn] == ["log", "log", "linear", "linear", "linear"]
+    assert [plot.title for plot in drawn[2:]] == [
+        "Orders of the cheapest schedule",
+        "m.t (printed): orders",
+        "m.t (printed): sensitivity",
+    ]
 
 
 def test_orders_of_a_statement_without_clients():
@@ -616,10 +585,10 @@ def test_a_theorem_per_round_counts_the_steps_of_its_rounds():
 
 def test_the_points_of_a_front_are_different_trades():
     """Between the two ends a round has one price after the other, and the cheapest schedules differ."""
-    values = {"L": 1, "sigma": 1, "G": 1, "F_gap": 1, "N": 4}
-    front = pareto(fedco.theorem("baselines.local_sgd").statement("printed"), values, "1/10", points=6)
+    given = {name: value for name, value in POINT.items() if name not in ("eta", "p", "T")}
+    front = pareto(EXAMPLE, given, "1/10", points=6)
     rounds, samples = ([t.cost[name] for t in front] for name in ("rounds", "samples"))
-    assert len(front) >= 5
+    assert len(front) >= 3
     assert all(a < b for a, b in pairwise(rounds))
     assert all(a > b for a, b in pairwise(samples))
 

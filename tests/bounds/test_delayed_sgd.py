@@ -57,7 +57,7 @@ def test_a_method_with_another_delay_is_refused(formula):
     assert "for its delay, the statement's is tau" in check(derivation(DELAYED), other, "printed").failure
 
 
-def test_delays_that_are_drawn_are_no_fixed_ones():
+def test_delays_that_are_drawn_are_no_fixed_ones(one_family):
     other = replace(DELAYED, method=replace(DELAYED.method, options={"delays": "random"}))
     assert not instances_of(derivation(DELAYED), other).hold
 

@@ -15,6 +15,7 @@ from fedco.validation.exact.closed_moments import moment_average
 from fedco.validation.exact.problem import Instance as Data
 from fedco.validation.exact.problem import exact_problem
 from fedco.validation.exact.run import scalar
+from quick import slow_but_one
 
 TINY = Q(1, 10**9)
 
@@ -127,9 +128,17 @@ def bound_at(name, instance, values, **more):
     return theorem.bound("corrected", **known)
 
 
-@pytest.mark.parametrize("method", THEOREMS)
-@pytest.mark.parametrize(("instance", "q", "T"), [(NOISY, 3, 4), (QUIET, 5, 12), (QUIET, 4, 10)])
-def test_exact_expectations_obey_the_corrected_drift_lemmas(instance, method, q, T):
+RUNS = [(QUIET, 5, 12), (QUIET, 4, 10), (NOISY, 3, 4)]
+
+
+@pytest.mark.parametrize(
+    ("method", "instance", "q", "T"),
+    [
+        pytest.param(*case, marks=marks)
+        for *_, case, marks in slow_but_one([(method, *run) for run in RUNS] for method in THEOREMS)
+    ],
+)
+def test_exact_expectations_obey_the_corrected_drift_lemmas(method, instance, q, T):
     for values, averaged in product(steps(instance, method, q, T), (False, True)):
         found = paths(instance, method, values["alpha"], values.get("beta", Q(0)), q, T, averaged)
         if method == "acc_fcsg_m":

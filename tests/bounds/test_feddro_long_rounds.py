@@ -13,6 +13,7 @@ from fedco.validation.exact.closed_moments import moment_average
 from fedco.validation.exact.interval import Bends
 from fedco.validation.exact.problem import Instance, exact_problem
 from fedco.validation.exact.run import CannotReplay, scalar
+from quick import slowly
 
 B, S, DRIFT, SLOPE, LEVEL = F(24, 25), F(7, 25), F(1, 5), F(1, 2), F(1, 2)
 LIMIT = B**4 * S**2 * DRIFT**2 / (32 * (B**2 + 2))
@@ -128,7 +129,7 @@ def test_what_shows_the_reach_is_of_the_instance(where, change):
     assert all(within_reach(DATA).values()) and not all(within_reach(data).values())
 
 
-@pytest.mark.parametrize("towards", ["random", "up", "apart", "error"])
+@pytest.mark.parametrize("towards", ["random", "up", "apart", slowly("error")])
 def test_no_path_leaves_the_limits(towards):
     """Signs drawn, and signs chosen step by step to make one of the quantities large: the limits of `limits` hold."""
     I, steps, rng = 20, 1600 if towards == "error" else 200, Random(5)

@@ -27,16 +27,6 @@ def test_the_exact_ends_are_kept_but_not_printed_nor_compared():
     assert near == root and near.enclosure != root.enclosure
 
 
-def test_runs_of_whole_numbers_between_ends_that_are_not_whole():
-    n = sp.Symbol("n", positive=True, integer=True)
-    outside = Condition("c", (2 * n - 5) * (2 * n - 11), ">=", sp.Integer(0))  # not in (5/2, 11/2)
-    inside = Condition("c", (2 * n - 5) * (2 * n - 11), "<=", sp.Integer(0))
-    assert [(p.lower, p.upper) for p in intersect([outside], n)] == [(1, 2), (6, None)]
-    assert [(p.lower, p.upper) for p in intersect([inside], n)] == [(3, 5)]
-    between = Condition("c", (4 * n - 9) * (4 * n - 11), ">=", sp.Integer(0))  # (9/4, 11/4) has no whole number
-    assert [(p.lower, p.upper) for p in intersect([between], n)] == [(1, None)]
-
-
 def test_a_coefficient_that_vanishes_unseen_does_not_move_an_end():
     """sqrt(3 + 2 sqrt(2)) = 1 + sqrt(2): what is left is x^3 <= 2 x."""
     x = sp.Symbol("x", positive=True)
@@ -186,8 +176,6 @@ def test_a_window_is_named_after_each_axis():
 
 # --- answers --------------------------------------------------------------------------------------------------------------------
 
-ALONE = """picture.case (printed):
-  eta in `[0.1, 2]` (binding: b / a)"""
 TOGETHER = """picture.case (printed):
   eta in `[0.1, 1000000]` (binding: b / far)
   beta in `(0, 1]` (binding: - / method_range_beta)
@@ -197,22 +185,11 @@ TOGETHER = """picture.case (printed):
   where method_range_beta: beta <= 1
   for instance {inside}
   method_range_beta: beta <= 1 (the weight of what is new in a moving average)"""
-NOTHING = """picture.case (printed): infeasible; conflicting conditions: b
-  b: 1/10 <= L*eta"""
 RANGE_OF_BETA = "method_range_beta: beta <= 1 (the weight of what is new in a moving average)"
 
 
 def cells(table):
     return [tuple(getattr(cell, "text", cell) for cell in row) for row in table.rows]
-
-
-def test_the_answer_for_one_hyperparameter():
-    """What binds at both ends, and that nothing binds above; test_word_by_word.py has the rest."""
-    found = statement().theorem.admissible("eta", "printed", L=1, beta="1/2", T=12)
-    assert str(found) == ALONE
-    open_ended = replace(found, intervals={"eta": Interval(0.1, None, True, False, {"lower": "b", "upper": None})})
-    assert open_ended.remarks == ("the theorem does not limit eta from above",) == open_ended.sheet().notes
-    assert open_ended.markdown().splitlines()[-1].split("|")[4].strip() == ""
 
 
 def test_the_answer_for_two_hyperparameters(monkeypatch):
@@ -244,13 +221,6 @@ def test_the_answer_for_two_hyperparameters(monkeypatch):
     assert drawn[-1] == "out.svg" and again == found
     with pytest.raises(InputError, match="wanted two hyperparameters, got 1"):
         region_picture(statement(), ("eta",), {"L": 1, "T": 12}, "out.svg")
-
-
-def test_the_answer_where_nothing_is_admissible():
-    found = statement().theorem.admissible("beta", "printed", L=1, T=12, eta="1/20")
-    page = found.sheet()
-    assert str(found) == NOTHING and page.claim is None
-    assert page.notes == ("no admissible value; conflicting conditions: b: 1/10 <= L*eta",)
 
 
 def test_long_formulas_are_shown_with_few_digits():

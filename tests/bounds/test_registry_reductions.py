@@ -95,6 +95,7 @@ def test_a_simpler_world_removes_its_terms(name, label):
         assert not found or (world, name) in KNOWN_TO_STAY, f"{sorted(found)} stay although there is no {world}"
 
 
+@pytest.mark.slow
 def test_every_exception_is_needed():
     for world, name in KNOWN_TO_STAY:
         if name.partition(".")[0] not in MISSING:

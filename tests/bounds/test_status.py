@@ -61,6 +61,7 @@ def test_an_argument_has_words_and_is_the_papers_own():
     assert status(replace(item)).why != status(item).why, "another theorem under the same id"
 
 
+@pytest.mark.slow
 def test_the_table_is_in_the_audit_and_nothing_is_open():
     text = (Path(__file__).parents[2] / "docs" / "audit.md").read_text(encoding="utf-8")
     made = table(all_theorems().values())

@@ -23,6 +23,7 @@ from fedco.bounds.language.rendering import to_text
 from fedco.bounds.language.schedule import read_schedule
 from fedco.validation.explorer.javascript import HELPERS
 from fedco.validation.runs.method_of import build_of
+from quick import slow_but_one
 
 T, t0, a = sp.symbols("T", integer=True, positive=True), sp.symbols("t0", positive=True), sp.symbols("a", positive=True)
 NAMES = {"T": T, "t0": t0, "a": a}
@@ -52,18 +53,21 @@ def test_a_sum_is_exact_and_the_same_everywhere(text: str):
     assert sp.expand(again - found) == 0
 
 
+POWERS = {"1/(t + t0)": -1, "1/sqrt(t + t0)": -0.5, "1/(t + t0)**2": -2, "1/(t + t0)**(3/2)": -1.5, "sqrt(t + t0)": 0.5}
+OFFSETS = (Fraction(1, 100), Fraction(1), Fraction(37, 3))
+
+
 @pytest.mark.parametrize(
-    ("power", "exponent"),
+    ("power", "exponent", "steps", "offset"),
     [
-        ("1/(t + t0)", -1),
-        ("1/sqrt(t + t0)", -0.5),
-        ("1/(t + t0)**2", -2),
-        ("1/(t + t0)**(3/2)", -1.5),
-        ("sqrt(t + t0)", 0.5),
+        pytest.param(*case, marks=marks)
+        for *_, case, marks in slow_but_one(
+            [(power, exponent, steps, offset) for offset in OFFSETS]
+            for power, exponent in POWERS.items()
+            for steps in (1, 15, 16, 17, 18, 40, 1000)
+        )
     ],
 )
-@pytest.mark.parametrize("steps", [1, 15, 16, 17, 18, 40, 1000])
-@pytest.mark.parametrize("offset", [Fraction(1, 100), Fraction(1), Fraction(37, 3)])
 def test_in_double_precision_and_in_javascript_a_sum_is_what_its_terms_add_up_to(
     power: str, exponent: float, steps: int, offset: Fraction
 ):
