@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -30,6 +31,7 @@ from ...synthetic.certificate import EVERYWHERE
 from ...synthetic.conformance.kinds import get_kind
 from ...synthetic.conformance.suite import ConformanceError, check_problem
 from ...synthetic.models import AbstractModelProblem
+from ...synthetic.parts.adversary import Budget
 from ...user_files import is_python_file
 from ..experiments.estimates import with_constants
 from .fit import assumed, fitting_problems, misfit, why_none_fits
@@ -49,6 +51,8 @@ FAILURE = Fraction(1, 10)
 """The probability with which a bound that holds with a probability may fail."""
 EDGE = Fraction(98, 100)
 """Step size relative to its largest value."""
+_ATOMS = 1024
+"""Lanes of an attack times atoms of a noise: about a second for each certificate."""
 _CLEARLY = 0.01
 """By how much a point has to break a certificate of a user's, relatively, to be told; its third power where the constant is 0."""
 DIGITS = 3
@@ -142,8 +146,11 @@ def instances_of(
         problem = ready(given, theorem, label, say)
         mine = [instance for instance in declared if instance.problem is problem or instance.problem == problem]
         made = Generated(tuple(mine), ()) if mine else generate(theorem, label, problem, fixed)
-        if made.instances:
-            attack_certificates(find_problem(problem))
+        if made.instances and not _is_registered(given):
+            own = find_problem(problem)
+            if say:
+                say(f"the certificates of {own.name} are attacked")
+            attack_certificates(own)
         found += made.instances
         name = problem if isinstance(problem, str) else problem.name
         missing += [f"{name}: {why}" for why in made.missing]
@@ -176,8 +183,15 @@ def ready(problem: Any, theorem: Theorem, label: str, say: Callable[[str], None]
     return with_constants(found, theorem, label, say, also=("gradient_cap",))
 
 
+def _is_registered(given: Any) -> bool:
+    """Whether the tests attack its certificates: one that is named, or an object of fedco's own classes."""
+    if isinstance(given, str):
+        return not is_python_file(given)
+    return type(given).__module__.startswith(f"{__name__.partition('.')[0]}.")
+
+
 def attack_certificates(problem: Any) -> None:
-    """All of them, where a problem is the user's own; the tests attack those of the registered ones.
+    """Those of a user's own problem, with less effort the more atoms its noise has.
 
     What may be rounding (of objectives far from 0, of what is ill conditioned) or an overflow is not told as a fault, nor is anything
     of a certificate that holds on a domain only, or of a noise without atoms.
@@ -185,14 +199,15 @@ def attack_certificates(problem: Any) -> None:
     Raises:
         InputError: a point was found at which one is false: a verdict would be about it, and not about the statement.
     """
-    if type(problem).__module__.startswith(f"{__name__.partition('.')[0]}."):
-        return
-    known = get_kind(problem.kind).inequalities
+    known, budget = get_kind(problem.kind).inequalities, Budget()
+    with suppress(NotImplementedError, AttributeError):
+        atoms = len(problem.atoms()[1])
+        budget = Budget(max(2, min(16, _ATOMS // atoms)), 30 if atoms <= _ATOMS // 16 else 8)
     for name, certificate in problem.certificates.items():
         if name not in known or certificate.kind == "estimated" or certificate.domain != EVERYWHERE:
             continue
         try:
-            check_problem(problem, quantities=(name,), use_stated_points=False)
+            check_problem(problem, budget, quantities=(name,), use_stated_points=False)
         except NotImplementedError:
             continue
         except ConformanceError as error:

@@ -297,7 +297,7 @@ def write(validation: Validation, out: Path) -> None:
 
 
 def _said(name: str) -> None:
-    """Which constant of a model is being estimated, for the person at the terminal."""
+    """Which constant of a model is being estimated, or what is attacked, for the person at the terminal."""
     print(f"  {name}", file=sys.stderr)
 
 
