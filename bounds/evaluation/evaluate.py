@@ -324,7 +324,20 @@ def _compile(statement: Statement) -> tuple[tuple[str, ...], Any]:
     outputs.append(sp.Add(*outputs))
     outputs += [statement.expand(condition.slack) for condition in statement.requirements]
     outputs += [statement.expand(c.right) if c.relation == "==" else sp.Integer(0) for c in statement.requirements]
-    return names, sp.lambdify(arguments, outputs, modules="numpy", cse=True)
+    return names, sp.lambdify(arguments, outputs, modules=[IN_DOUBLES, "numpy"], cse=True)
+
+
+def _floor(value: Any) -> Any:
+    """Rounded down, of numbers that are whole but for rounding to the nearest: 100*0.29 is 29."""
+    import numpy as np
+
+    return np.floor(value + WHOLE * np.maximum(1.0, np.abs(value)))
+
+
+WHOLE = 1e-9
+"""How near a whole number a number in doubles is one, relatively."""
+IN_DOUBLES: Mapping[str, Callable[[Any], Any]] = {"floor": _floor, "ceil": lambda value: -_floor(-value)}
+"""What rounding means on arrays."""
 
 
 def evaluate(statement: Statement, **arrays: Any) -> dict[str, Any]:
@@ -345,7 +358,7 @@ def evaluate(statement: Statement, **arrays: Any) -> dict[str, Any]:
     for name in _in_turn(statement, {*known}):
         expr = statement.expand(statement.schedule[name])
         needs = sorted(expr.free_symbols, key=str)
-        value = sp.lambdify(needs, expr, "numpy")(*(known[str(need)] for need in needs))
+        value = sp.lambdify(needs, expr, [IN_DOUBLES, "numpy"])(*(known[str(need)] for need in needs))
         known[name] = np.asarray(value, dtype=float)
     if missing := [name for name in names if name not in known]:
         wanted = [

@@ -112,7 +112,7 @@ def refuse_weights(statement: Statement, point: Mapping[sp.Symbol, sp.Expr]) -> 
     found = {t + first: sp.N(formula.xreplace({STEP: sp.Integer(t + first)}), _DIGITS) for t in times}
     for t, weight in found.items():
         if not (weight.is_real and weight.is_finite and weight >= 0):
-            shown = str(sp.N(weight, 6))[:40]
+            shown = f"{float(weight):.6g}" if weight.is_real and weight.is_finite else "no finite real number"
             raise InputError(f"weights {metric.weights}: wanted numbers of at least 0, got {shown} at t = {t}")
     if found and len(found) == steps and all(weight == 0 for weight in found.values()):
         raise InputError(f"weights {metric.weights}: wanted one above 0, all are 0 in {steps} steps")

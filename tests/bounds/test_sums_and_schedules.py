@@ -15,6 +15,7 @@ import sympy as sp
 from fedco.algorithms.engine.schedule import Schedule
 from fedco.bounds.cost.orders import rates
 from fedco.bounds.evaluation.enclosure import EnclosureError, enclose
+from fedco.bounds.evaluation.evaluate import evaluate
 from fedco.bounds.language.formula import FormulaError, read_formula
 from fedco.bounds.language.notation import STEP
 from fedco.bounds.language.power_sum import LONGEST, PowerSum
@@ -104,6 +105,21 @@ def test_the_page_adds_up_as_python_does():
     done = subprocess.run(["node", "-e", program], capture_output=True, text=True, check=True)
     wanted = [sum((f + k) ** p for k in range(n)) for f, n, p in rows]
     assert json.loads(done.stdout) == pytest.approx(wanted, rel=1e-12)
+
+
+def test_an_end_that_is_whole_keeps_its_term_in_doubles():
+    """100*0.29 is 28.999999999999996 in doubles."""
+    symbols, terms = {"T": "iterations", "x": "heavy_ball_momentum"}, {"all": "sum(t, 1, x*T, t + 1) + ceil(x*T)/T"}
+    own = fedco.define(id="m.t", symbols=symbols, units=["objective_gap", "step_size"], terms=terms)
+    points = [(100, "29/100"), (49, "1/49"), (98, "2/98"), (10, "1/4")]
+    exact = [own.bound(T=steps, x=part).total for steps, part in points]
+    numbers = {"T": [steps for steps, _ in points], "x": [float(Fraction(part)) for _, part in points]}
+    assert evaluate(own.statement(), **numbers)["total"] == pytest.approx(exact, rel=1e-12)
+    program = (
+        f"{HELPERS} console.log(JSON.stringify([$$floor(100 * 0.29), $$ceil(100 * 0.29), $$floor(2.9), $$ceil(3.1)]));"
+    )
+    done = subprocess.run(["node", "-e", program], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [29, 29, 2, 4]
 
 
 def test_a_long_sum_takes_no_time():

@@ -124,12 +124,12 @@ def test_a_bound_with_weights_below_0_is_refused_at_the_values():
     at = {"D": 1, "mu": 1, "eta": 1}
     falling = defined(weights="t0 - t")
     assert falling.bound(t0=10**6, T=10**6, **at).admissible  # the last weight is 1
-    with pytest.raises(InputError, match=r"at least 0, got -1\.00000 at t = 1000000"):
+    with pytest.raises(InputError, match="at least 0, got -1 at t = 1000000"):
         falling.bound(t0=999_999, T=1_000_001, **at)
     with pytest.raises(InputError, match="one above 0, all are 0 in 1 steps"):
         defined(weights="t").bound(t0=1, T=1, **at)
     assert defined(weights="t", average="after").bound(t0=1, T=1, **at).admissible
     assert defined(weights="(1 - mu*eta/2)**(-t)").bound(t0=1, T=10**5, **at).admissible
-    for unreal, got in (("sqrt(t - t0)", "1.0[*]I at t = 0"), ("1/(t - t0)**2", "zoo at t = 1")):
-        with pytest.raises(InputError, match=got):
+    for unreal, t in (("sqrt(t - t0)", 0), ("1/(t - t0)**2", 1)):
+        with pytest.raises(InputError, match=f"got no finite real number at t = {t}"):
             defined(weights=unreal).bound(t0=1, T=10, **at)

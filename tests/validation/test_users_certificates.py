@@ -10,7 +10,7 @@ import pytest
 import torch
 from fedco.bounds.language.reading import InputError
 from fedco.synthetic import AbstractFederated, Certificate, Sample, by_quantity
-from fedco.validation.runs.generate import attack_certificates
+from fedco.validation.runs.users_certificates import attack_certificates
 
 CLIENTS = 4
 
@@ -78,6 +78,12 @@ class WithoutAtoms(Bowls):
         raise NotImplementedError("a Gaussian has none")
 
 
+class ElsewhereLeast(Bowls):
+    @property
+    def minimiser(self):
+        return self.initial_point - 0.1
+
+
 class Overflowing(Bowls):
     """The objective is infinite in doubles, and not in numbers, far to the left."""
 
@@ -95,6 +101,9 @@ TRUE = {
     "objectives far from 0": Bowls(radius=1e5),
     "clients far apart": Bowls(radius=1e3),
     "hardly curved": Bowls(curvature=1e-6),
+    "equal clients of a large curvature": Bowls(
+        radius=0.0, curvature=1e8, changes=(upper("local_gradient_heterogeneity", 0.0),)
+    ),
     "on a domain": Bowls(changes=(upper("gradient_cap", 10.0, domain="||x|| <= 10"),)),
     "a wrong witness": Bowls(
         changes=(Certificate("objective_gap", 4.5, "exact", "at 0", witness=1.0, points=((1.0, 0.0),)),)
@@ -120,8 +129,21 @@ def test_a_true_certificate_is_not_called_false(name: str):
         ("objective_gap", 1.0, r"declared 1, and at a point it is at least 4\.5$"),
         ("local_smoothness", 0.5, r"declared 0\.5, and at a point it is at least 1$"),
         ("initial_distance", 1.0, "declared 1, and at a point it is at least 3$"),
+        ("local_gradient_heterogeneity", 0.0, r"declared 0, and at a point it is at least 1$"),
     ],
 )
 def test_a_false_certificate_is_told_with_what_was_found(quantity: str, value: float, told: str):
     with pytest.raises(InputError, match=f"^bowls: the certificate {quantity} is false: {told}"):
         attack_certificates(replace(Bowls(), changes=(upper(quantity, value),)))
+
+
+def test_what_is_no_minimiser_is_told():
+    with pytest.raises(InputError, match=r"^bowls: its minimiser is none: the objective is less at another point$"):
+        attack_certificates(ElsewhereLeast(changes=(upper("initial_distance", 0.1),)))
+
+
+def test_an_overflow_hides_no_false_certificate_and_a_domain_not_the_start():
+    with pytest.raises(InputError, match=r"polyak_lojasiewicz is false: declared 4, and at a point it is at most 1$"):
+        attack_certificates(Overflowing(changes=(upper("polyak_lojasiewicz", 4.0),)))
+    with pytest.raises(InputError, match=r"gradient_cap is false: declared 0\.3, and at a point it is at least 3$"):
+        attack_certificates(Bowls(changes=(upper("gradient_cap", 0.3, domain="R^2"),)))

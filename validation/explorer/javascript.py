@@ -21,6 +21,7 @@ from sympy.printing.codeprinter import PrintMethodNotImplementedError
 from sympy.printing.jscode import JavascriptCodePrinter
 from sympy.printing.precedence import PRECEDENCE
 
+from ...bounds.evaluation.evaluate import WHOLE
 from ...bounds.language.power import Power
 from ...bounds.language.power_sum import DIRECT, EULER_MACLAURIN, PowerSum
 from ...bounds.language.reading import InputError
@@ -29,10 +30,13 @@ from ...bounds.language.theorem import Statement
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
-HELPERS = """
+HELPERS = (
+    """
 const $$range = (low, high) => Array.from({length: Math.max(0, high - low)}, (_, i) => low + i);
 const $$zip = (first, ...rest) => first.map((item, i) => [item, ...rest.map((other) => other[i])]);
 const $$steps = (n) => Number.isInteger(n) && n <= MOST_STEPS;
+const $$floor = (x) => Math.floor(x + WHOLE * Math.max(1, Math.abs(x)));
+const $$ceil = (x) => -$$floor(-x);
 const $$powerSum = (first, count, power) => {
   let sum = first > 0 || (power >= 0 && Number.isInteger(power)) ? 0 : NaN;
   const n = count, direct = Math.min(n, DIRECT);
@@ -50,7 +54,10 @@ const $$powerSum = (first, count, power) => {
   });
   return sum;
 };
-""".replace("DIRECT", str(DIRECT)).replace("CORRECTIONS", ", ".join(map(repr, EULER_MACLAURIN)))
+""".replace("DIRECT", str(DIRECT))
+    .replace("WHOLE", repr(WHOLE))
+    .replace("CORRECTIONS", ", ".join(map(repr, EULER_MACLAURIN)))
+)
 """Functions that translated code calls; the page defines MOST_STEPS."""
 
 
@@ -241,6 +248,8 @@ class Printer(JavascriptCodePrinter):
         if isinstance(expr, Power):
             base, exponent = (self._print(argument) for argument in expr.args)
             return f"Math.exp({exponent})" if expr.args[0] == sp.E else f"Math.pow({base}, {exponent})"
+        if isinstance(expr, sp.floor | sp.ceiling):
+            return f"${'$floor' if isinstance(expr, sp.floor) else '$ceil'}({self._print(expr.args[0])})"
         if isinstance(expr, PowerSum):
             return f"$$powerSum({', '.join(self._print(argument) for argument in expr.args)})"
         if isinstance(expr, StepFunction):

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import count, takewhile
-from math import ceil, floor, isfinite, isqrt, log10
+from math import ceil, floor, isqrt, log10
 from typing import Any
 
 from ...bounds.cost.resources import resources
@@ -27,11 +26,7 @@ from ...bounds.language.theorem import Theorem
 from ...bounds.region.admissible import admissible
 from ...synthetic.catalogue import PRESETS
 from ...synthetic.catalogue import problem as find_problem
-from ...synthetic.certificate import EVERYWHERE
-from ...synthetic.conformance.kinds import get_kind
-from ...synthetic.conformance.suite import ConformanceError, check_problem
 from ...synthetic.models import AbstractModelProblem
-from ...synthetic.parts.adversary import Budget
 from ...user_files import is_python_file
 from ..experiments.estimates import with_constants
 from .fit import assumed, fitting_problems, misfit, why_none_fits
@@ -39,6 +34,7 @@ from .instance import Instance
 from .measures import said_cap
 from .method_of import measured_by
 from .parameters import AT_REST, NEAR, WITHOUT_NOISE
+from .users_certificates import attack_certificates
 from .values import GIVEN_BY_THE_PROBLEM, HORIZONS, constants, evaluate_at, horizon_of
 
 MOST_STEPS = 20_000
@@ -51,10 +47,6 @@ FAILURE = Fraction(1, 10)
 """The probability with which a bound that holds with a probability may fail."""
 EDGE = Fraction(98, 100)
 """Step size relative to its largest value."""
-_ATOMS = 1024
-"""Lanes of an attack times atoms of a noise: about a second for each certificate."""
-_CLEARLY = 0.01
-"""By how much a point has to break a certificate of a user's, relatively, to be told; its third power where the constant is 0."""
 DIGITS = 3
 """Significant digits of a generated hyperparameter, rounded down."""
 HALVINGS = 8
@@ -188,36 +180,6 @@ def _is_registered(given: Any) -> bool:
     if isinstance(given, str):
         return not is_python_file(given)
     return type(given).__module__.startswith(f"{__name__.partition('.')[0]}.")
-
-
-def attack_certificates(problem: Any) -> None:
-    """Those of a user's own problem, with less effort the more atoms its noise has.
-
-    What may be rounding (of objectives far from 0, of what is ill conditioned) or an overflow is not told as a fault, nor is anything
-    of a certificate that holds on a domain only, or of a noise without atoms.
-
-    Raises:
-        InputError: a point was found at which one is false: a verdict would be about it, and not about the statement.
-    """
-    known, budget = get_kind(problem.kind).inequalities, Budget()
-    with suppress(NotImplementedError, AttributeError):
-        atoms = len(problem.atoms()[1])
-        budget = Budget(max(2, min(16, _ATOMS // atoms)), 30 if atoms <= _ATOMS // 16 else 8)
-    for name, certificate in problem.certificates.items():
-        if name not in known or certificate.kind == "estimated" or certificate.domain != EVERYWHERE:
-            continue
-        try:
-            check_problem(problem, budget, quantities=(name,), use_stated_points=False)
-        except NotImplementedError:
-            continue
-        except ConformanceError as error:
-            (check,) = error.report.failures
-            value = float(certificate.value)
-            if isfinite(check.found) and check.found > known[name].largest(value) * (1 + _CLEARLY) + _CLEARLY**3:
-                told = f"at most {1 / check.found:.6g}" if known[name].inverse else f"at least {check.found:.6g}"
-                raise InputError(
-                    f"{problem.name}: the certificate {name} is false: declared {value:.6g}, and at a point it is {told}"
-                ) from None
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ def _behind(slope: int, offset: int) -> Slope:
     reading="the claim for the clients of its proof, the step size changing within a round",
     alternatives={
         "the claim for the clients of its proof, one step size within each round": "not refuted",
-        "that some clients are such, as other clients than those of the proof show": "not refuted",
+        "that some clients are such, which need not be those of the proof": "not refuted",
     },
     evidence=True,
 )
@@ -37,8 +37,7 @@ def varying_steps() -> Case:
     """The paper's own clients in case II with eta = 1/23 on the shared step and 2^-n/23 after it in round n: xbar falls
     below 1/2, the level that the proof says it keeps, and goes on to the stationary point 0.
 
-    The theorem says that some clients exist, and its assumptions ask for no lower bound: with g_k(x) = x, f = -H (H' = x clipped to
-    [-1, 1]) and x^0 = 1 every step of any size moves x away from 0, in both cases. So the instance speaks of the proof's clients only.
+    The theorem says that some clients exist: the instance speaks of the proof's clients only.
     """
     from flint import arb, ctx
 

@@ -522,7 +522,7 @@ const settled = () => {
   const { symbol, values, clients, weights } = state.theorem, valueOf = (name) => state.texts[name] ?? values[name];
   const given = statement.symbols.filter((name) => symbol[name].written && (state.texts[name] !== undefined || !statement.order.includes(name)));
   const count = valueOf(clients) ?? "2"; // any, where their number falls out of the statement
-  return [...given.map((name) => [symbol[name].written, valueOf(name)]), ...weights.map((name) => [name, Array(Number(count)).fill(`1/${count}`)])];
+  return [...given.map((name) => [symbol[name].written, valueOf(name)]), ...weights.map((name) => [name, Number.isInteger(Number(count)) && Number(count) <= 10000 ? Array(Number(count)).fill(`1/${count}`) : `1/${count}`])];
 };
 const shellWord = (text) => (/^[A-Za-z0-9_.\/:=+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 const isFile = () => state.theorem.reference !== state.theorem.id;

@@ -1,0 +1,122 @@
+"""The attack on the certificates of a user's own problem, before a verdict rests on them.
+
+The conformance suite asks whether a certificate holds as it is written, and refuses what it cannot check. Here a problem is accused: what
+rounding or an overflow may explain counts for nothing, so that a false certificate may pass, and a true one does not fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...bounds.language.reading import InputError
+from ...synthetic.certificate import EVERYWHERE, Certificate
+from ...synthetic.conformance.inequalities import Inequality
+from ...synthetic.conformance.kinds import get_kind
+from ...synthetic.parts.adversary import Attack, Budget, evaluate, maximise
+
+_CLEARLY = 0.01
+"""By how much a point has to break a certificate, relatively."""
+_ROUNDING = 1e-6
+"""Differences below this part of what is subtracted may be rounding."""
+_ATOMS = 1024
+"""Lanes of an attack times atoms of a noise: about a second for each certificate."""
+_ON_DIFFERENCES = ("polyak_lojasiewicz", "objective_gap")
+"""Certificates that speak of differences of the objective."""
+_ON_THE_MINIMISER = ("polyak_lojasiewicz", "initial_distance")
+
+
+def attack_certificates(problem: Any) -> None:
+    """Look for a point at which a certificate of a problem is clearly false, with less effort the more atoms its noise has.
+
+    Of a certificate that holds on a domain only the start is tried; of a noise without atoms nothing.
+
+    Raises:
+        InputError: one was found, or one at which the objective is less than at the declared minimiser: a verdict would be about the
+            problem, and not about a statement.
+    """
+    known = get_kind(problem.kind).inequalities
+    if any(name in problem.certificates for name in _ON_THE_MINIMISER) and _is_lower_elsewhere(problem):
+        raise InputError(f"{problem.name}: its minimiser is none: the objective is less at another point")
+    for name, certificate in problem.certificates.items():
+        if name in known and certificate.kind != "estimated":
+            wrong = _broken(problem, name, certificate, known[name])
+            if wrong:
+                raise InputError(f"{problem.name}: the certificate {name} is false: {wrong}")
+
+
+def _broken(problem: Any, name: str, certificate: Certificate, inequality: Inequality) -> str:
+    """What a point shows of a certificate; empty where none shows anything."""
+    value = float(certificate.value)
+    if name == "strong_convexity" and value < _ROUNDING * _smoothness(problem):
+        return ""
+    try:
+        found = _largest(problem, name, certificate, inequality)
+    except NotImplementedError:
+        return ""
+    floor = 0.0 if value else _ROUNDING * (1 + _size_of_gradients(problem, found))
+    if not found.ratio > inequality.largest(value) * (1 + _CLEARLY) + floor:
+        return ""
+    told = f"at most {1 / found.ratio:.6g}" if inequality.inverse else f"at least {found.ratio:.6g}"
+    return f"declared {value:.6g}, and at a point it is {told}"
+
+
+def _largest(problem: Any, name: str, certificate: Certificate, inequality: Inequality) -> Attack:
+    ratio: Callable[..., Tensor] = partial(_finite, partial(inequality.ratio, problem))
+    if name in _ON_DIFFERENCES:
+        ratio = partial(_clear_differences, problem, ratio)
+    start = problem.initial_point.cpu()
+    if certificate.domain == EVERYWHERE:
+        hints = (start,) if inequality.space == "x" else ()
+        return maximise(ratio, inequality.size(problem), inequality.pair, _budget(problem), hints)
+    if inequality.pair or inequality.space != "x":
+        return Attack(0.0, (), 0)
+    return Attack(float(evaluate(ratio, (start.unsqueeze(0),)).max()), (start,), 1)
+
+
+def _finite(ratio: Callable[..., Tensor], *points: Tensor) -> Tensor:
+    """The ratio, and 0 where it is no finite number: an overflow shows nothing."""
+    return torch.nan_to_num(ratio(*points), nan=0.0, posinf=0.0, neginf=0.0)
+
+
+def _clear_differences(problem: Any, ratio: Callable[..., Tensor], x: Tensor) -> Tensor:
+    """The ratio, and 0 where the objective is so near its least value that their difference is mostly rounding."""
+    here = problem.objective(x).detach()
+    other = problem.objective(problem.initial_point.unsqueeze(0)).detach()
+    least = torch.minimum(here, other)
+    if hasattr(problem, "minimiser"):
+        least = torch.minimum(least, problem.objective(problem.minimiser.unsqueeze(0)).detach())
+    is_clear = torch.maximum(here, other) - least > _ROUNDING * (here.abs() + other.abs())
+    return torch.where(is_clear.unsqueeze(-1), ratio(x), 0.0)
+
+
+def _is_lower_elsewhere(problem: Any) -> bool:
+    """Whether the objective is clearly less at some point than at what is declared to be its minimiser."""
+    least = problem.objective(problem.minimiser.unsqueeze(0)).detach()
+    below = partial(_finite, lambda x: (least - problem.objective(x)).clamp_min(0.0).unsqueeze(-1))
+    found = maximise(below, problem.dim, False, _budget(problem), (problem.initial_point.cpu(),))
+    return found.ratio > _ROUNDING * float(1 + least.abs())
+
+
+def _budget(problem: Any) -> Budget:
+    try:
+        atoms = len(problem.atoms()[1])
+    except (NotImplementedError, AttributeError):
+        return Budget()
+    return Budget(max(2, min(16, _ATOMS // atoms)), 30 if atoms <= _ATOMS // 16 else 8)
+
+
+def _smoothness(problem: Any) -> float:
+    return max((float(c.value) for n, c in problem.certificates.items() if n.endswith("smoothness")), default=0.0)
+
+
+def _size_of_gradients(problem: Any, found: Attack) -> float:
+    """Of the clients' gradients where an attack ended; what is subtracted there."""
+    if not found.points or found.points[0].shape[-1] != problem.dim or not hasattr(problem, "local_gradient"):
+        return 0.0
+    at = problem.to_clients(found.points[0].reshape(1, -1))
+    return float(problem.local_gradient(at).abs().max())
