@@ -331,7 +331,7 @@ def test_what_was_reproduced_is_kept_from_the_first_folder_in_the_second(
     (source / "k" / "figure_1.svg").write_text('<svg><path d="M 1.23456 -7.000 2.5" id="1.23456"/></svg>')
     keeping.write_json(source / "k" / "figure_1.json", {"format": keeping.FORMAT, **ROW, "files": {"x": "sum"}})
     keeping.main(source, target)
-    written = [target / "k" / "figure_1.svg", target / "k" / "figure_1.json", target / "index.md"]
+    written = [target / "k" / "figure_1.svg", target / "results.json", target / "index.md"]
     assert capsys.readouterr().out.splitlines() == [str(path) for path in written]
     assert written[0].read_text() == '<svg><path d="M 1.23 -7 2.5" id="1.23456"/></svg>'
     (row,) = keeping.kept_rows(target)
