@@ -314,24 +314,6 @@ def test_a_problem_in_words():
     assert bare[1] == "  fits no theorem as it stands"
 
 
-@pytest.mark.parametrize(
-    ("error", "wanted"),
-    [
-        (MemoryError(), True), (OSError(12, "x"), True), (OSError(13, "out of memory"), False), (RuntimeError("x"), False),
-        (RuntimeError("can't start new thread"), True), (RuntimeError("CUDA out of memory."), True),
-        (RuntimeError("you can't allocate memory"), True),
-    ],
-)  # fmt: skip
-def test_what_is_too_little_memory(error, wanted, swap, capsys):
-    def fail(**named):
-        raise error
-
-    swap("fedco.cli.app", fail)
-    with pytest.raises(SystemExit if wanted else type(error)):
-        main()
-    assert ("not enough memory" in capsys.readouterr().err) is wanted
-
-
 def test_a_fast_start_is_prepared_once(monkeypatch):
     kept = gc.get_threshold()
     monkeypatch.setitem(sys.modules, "sympy", sys)
