@@ -15,8 +15,8 @@ from fedco.validation.experiments import curves
 from fedco.validation.experiments.curves import settings
 from fedco.validation.experiments.datasets import Examples, images
 from fedco.validation.experiments.figures import Measured, Setup
+from fedco.validation.experiments.orderings import check_treatment
 from fedco.validation.experiments.reproduce import figures
-from fedco.validation.experiments.treatment import check_treatment
 
 pytest.importorskip("sklearn")
 RUN = {name: f for name, f in figures().items() if f.measure is not None and name != "feddro/figure_6"}

@@ -91,7 +91,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         "fedco.validation.lemmas.measure.measure_lemmas",
         lambda theorem, *, cache: asked["lemmas"].update({theorem: ("all", cache)}) or [theorem],
     )
-    monkeypatch.setattr("fedco.validation.lemmas.table.section", lambda found: {"runs": list(found)})
+    monkeypatch.setattr("fedco.validation.lemmas.report.section", lambda found: {"runs": list(found)})
     return asked
 
 

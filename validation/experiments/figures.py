@@ -16,9 +16,8 @@ from ...figures import Axis, Curve, Panel, Plot, panel_plot
 from ..runs.limits import HOURS
 from .datasets import HOLDS
 from .figure import is_log
-from .orderings import PAPERS, Control, Judged, Ordering, Tried, can_decide, implied, judge, tally
+from .orderings import PAPERS, Control, Judged, Ordering, Tried, can_decide, check_treatment, implied, judge, tally
 from .table import bands
-from .treatment import check_treatment
 
 STANDINGS = {
     "exact": "the paper's own data and sizes (with --full)",
