@@ -41,8 +41,8 @@ step_size = "eta <= 1/L"
 
 
 @pytest.fixture
-def page(open_page: Any, headline_page: Path) -> Any:
-    return open_page(headline_page)
+def page(headline: Any) -> Any:
+    return headline
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,8 @@ def with_status(page: Any, status: str) -> tuple[str, str]:
     return found[0], found[1]
 
 
-def test_it_loads_clean_and_small_with_every_headline_theorem(page: Any, headline_page: Path) -> None:
+def test_it_loads_clean_and_small_with_every_headline_theorem(open_page: Any, headline_page: Path) -> None:
+    page = open_page(headline_page)
     assert headline_page.stat().st_size < MOST_BYTES
     wanted = [theorem.id for paper in all_papers() for theorem in paper.main_theorems]
     assert page.evaluate("fedco.data.theorems.map(t => t.id)") == wanted
@@ -194,15 +195,16 @@ def test_what_is_copied_runs_and_gives_the_value_on_the_page(page: Any, tmp_path
     assert copied(page, "Link").startswith("file:") and theorem in copied(page, "Link")
 
 
-def test_dark_follows_the_system_and_the_button(open_page: Any, headline_page: Path) -> None:
+def test_dark_follows_the_system_and_the_button(page: Any, open_page: Any, headline_page: Path) -> None:
     def back(page: Any) -> str:
         return str(page.evaluate("getComputedStyle(document.body).backgroundColor"))
 
-    light, dark = open_page(headline_page), open_page(headline_page, scheme="dark")
-    white, black = back(light), back(dark)
+    white, black = back(page), back(open_page(headline_page, scheme="dark"))
     assert white != black
-    light.click("#theme")
-    assert back(light) == black and light.get_attribute("#theme", "aria-pressed") == "true"
+    page.click("#theme")
+    assert back(page) == black and page.get_attribute("#theme", "aria-pressed") == "true"
+    page.click("#theme")
+    assert back(page) == white
 
 
 def statements(page: Any, step: int) -> list[tuple[str, str]]:
@@ -214,8 +216,8 @@ def statements(page: Any, step: int) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("width", "step"), [(400, 5), (1000, 9), *map(slowly, [(400, 1), (700, 3), (1000, 3), (1600, 3)])]
 )
-def test_no_sideways_scrolling(open_page: Any, headline_page: Path, sideways: Any, width: int, step: int) -> None:
-    page = open_page(headline_page, width=width)
+def test_no_sideways_scrolling(page: Any, sideways: Any, width: int, step: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
     for theorem, label in statements(page, step):
         chosen(page, theorem, label)
         assert sideways(page) <= 0, (theorem, label)
@@ -224,8 +226,8 @@ def test_no_sideways_scrolling(open_page: Any, headline_page: Path, sideways: An
 @pytest.mark.parametrize(
     ("scheme", "only"), [("light", "refuted"), ("dark", "proved"), *map(slowly, [("light", ""), ("dark", "")])]
 )
-def test_no_serious_violation(open_page: Any, headline_page: Path, accessibility: Any, scheme: str, only: str) -> None:
-    page = open_page(headline_page, scheme=scheme)
+def test_no_serious_violation(page: Any, accessibility: Any, scheme: str, only: str) -> None:
+    page.emulate_media(color_scheme=scheme)
     every = page.evaluate("[...new Set(fedco.data.theorems.flatMap(t => t.statements.map(s => s.status)))]")
     for status in [only] if only else every:
         chosen(page, *with_status(page, status))
