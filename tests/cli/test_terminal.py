@@ -21,6 +21,7 @@ from fedco.bounds.language.rendering import sheets_of, to_text
 from fedco.bounds.language.result import CONSTANTS, Math, Sheet, Table, relative, shown
 from fedco.cli import main
 from fedco.cli.terminal import bar, show_sheets
+from quick import slowly
 from rich.console import Console
 
 ID = "fcsg.theorem_4_1"
@@ -141,7 +142,7 @@ def test_verdicts_are_a_table_with_bars():
     assert "█" * 20 in shown_ and "───" in shown_ and "negative control" in plain(shown_)
 
 
-@pytest.mark.parametrize(("environment", "written"), [({}, terminal), ({"PYTHONIOENCODING": "ascii"}, pipe)])
+@pytest.mark.parametrize(("environment", "written"), [({}, terminal), slowly(({"PYTHONIOENCODING": "ascii"}, pipe))])
 def test_a_process_on_a_terminal(environment: dict[str, str], written: Callable[[str], str]):
     """Without these characters it writes plain text; test_interface.py has what else asks for that."""
     assert on_a_pseudo_terminal(COMMANDS["bound"][0], **environment) == written("bound")
