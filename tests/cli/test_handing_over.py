@@ -279,37 +279,6 @@ def test_a_sweep_is_drawn_beside_its_bound(replaced, tmp_path):
         refused(said, "plot", ID, *asked)
 
 
-class Known:
-    cases = ("I", "II")
-
-    def summary(self, key):
-        return {"case": key}
-
-    def figure(self, key):
-        return f"figure {key}"
-
-    def text(self, item):
-        return f"in words {item['case']}"
-
-
-def test_counterexamples(replaced, tmp_path):
-    replaced("fedco.validation.runs.registry.counterexamples", lambda: {"a": Known()})
-    saved = replaced("fedco.figures.save")
-    assert run("counterexample").stdout == "in words I\n\nin words II\n"
-    done = run("counterexample", "a", "--case", "II", "--out", str(tmp_path / "o"), "--json")
-    file = tmp_path / "o" / "counterexample_case_II.svg"
-    assert json.loads(done.stdout) == {"theorem": "a", "cases": {"II": {"case": "II"}}}
-    assert done.stderr == f"wrote {file}\n" and saved[-1][0] == ("figure II", file) and file.parent.is_dir()
-    replaced("fedco.validation.runs.registry.counterexamples", lambda: {"a": Known(), "b": Known()})
-    for asked, said in (
-        ([], "counterexample: has no counterexample; wanted a or b"),
-        (["c"], "c: has no counterexample; wanted a or b"),
-        (["a", "--case", "III"], "--case III: wanted I or II"),
-    ):
-        failed = run("counterexample", *asked)
-        assert isinstance(failed.exception, InputError) and str(failed.exception) == said
-
-
 @pytest.fixture
 def replays(monkeypatch):
     """Replace what replays a bundle by answers, one for each call: whether it is confirmed."""
@@ -322,30 +291,6 @@ def replays(monkeypatch):
         )
 
     return answered
-
-
-def test_replays_of_several_bundles(replaced, replays, swap):
-    kept = {"one": SimpleNamespace(notes={"reading": "r"}), "two": SimpleNamespace(notes={})}
-    replaced("fedco.validation.runs.refutations.names_about", tuple(kept))
-    swap("fedco.validation.runs.refutations.named_bundle", kept.get)
-    replays(True, False, True, False)
-    done = run("replay", ID)
-    assert (
-        done.stdout.splitlines()[0] == "one: confirmed" and "two: NOT confirmed" in done.stdout and done.exit_code == 1
-    )
-    data = json.loads(run("replay", ID, "--json").stdout)
-    about = {"largest_difference": 0.5, "verdict": {"v": 1}, "assumptions": {}}
-    wanted = [{"name": "one", "confirmed": True, **about}, {"name": "two", "confirmed": False, **about}]
-    assert data == {"confirmed": False, "claim": ID, "bundles": wanted}
-
-    def damaged(file):
-        raise bundles.BundleError("torn")
-
-    swap("fedco.validation.runs.refutations.named_bundle", damaged)
-    failed = run("replay", ID)
-    assert isinstance(failed.exception, InputError) and str(failed.exception).endswith(
-        "wanted a readable bundle, got torn"
-    )
 
 
 def test_what_a_replay_found(replays, swap, monkeypatch):
