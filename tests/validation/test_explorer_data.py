@@ -26,7 +26,6 @@ from fedco.storage import write_json
 from fedco.validation.explorer import data as explorer_data
 from fedco.validation.explorer.data import (
     presets_of,
-    read_measured,
     statement_data,
     symbol_data,
     theorem_data,
@@ -34,7 +33,7 @@ from fedco.validation.explorer.data import (
 from fedco.validation.explorer.javascript import Library, Printer
 from fedco.validation.explorer.page import as_json, chosen_theorems, write_explorer
 from fedco.validation.runs.instance import Instance
-from fedco.validation.runs.validate import RESULTS
+from fedco.validation.runs.validate import RESULTS, read_measured
 
 SYMBOLS = {
     "L": "local_smoothness",

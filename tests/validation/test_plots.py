@@ -23,9 +23,9 @@ from fedco.figures import (
     save,
 )
 from fedco.storage import write_json
-from fedco.validation.report import bound_plots
 from fedco.validation.report.bound_plots import bound_plot
 from fedco.validation.report.plots import convergence_plot
+from fedco.validation.runs.validate import RESULTS
 from fedco.validation.statistics.slopes import SlopeEstimate
 from matplotlib.mathtext import MathTextParser
 from quick import slowly
@@ -262,7 +262,7 @@ def test_the_means_of_a_validation_stand_beside_a_bound_over_its_horizon(tmp_pat
 
     rows = [row("mine.theorem_1", "bowl", 32, 0.5), row("mine.theorem_1", "arc", 30, 0.25), row("mine.theorem_1", "bowl", 24, 1.0),
             row("other.theorem_1", "bowl", 20, 9.0)]  # fmt: skip
-    write_json(tmp_path / "results.json", {"format": bound_plots.RESULTS, "results": rows})
+    write_json(tmp_path / "results.json", {"format": RESULTS, "results": rows})
     drawn, _ = bound_plot(mine(), "T", (20, 40), {**AT, "eta": "1/4"}, tmp_path)
     measured = {name: values for name, values in drawn.data.items() if name.startswith("empirical")}
     assert measured == {
