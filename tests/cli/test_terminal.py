@@ -185,14 +185,11 @@ def test_two_columns_of_sentences_are_paragraphs_however_wide_the_terminal():
     assert sum(line.strip().startswith("this") for line in lines) == 2
 
 
-def test_rows_that_are_all_the_same_are_paragraphs_where_they_do_not_fit():
-    sheet = Sheet("title", None, (Table("t", ("word", "value"), (("a" * 30, "b" * 30),) * 2),))
-    lines = drawn([sheet], 40).splitlines()
-    assert lines.count("a" * 30) == 2 and not any("word" in line for line in lines)
-
-
 def test_bars_are_shares_and_sizes():
     assert [bar(share) for share in (0, 1e-9, 0.5, 1, 7)] == ["", "▏", "█" * 10, "█" * 20, "█" * 20]
+    assert (
+        [bar(n / 160) for n in (8, 11, 15)] == ["█", "█▍", "█▉"] and bar(-1e-9) == "-▏" and bar(-3.0) == "-" + "█" * 20
+    )
     assert relative([1, None, -4, float("inf")]) == (0.25, None, -1.0, None) and relative([0.0]) == (None,)
     with pytest.raises(ValueError, match="a bar for each of 1 rows"):
         Table("t", ("a",), ((1,),), (0.5, 0.5))

@@ -337,3 +337,12 @@ def test_what_was_reproduced_is_kept_from_the_first_folder_in_the_second(
     (row,) = keeping.kept_rows(target)
     assert {name: row[name] for name in ROW} == ROW and "files" not in row
     assert written[2].read_text() == keeping.as_markdown([row]) and keeping.kept_rows(tmp_path) == []
+    other, newer = {**ROW, "figure": "k/table_3"}, {**ROW, "verdict": "as it was measured later"}
+    for later in (other, newer):  # what is not measured again stays
+        for path in source.rglob("*.json"):
+            path.unlink()
+        (source / f"{later['figure']}.svg").write_text("<svg />")
+        keeping.write_json(source / f"{later['figure']}.json", {"format": keeping.FORMAT, **later})
+        keeping.keep(source, target)
+    found = {row["figure"]: row["verdict"] for row in keeping.kept_rows(target)}
+    assert found == {"k/figure_1": newer["verdict"], "k/table_3": ROW["verdict"]}
