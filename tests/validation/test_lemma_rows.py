@@ -8,8 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from fedco.validation.lemmas import metrics
 from fedco.validation.lemmas.link import LemmaChain, Link
-from fedco.validation.lemmas.trace import Step, Trace, dispersion, mean_square, per_run, square_mean, walk
+from fedco.validation.lemmas.trace import Step, Trace, walk
 from fedco.validation.runs.registry import chains
 
 PERIOD, STEPS = 3, 8
@@ -196,14 +197,14 @@ def test_periods_and_steps_ahead_of_the_chains():
 def test_statistics_of_clients_by_plain_numpy():
     v = torch.tensor([[[1.0, 2.0], [3.0, -2.0], [5.0, 6.0]], [[0.0, 0.0], [1.0, 1.0], [2.0, 5.0]]], dtype=torch.float64)
     plain = v.numpy()
-    np.testing.assert_allclose(mean_square(v), (plain.mean(1) ** 2).sum(-1))
-    np.testing.assert_allclose(square_mean(v), (plain**2).sum(-1).mean(1))
-    np.testing.assert_allclose(dispersion(v), ((plain - plain.mean(1, keepdims=True)) ** 2).sum(-1).mean(1))
+    np.testing.assert_allclose(metrics.mean_square(v), (plain.mean(1) ** 2).sum(-1))
+    np.testing.assert_allclose(metrics.square_mean(v), (plain**2).sum(-1).mean(1))
+    np.testing.assert_allclose(metrics.dispersion(v), ((plain - plain.mean(1, keepdims=True)) ** 2).sum(-1).mean(1))
     active = torch.tensor([[1.0, 0.0, 1.0], [1.0, 1.0, 0.0]], dtype=torch.float64)
     part = [plain[0][[0, 2]], plain[1][[0, 1]]]
-    np.testing.assert_allclose(dispersion(v, active), [((p - p.mean(0)) ** 2).sum(-1).mean() for p in part])
-    np.testing.assert_allclose(mean_square(v, active), [(p.mean(0) ** 2).sum() for p in part])
-    assert per_run(torch.tensor([2.0, 3.0]), v).shape == (2, 1, 1) and per_run(0.5, v) == 0.5
+    np.testing.assert_allclose(metrics.dispersion(v, active), [((p - p.mean(0)) ** 2).sum(-1).mean() for p in part])
+    np.testing.assert_allclose(metrics.mean_square(v, active), [(p.mean(0) ** 2).sum() for p in part])
+    assert metrics.per_run(torch.tensor([2.0, 3.0]), v).shape == (2, 1, 1) and metrics.per_run(0.5, v) == 0.5
 
 
 class Counting:

@@ -14,19 +14,8 @@ from torch import Tensor
 
 from ....algorithms.engine.method import client_mean
 from ...lemmas.link import LemmaChain, Link, after, at, before, mean_of, observed
-from ...lemmas.trace import (
-    Array,
-    Numbers,
-    Step,
-    StepMetric,
-    Trace,
-    consensus,
-    gradient_sq,
-    mean_square,
-    objective,
-    per_run,
-    square_mean,
-)
+from ...lemmas.metrics import consensus, gradient_sq, mean_square, objective, per_run, square_mean
+from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
 from ...runs.recipe import optional
 from ..fcsg.lemmas import DESCENT, plug_in_gradient
 

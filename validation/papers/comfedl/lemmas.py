@@ -14,7 +14,8 @@ from torch import Tensor
 
 from ....algorithms.engine.method import client_mean
 from ...lemmas.link import LemmaChain, Link, at, observed
-from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace, client_gradient, per_run, square_mean
+from ...lemmas.metrics import client_gradient, per_run, square_mean
+from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
 
 
 def metrics(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:

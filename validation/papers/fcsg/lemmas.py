@@ -20,20 +20,8 @@ from ....algorithms.engine.method import broadcast, client_mean
 from ....errors import InputError
 from ....synthetic.kinds import InnerSample
 from ...lemmas.link import LemmaChain, Link, at, before, change, observed
-from ...lemmas.trace import (
-    Array,
-    Numbers,
-    Step,
-    StepMetric,
-    Trace,
-    consensus,
-    dispersion,
-    gradient_sq,
-    mean_square,
-    objective,
-    per_run,
-    square_mean,
-)
+from ...lemmas.metrics import consensus, dispersion, gradient_sq, mean_square, objective, per_run, square_mean
+from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
 
 MOST_OUTCOMES = 1000
 

@@ -14,7 +14,8 @@ import torch
 from ....algorithms.engine.method import client_mean
 from ....algorithms.methods.fedavg import compositional_gradient
 from ...lemmas.link import LemmaChain, Link, after, at, before, change, observed
-from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace, consensus, gradient_sq, mean_square, objective
+from ...lemmas.metrics import consensus, gradient_sq, mean_square, objective
+from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
 
 
 def metrics(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:

@@ -17,7 +17,8 @@ from torch import Tensor
 
 from ....algorithms.engine.method import broadcast, client_mean
 from ...lemmas.link import LemmaChain, Link, at
-from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace, dispersion, gradient_sq, per_run, square_mean
+from ...lemmas.metrics import dispersion, gradient_sq, per_run, square_mean
+from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
 from .law import Estimate, gradient_error_sq, hessian_error_sq, noise_moment, path_error
 
 MANY_OUTCOMES = 100_000
