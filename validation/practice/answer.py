@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -360,7 +361,7 @@ def _assumption_sentence(found: Explanation, gains: tuple[GainLine, ...], theore
     for line in found.constants:
         for name in line.assumptions:
             groups.setdefault(name, []).append(line)
-    factors = {name: _product_of(lines) for name, lines in groups.items()}
+    factors = {name: prod(line.factor for line in lines) for name, lines in groups.items()}
     name = max(factors, key=lambda name: factors[name], default="")
     held = max((line for line in gains if line.kind == "condition"), key=lambda line: line.factor, default=None)
     costs = (
@@ -373,13 +374,6 @@ def _assumption_sentence(found: Explanation, gains: tuple[GainLine, ...], theore
     symbols = ", ".join(line.symbol for line in groups[name])
     text = next(item.text for item in theorem.assumptions if item.name == name)
     return f'The assumption to blame is "{name}" ({text}): its {symbols} for the whole space costs a factor {factors[name]:.4g}{costs}.'
-
-
-def _product_of(lines: list[ConstantLine]) -> float:
-    product = 1.0
-    for line in lines:
-        product *= line.factor
-    return product
 
 
 def _term_sentence(found: Explanation) -> str:
