@@ -199,6 +199,12 @@ def test_a_range_is_what_the_lemmas_give_or_what_the_boxes_give_whichever_reache
     assert (two.certified, two.argument, two.counterexample) == (reached, "3 boxes", "point") and asked[-1] == 1
 
 
+def test_every_step_size_needs_the_lemma_beyond_the_boxes(monkeypatch):
+    monkeypatch.setattr(reach, "LARGE_STEP", SimpleNamespace(holds=False))
+    found = invariance_range(Case.II, 2)
+    assert (found.certified, found.argument) == (1, "58 boxes")
+
+
 def test_the_first_failure_is_the_smallest_step_of_its_grid():
     """With a point that is certified, at a step below which the scan of the same grid finds none."""
     claim = Claim(Case.I, eta_max=Q(1))
