@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from math import prod
@@ -16,6 +14,7 @@ from ...bounds.language.theorem import Theorem
 from ...errors import InputError
 from ...figures import Axis, Curve, Panel, Plot, mathtext, panel_plot
 from ...storage import make_folder, write_json, write_text
+from ..experiments.table import csv_text
 
 if TYPE_CHECKING:
     from .explain import ConstantLine, Explanation
@@ -126,29 +125,19 @@ class Practice(AbstractResult):
         )
 
     def to_dict(self) -> dict[str, Any]:
+        own = {item.name: getattr(self, item.name) for item in fields(self)}
+        lined = ("rows", "gains", "conditions", "heuristics")
         return {
+            **own,
+            **{name: [asdict(line) for line in own[name]] for name in lined},
             "theorem": self.theorem.id,
-            "statement": self.statement,
             "metric": self.theorem.metric.name,
-            "problem": self.problem,
-            "steps": self.steps,
-            "seeds": self.seeds,
-            "root_seed": self.root_seed,
-            "budget": self.budget,
-            "grid_runs": self.grid_runs,
-            "runs": self.runs,
-            "step": self.step,
             "settings": dict(self.settings),
-            "start_objective": self.start_objective,
-            "rows": [asdict(row) for row in self.rows],
             "theory": self.theory.step,
             "best": self.best and self.best.step,
             "best_objective": self.best_objective and self.best_objective.step,
             "gain": self.gain,
-            "gains": [asdict(line) for line in self.gains],
             "explanation": self.explanation and asdict(self.explanation),
-            "conditions": [asdict(line) for line in self.conditions],
-            "heuristics": [asdict(line) for line in self.heuristics],
             "sentences": list(self.sentences),
             "notes": list(self.notes),
         }
@@ -331,12 +320,9 @@ class Practice(AbstractResult):
         figure = self.plot()
         for kind in ("png", "svg"):
             figure.save(place / f"practice.{kind}")
-        table = io.StringIO()
-        writer = csv.writer(table, lineterminator="\n")
         heads = [item.name for item in fields(Row)]
-        writer.writerow(heads)
-        writer.writerows([["" if (v := getattr(row, name)) is None else v for name in heads] for row in self.rows])
-        write_text(place / "table.csv", table.getvalue())
+        rows = [["" if (v := getattr(row, name)) is None else v for name in heads] for row in self.rows]
+        write_text(place / "table.csv", csv_text(heads, rows))
         write_json(place / "practice.json", finite(self.to_dict()))
         return place
 
