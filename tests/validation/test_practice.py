@@ -426,6 +426,8 @@ def test_on_each_problem_in_short(theorem, case):
     check_products(found.answer.to_json())
     text = gallery.page([found], [found])
     assert f"## {case.title}" in text and found.command in text and text.count("Within a factor 3") == 2
+    first, second = (int(rule.over_best is not None and rule.over_best <= 3) for rule in found.answer.heuristics)
+    assert text.count(f"heuristic 1 on {first}, heuristic 2 on {second}.") == 2
 
 
 def test_the_page_has_every_problem_with_its_picture():
