@@ -103,7 +103,10 @@ def test_a_slider_moves_the_bound_and_the_address_keeps_it(page: Any, open_page:
         page.keyboard.press("ArrowLeft")
     after = total(page)
     assert after != before
-    page.wait_for_function("() => location.hash.includes('set=')")
+    moved = page.locator(
+        ".symbol input[type=text]"
+    ).first.input_value()  # the address follows when nothing moves any more
+    page.wait_for_function("text => decodeURIComponent(location.hash).includes(':' + text)", arg=moved)
     fragment = page.evaluate("location.hash")
     assert "set=" in fragment
     assert total(open_page(headline_page, fragment)) == after
