@@ -47,6 +47,7 @@ def test_lemma_mutants_fail():
     assert not replace(LARGE_STEP, facts=(*LARGE_STEP.facts, Fact("sign", flipped))).holds
     assert not replace(LOCAL_STEP, facts=()).holds
     assert Fact("", V**2).holds and not Fact("", 1 - V).holds and Fact("", sp.Integer(0)).holds
+    assert Fact("", 1 - 2 * V + V**2, root=Q(1)).holds and not Fact("", 2 - 3 * V + V**2, root=Q(1)).holds
 
 
 def test_local_step_polynomial_is_the_square_it_is_said_to_be_and_sharp():
