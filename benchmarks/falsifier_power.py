@@ -38,6 +38,7 @@ from fedco.bounds.audit.checks import never_negative
 from fedco.bounds.audit.necessary import needed
 from fedco.bounds.audit.status import status
 from fedco.bounds.language.change import Change, with_statement
+from fedco.bounds.language.markdown import table as markdown_table
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Statement, Theorem
 from fedco.bounds.proof.derivations import derivation, verdict
@@ -206,11 +207,9 @@ def table(rows: list[dict[str, Any]]) -> str:
         "detected",
         "rate of the others",
         "missed, and proved at numbers",
+        "rate where the dropped term is detected",
     )
-    lines = [
-        "| " + " | ".join((*head, "rate where the dropped term is detected")) + " |",
-        "|---" * (len(head) + 1) + "|",
-    ]
+    lines: list[tuple[str, ...]] = []
     unseen = _unseen(rows)
     for kind in [*CLASSES, "all"]:
         mine = [row for row in rows if kind in ("all", row["class"])]
@@ -220,10 +219,9 @@ def table(rows: list[dict[str, Any]]) -> str:
         given = sum(not row["detected"] and _is_given(row) for row in others)
         if mine:
             rates = [_rate(others), "" if kind in ("term dropped", "condition relaxed by 4", "all") else _rate(shown)]
-            lines.append(
-                f"| {kind} | {len(mine)} | {len(mine) - len(others)} | {hits} | {rates[0]} | {given} | {rates[1]} |"
-            )
-    return "\n".join(lines)
+            counts = map(str, (len(mine), len(mine) - len(others), hits))
+            lines.append((kind, *counts, rates[0], str(given), rates[1]))
+    return "\n".join(markdown_table(head, lines, align=False))
 
 
 _LEFT = {"term dropped": 0.0, "coefficient / 4": 0.25, "coefficient / 100": 0.01}
@@ -262,7 +260,7 @@ def undetected(rows: list[dict[str, Any]]) -> str:
     missed = [row for row in rows if not row["detected"] and not row.get("true")]
     unseen = _unseen(rows)
     known, columns = all_theorems(), (_UNSEEN, _LESS, _NOT_MET, _HOLDS)
-    lines = ["| statement | " + " | ".join(columns) + " |", "|---" * (1 + len(columns)) + "|"]
+    lines: list[tuple[str, ...]] = []
     for theorem, label in dict.fromkeys((row["theorem"], row["statement"]) for row in missed):
         statement = known[theorem].statement(label)
         cells: dict[str, dict[str, list[str]]] = {column: {} for column in columns}
@@ -282,8 +280,8 @@ def undetected(rows: list[dict[str, Any]]) -> str:
         told = (
             "; ".join(f"`{part}`" + f" ({', '.join(of)})" * bool(of) for part, of in cells[c].items()) for c in columns
         )
-        lines.append(f"| {theorem} | " + " | ".join(told) + " |")
-    return "\n".join(lines)
+        lines.append((theorem, *told))
+    return "\n".join(markdown_table(("statement", *columns), lines, align=False))
 
 
 def _part(row: dict[str, Any]) -> str:

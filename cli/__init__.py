@@ -21,7 +21,7 @@ from . import startup
 startup.prepare()  # before anything imports sympy
 
 from ..storage import DamagedWarning  # noqa: E402
-from . import checks, pages, runs, theory, verbs  # noqa: E402, F401  each adds its commands
+from . import checks, runs, theory, verbs  # noqa: E402, F401  each adds its commands
 from .command import app  # noqa: E402
 
 

@@ -36,6 +36,7 @@ import numpy as np
 import pytest
 from in_a_notebook import html, latex
 from installed import run
+from quick import slowly
 
 MINE = """
 L_f = 1
@@ -203,7 +204,7 @@ SCGDM_POINT = sets(
 )
 
 
-@pytest.mark.parametrize("eps", ["0.01", "1", "100"])
+@pytest.mark.parametrize("eps", [slowly("0.01"), "1", slowly("100")])
 def test_07_nothing_that_the_method_cannot_take(command: Command, eps: str):
     """The optimum of the printed theorem had beta = 3.7785, with which FedDRO diverges."""
     status, out, err = command("tune", FEDDRO, "--statement", "printed", *PRINTED, "--eps", eps, "--json")

@@ -130,6 +130,30 @@ def open_page(browser: Any, tabs: list[Any], watch: Watch) -> Iterator[Callable[
         tabs.append(page)
 
 
+RESET = "() => { history.replaceState(null, '', location.pathname); dispatchEvent(new Event('hashchange')); }"
+
+
+@pytest.fixture(scope="module")
+def headline_tab(browser: Any, headline_page: Path) -> Iterator[Any]:
+    """The explorer in one tab for the tests of a module: to load it takes longer than most of what they ask of it."""
+    page = browser.new_context().new_page()
+    page.goto(headline_page.resolve().as_uri())
+    yield page
+    page.context.close()
+
+
+@pytest.fixture
+def headline(headline_tab: Any, watch: Watch) -> Iterator[Any]:
+    """The same tab with the theorem, the numbers, the window and the medium with which it is opened."""
+    watch.over(headline_tab)
+    headline_tab.set_viewport_size({"width": 1000, "height": 800})
+    headline_tab.emulate_media(media="null", color_scheme="light")
+    headline_tab.evaluate(RESET)
+    headline_tab.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    yield headline_tab
+    watch.leave(headline_tab)
+
+
 @pytest.fixture
 def accessibility() -> Callable[[Any], list[str]]:
     """A function of a page: its serious and critical violations by axe, one line each."""

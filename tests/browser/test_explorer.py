@@ -41,8 +41,8 @@ step_size = "eta <= 1/L"
 
 
 @pytest.fixture
-def page(open_page: Any, headline_page: Path) -> Any:
-    return open_page(headline_page)
+def page(headline: Any) -> Any:
+    return headline
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,8 @@ def with_status(page: Any, status: str) -> tuple[str, str]:
     return found[0], found[1]
 
 
-def test_it_loads_clean_and_small_with_every_headline_theorem(page: Any, headline_page: Path) -> None:
+def test_it_loads_clean_and_small_with_every_headline_theorem(open_page: Any, headline_page: Path) -> None:
+    page = open_page(headline_page)
     assert headline_page.stat().st_size < MOST_BYTES
     wanted = [theorem.id for paper in all_papers() for theorem in paper.main_theorems]
     assert page.evaluate("fedco.data.theorems.map(t => t.id)") == wanted
@@ -102,7 +103,10 @@ def test_a_slider_moves_the_bound_and_the_address_keeps_it(page: Any, open_page:
         page.keyboard.press("ArrowLeft")
     after = total(page)
     assert after != before
-    page.wait_for_function("() => location.hash.includes('set=')")
+    moved = page.locator(
+        ".symbol input[type=text]"
+    ).first.input_value()  # the address follows when nothing moves any more
+    page.wait_for_function("text => decodeURIComponent(location.hash).includes(':' + text)", arg=moved)
     fragment = page.evaluate("location.hash")
     assert "set=" in fragment
     assert total(open_page(headline_page, fragment)) == after
@@ -237,15 +241,16 @@ def test_where_a_formula_has_no_value_nothing_is_admissible(page: Any) -> None:
     assert "no admissible value" in words and "no value of it satisfies all conditions" in words
 
 
-def test_dark_follows_the_system_and_the_button(open_page: Any, headline_page: Path) -> None:
+def test_dark_follows_the_system_and_the_button(page: Any, open_page: Any, headline_page: Path) -> None:
     def back(page: Any) -> str:
         return str(page.evaluate("getComputedStyle(document.body).backgroundColor"))
 
-    light, dark = open_page(headline_page), open_page(headline_page, scheme="dark")
-    white, black = back(light), back(dark)
+    white, black = back(page), back(open_page(headline_page, scheme="dark"))
     assert white != black
-    light.click("#theme")
-    assert back(light) == black and light.get_attribute("#theme", "aria-pressed") == "true"
+    page.click("#theme")
+    assert back(page) == black and page.get_attribute("#theme", "aria-pressed") == "true"
+    page.click("#theme")
+    assert back(page) == white
 
 
 def statements(page: Any, step: int) -> list[tuple[str, str]]:
@@ -257,8 +262,8 @@ def statements(page: Any, step: int) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("width", "step"), [(400, 5), (1000, 9), *map(slowly, [(400, 1), (700, 3), (1000, 3), (1600, 3)])]
 )
-def test_no_sideways_scrolling(open_page: Any, headline_page: Path, sideways: Any, width: int, step: int) -> None:
-    page = open_page(headline_page, width=width)
+def test_no_sideways_scrolling(page: Any, sideways: Any, width: int, step: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
     for theorem, label in statements(page, step):
         chosen(page, theorem, label)
         assert sideways(page) <= 0, (theorem, label)
@@ -267,8 +272,8 @@ def test_no_sideways_scrolling(open_page: Any, headline_page: Path, sideways: An
 @pytest.mark.parametrize(
     ("scheme", "only"), [("light", "refuted"), ("dark", "proved"), *map(slowly, [("light", ""), ("dark", "")])]
 )
-def test_no_serious_violation(open_page: Any, headline_page: Path, accessibility: Any, scheme: str, only: str) -> None:
-    page = open_page(headline_page, scheme=scheme)
+def test_no_serious_violation(page: Any, accessibility: Any, scheme: str, only: str) -> None:
+    page.emulate_media(color_scheme=scheme)
     every = page.evaluate("[...new Set(fedco.data.theorems.flatMap(t => t.statements.map(s => s.status)))]")
     for status in [only] if only else every:
         chosen(page, *with_status(page, status))

@@ -133,9 +133,9 @@ def check_all(page: Any, count: int) -> int:
     return checked
 
 
-def test_values_agree_with_exact_ones(open_page: Any, headline_page: Path) -> None:
+def test_values_agree_with_exact_ones(headline: Any) -> None:
     headlines = [item for paper in all_papers() for item in paper.main_theorems]
-    assert check_all(open_page(headline_page), FEW) == sum(len(item.labels) for item in headlines)
+    assert check_all(headline, FEW) == sum(len(item.labels) for item in headlines)
 
 
 @pytest.mark.slow
@@ -160,10 +160,9 @@ def test_a_wrong_digit_is_noticed(open_page: Any, headline_page: Path) -> None:
         compare(page, statement, key, 3)
 
 
-def test_enclosures_are_what_bound_answers(open_page: Any, headline_page: Path) -> None:
+def test_enclosures_are_what_bound_answers(headline: Any) -> None:
     """The balls above against the public exact evaluation, and the verdict on each condition, on a point each."""
-    page = open_page(headline_page)
-    for statement, key in statements_of(page):
+    for statement, key in statements_of(headline):
         for point in drawn(statement, 1, seed=1000 + key):
             try:
                 found = bound(statement, point, strict=False)
@@ -180,7 +179,7 @@ def test_enclosures_are_what_bound_answers(open_page: Any, headline_page: Path) 
                 left, right = wanted[n + 2 * at : n + 2 * at + 2]
                 assert left is not None and right is not None
                 if abs(left - right) > ROUNDING * max(abs(left), abs(right)):
-                    assert check.holds == js_holds(page, statement, key, at, point)
+                    assert check.holds == js_holds(headline, statement, key, at, point)
 
 
 def js_holds(page: Any, statement: Statement, key: int, at: int, point: Mapping[str, str]) -> bool:
@@ -202,16 +201,15 @@ def starts(page: Any, step: int = 1) -> Iterator[tuple[Theorem, str, dict[str, s
 
 
 @pytest.mark.parametrize("step", [3, slowly(1)])
-def test_intervals_are_those_of_admissible(open_page: Any, headline_page: Path, step: int) -> None:
-    """Of every hyperparameter, from the values that the page starts with; the scheduled ones follow, or are solved for."""
-    page = open_page(headline_page)
+def test_intervals_are_those_of_admissible(headline: Any, step: int) -> None:
+    """Of every hyperparameter, from the values that the headline starts with; the scheduled ones follow, or are solved for."""
     compared = 0
-    for theorem, label, values in starts(page, step):
+    for theorem, label, values in starts(headline, step):
         for name, binding in theorem.symbols(label).items():
             if binding.quantity.role != "hyperparameter":
                 continue
             asked = "([id, label, texts, name]) => fedco.intervals(id, label, texts, name)"
-            got = page.evaluate(asked, [theorem.id, label, values, name])
+            got = headline.evaluate(asked, [theorem.id, label, values, name])
             wanted = theorem.admissible(name, label, **{n: v for n, v in values.items() if n != name})
             pieces = wanted.pieces.get(name, tuple(wanted.intervals.values()))
             where = (theorem.id, label, name, got, pieces)
@@ -228,25 +226,24 @@ def test_intervals_are_those_of_admissible(open_page: Any, headline_page: Path, 
     assert compared > 150 / step / 2
 
 
-def test_the_search_comes_close_to_the_tuned_optimum(open_page: Any, headline_page: Path) -> None:
+def test_the_search_comes_close_to_the_tuned_optimum(headline: Any) -> None:
     """Never below what `tune` proves to be least, and within a percent above it."""
-    page = open_page(headline_page)
     compared = 0
-    for theorem, label, values in starts(page):
+    for theorem, label, values in starts(headline):
         statement = theorem.statement(label)
         if label != theorem.default:
             continue
-        symbols = page.evaluate("id => fedco.data.theorems.find(t => t.id === id).symbols", theorem.id)
+        symbols = headline.evaluate("id => fedco.data.theorems.find(t => t.id === id).symbols", theorem.id)
         tuned = {each["name"] for each in symbols if each["tuned"]} & set(statement.symbols)
         quantities = {
             each["quantity"]: float(Fraction(values[each["name"]])) for each in symbols if each["name"] in values
         }
-        horizon = page.evaluate("id => fedco.data.theorems.find(t => t.id === id).horizon", theorem.id)
+        horizon = headline.evaluate("id => fedco.data.theorems.find(t => t.id === id).horizon", theorem.id)
         steps = 10**5
         rounds = "rounds" in quantities
         given = {name: value for name, value in values.items() if name not in tuned}
         given[horizon] = str(Fraction(steps) / (Fraction(quantities["communication_period"]) if rounds else 1))
-        got = page.evaluate("([id, q, t]) => fedco.best(id, q, t)", [theorem.id, quantities, steps])
+        got = headline.evaluate("([id, q, t]) => fedco.best(id, q, t)", [theorem.id, quantities, steps])
         if Fraction(given[horizon]).denominator != 1 or not tuned:
             continue
         try:
@@ -259,14 +256,13 @@ def test_the_search_comes_close_to_the_tuned_optimum(open_page: Any, headline_pa
 
 
 @pytest.mark.parametrize("step", [3, slowly(1)])
-def test_elasticities_are_those_of_python(open_page: Any, headline_page: Path, step: int) -> None:
-    page = open_page(headline_page)
-    for theorem, label, values in starts(page, step):
+def test_elasticities_are_those_of_python(headline: Any, step: int) -> None:
+    for theorem, label, values in starts(headline, step):
         given = {name: value for name, value in values.items() if Fraction(value) > 0}
         wanted = theorem.elasticities(label, **{**values, **given}).values
         got = {
             row["name"]: row["value"]
-            for row in page.evaluate(
+            for row in headline.evaluate(
                 "([id, label, texts]) => fedco.elasticities(id, label, texts)", [theorem.id, label, values]
             )
         }

@@ -2,12 +2,12 @@
 
 import pytest
 from fedco.bounds.language.result import Sheet
-from swaps import swapping
+from in_process import swapping
 
 
 @pytest.fixture
 def swap():
-    """Replaces a function by its dotted name until the test ends, see `swaps.swapping`."""
+    """Replaces a function by its dotted name until the test ends, see `swapping`."""
     with swapping() as swap:
         yield swap
 

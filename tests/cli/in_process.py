@@ -1,8 +1,12 @@
-"""The command in this process, and values that the statement of MAIN admits."""
+"""The command in this process, values that the statement of MAIN admits, and functions that are replaced during a test."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import Any
 
 from fedco.cli import app, main
 from fedco.errors import InputError
@@ -39,3 +43,28 @@ def invoke(*arguments):
 def refused(said, *arguments):
     failed = invoke(*arguments)
     assert isinstance(failed.exception, InputError) and said in str(failed.exception), failed.exception
+
+
+@contextmanager
+def swapping() -> Iterator[Callable[[str, Any], None]]:
+    """Replace functions by their dotted names; at the end they stand again in every module of fedco.
+
+    A module that is imported for the first time meanwhile takes the replacement under a name of its own, which is why putting
+    the function back where it is defined is not enough.
+    """
+    originals: list[tuple[Any, Any]] = []
+
+    def swap(target: str, other: Any) -> None:
+        where, name = target.rsplit(".", 1)
+        module = import_module(where)
+        originals.append((other, getattr(module, name)))
+        setattr(module, name, other)
+
+    try:
+        yield swap
+    finally:
+        loaded = [module for name, module in sys.modules.items() if name.split(".")[0] == "fedco"]
+        for other, original in reversed(originals):
+            for module in loaded:
+                for name in [name for name, value in vars(module).items() if value is other]:
+                    setattr(module, name, original)

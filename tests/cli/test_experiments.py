@@ -32,12 +32,15 @@ def test_problems_and_algorithms_are_listed() -> None:
     assert "sample_gradient" in biased["needs_on"]["conditional"]
 
 
-def test_the_counterexample_is_certified_for_both_cases() -> None:
+def test_a_counterexample_is_certified_in_words_and_drawn(tmp_path) -> None:
     cases = json.loads(run("counterexample", "feddro.theorem_4_1", "--json").stdout)["cases"]
-    assert {case: found["certificate"]["status"] for case, found in cases.items()} == {
-        "I": "certified",
-        "II": "certified",
-    }
+    statuses = {case: found["certificate"]["status"] for case, found in cases.items()}
+    assert statuses == {"I": "certified", "II": "certified"}
+    first, second = run("counterexample").stdout.rstrip("\n").split("\n\n")  # the only one there is
+    assert first.startswith("Case I: ") and second.startswith("Case II: ")
+    done = run("counterexample", "--case", "II", "--out", str(tmp_path / "new"))
+    file = tmp_path / "new" / "counterexample_case_II.svg"
+    assert done.stdout == f"{second}\n" and done.stderr == f"wrote {file}\n" and "case II" in file.read_text()
 
 
 def test_a_plot_is_written_with_its_data(tmp_path) -> None:
@@ -98,13 +101,22 @@ def test_one_refutation_of_several_that_fails_is_a_failure(monkeypatch) -> None:
 
     def second_fails(*given):
         judged.append(real(*given))
-        return replace(judged[-1], confirmed=len(judged) != 2)
+        return replace(judged[-1], confirmed=len(judged) % 2 == 1)
 
     monkeypatch.setattr(bundle, "replay", second_fails)
     done = run("replay", "acc_fcsg_m.lemma_d_2", "--json")
     told = json.loads(done.stdout)
     assert [item["confirmed"] for item in told["bundles"]] == [True, False]
-    assert told["confirmed"] is False and done.exit_code == 1
+    assert told["confirmed"] is False and told["claim"] == "acc_fcsg_m.lemma_d_2" and done.exit_code == 1
+    (first, second), text = [item["name"] for item in told["bundles"]], run("replay", "acc_fcsg_m.lemma_d_2")
+    assert text.stdout.startswith(f"{first}: confirmed\n") and f"\n{second}: NOT confirmed\n" in text.stdout
+    assert text.exit_code == 1
+
+
+def test_a_torn_bundle_is_refused(tmp_path) -> None:
+    (tmp_path / "torn.json").write_text("{")
+    error = run("replay", str(tmp_path / "torn.json")).exception
+    assert isinstance(error, InputError) and "torn.json: wanted a readable bundle, got" in str(error)
 
 
 @pytest.mark.parametrize(
@@ -112,8 +124,11 @@ def test_one_refutation_of_several_that_fails_is_a_failure(monkeypatch) -> None:
     [
         (("validate", "feddro.lemma_3_1"), "no recipe"),
         (("validate", "feddro.theorem_5_1", "--problem", "nowhere"), "--problem"),
-        (("counterexample", "feddro.theorem_5_1"), "no counterexample"),
-        (("counterexample", "feddro.theorem_4_1", "--case", "III"), "--case"),
+        (
+            ("counterexample", "feddro.theorem_5_1"),
+            "feddro.theorem_5_1: has no counterexample; wanted feddro.theorem_4_1",
+        ),
+        (("counterexample", "feddro.theorem_4_1", "--case", "III"), "--case III: wanted I or II"),
         (("plot", "feddro.theorem_5_1", "--over", "zeta", "--out", "a.svg"), "zeta"),
         (("plot", "feddro.theorem_5_1", "--over", "T", "--out", "a.txt"), "--out"),
         (("plot", "feddro.theorem_5_1", "--sweep", "L_f", "--out", "a.svg"), "there are sweeps over T K b I"),

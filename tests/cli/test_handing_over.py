@@ -7,6 +7,8 @@ import json
 import os
 import sys
 from fractions import Fraction
+from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,7 +16,7 @@ import pytest
 import typer
 from fedco.algorithms.engine.progress import Interrupted
 from fedco.bounds.language.result import Sheet
-from fedco.cli import completion, main, terminal
+from fedco.cli import app, completion, main, terminal
 from fedco.errors import InputError
 from fedco.validation.runs import bundle as bundles
 from in_process import invoke as run
@@ -23,18 +25,86 @@ from in_process import refused
 ID = "feddro.theorem_5_1"
 
 
-def test_validate(replaced):
+WORK = {
+    "validate": ("fedco.validation.runs.validate.validate", [ID]),
+    "falsify": ("fedco.validation.falsifier.falsify", [ID]),
+    "run": ("fedco.validation.experiments.run.run", ["feddro", "--problem", "p", "--T", "9", "--out", "there"]),
+    "reproduce": ("fedco.validation.experiments.reproduce.run_figure", ["k/f"]),
+    "verify": ("fedco.validation.runs.verify.verify", ["there", "--seed", "1"]),
+    "practice": ("fedco.validation.practice.compare.practice", [ID, "--problem", "p", "--T", "9"]),
+    "report": ("fedco.validation.report.page.write_report", []),
+    "explore": ("fedco.validation.explorer.page.write_explorer", []),
+}
+"""The commands that hand all work to one function: which, and their least arguments."""
+ELSEWHERE = {
+    "as_json", "latex", "markdown", "trust", "device", "lemmas", "each_term", "opened", "whole", "again", "model", "figure_file",
+    ("practice", "out"),
+}  # fmt: skip
+"""Options that choose a way to print, another function, or what is done besides; the tests below have them."""
+CALLED = {
+    ("validate", "problem"): "problems", ("validate", "statement"): "label", ("run", "steps"): "T", ("run", "metric"): "metrics",
+    ("run", "values"): "settings", ("run", "theorem"): "theorems", ("practice", "horizon"): "T", ("practice", "values"): "settings",
+}  # fmt: skip
+"""What an option is called by the function, where not as by the command."""
+READ = {"alpha": ("1/100", Fraction(1, 100)), "hidden": ("3/2", 1.5), "scheduler": ("tcp://h:1",) * 2}
+"""A text, and what it means."""
+
+
+def sample(option, known):
+    """Arguments that give an option a value, and what should arrive; `known` is what arrives without them."""
+    if option.name in READ:
+        text, value = READ[option.name]
+    elif option.name == "statement":
+        text = value = "corrected" if known == "printed" else "printed"
+    elif option.is_flag:
+        return option.opts, True
+    elif option.multiple:
+        return [part for pair in ("a=1", "b=2") for part in (option.opts[0], pair)], ["a=1", "b=2"]
+    else:
+        value = {"int": 27, "flo": 2.5, "pat": Path("elsewhere")}.get(option.type.name[:3], "something")
+        text = str(value)
+    return [option.opts[0], text], value
+
+
+def plainly(value):
+    """An argument as it compares: what was repeated as a list of texts."""
+    if isinstance(value, dict):
+        return [f"{name}={text}" for name, text in value.items()]
+    return list(value) if isinstance(value, (list, tuple)) else value
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_each_option_is_one_argument_of_what_does_the_work(name, replaced):
+    """Under the name that its signature has; everything else stays as it is without the option."""
+    target, least = WORK[name]
+    module, _, function = target.rpartition(".")
+    known = signature(getattr(import_module(module), function))
+    calls = replaced(target, key="k/f")
+
+    def arguments(*more):
+        done = run(name, *least, *more)
+        assert done.exit_code == 0 and done.stdout.startswith("found in words\n"), (done.output, done.exception)
+        given, named = calls.pop()
+        bound = known.bind(*given, **named).arguments
+        whole = {**bound, **vars(bound.get("setup", SimpleNamespace()))}
+        return {key: plainly(value) for key, value in whole.items() if key != "setup" and not callable(value)}
+
+    plain, tried = arguments(), 0
+    for option in typer.main.get_command(app).commands[name].params:
+        if option.param_type_name == "option" and not {option.name, (name, option.name)} & ELSEWHERE:
+            called = CALLED.get((name, option.name), {"max_hours": "hours"}.get(option.name, option.name))
+            text, wanted = sample(option, plain.get(called))
+            found = arguments(*text)
+            changed = {key: value for key, value in found.items() if plain.get(key) != value}
+            assert changed == {called: wanted}, option.name
+            tried += 1
+    assert tried >= 2
+
+
+def test_a_level_of_validate_is_between_0_and_1(replaced):
     calls = replaced("fedco.validation.runs.validate.validate")
-    asked = ["--problem", "a", "--problem", "b", "--seeds", "7", "--alpha", "1/100", "--statement", "printed", "--jobs", "3",
-             "--max-hours", "2", "--out", "there"]  # fmt: skip
-    done = run("validate", ID, *asked, "--json")
-    assert done.exit_code == 0 and json.loads(done.stdout) == {"found": "found in words"}
-    ((item,), named) = calls.pop()
-    assert item.id == ID and named == {
-        "label": "printed", "problems": ["a", "b"], "seeds": 7, "alpha": Fraction(1, 100), "device": "cpu", "jobs": 3,
-        "scheduler": None, "hours": 2.0, "out": Path("there"), "quiet": False,
-    }  # fmt: skip
-    assert run("validate", ID).stdout == "found in words\n" and calls[0][1]["alpha"] == Fraction(1, 10**6)
+    assert json.loads(run("validate", ID, "--json").stdout) == {"found": "found in words"}
+    assert calls[0][1]["alpha"] == Fraction(1, 10**6) and calls[0][1]["quiet"] is False
     for level in ("0", "1", "-1", "2"):
         refused("wanted a level between 0 and 1, got", "validate", ID, "--alpha", level)
 
@@ -66,20 +136,11 @@ def test_a_device_that_is_not_there_is_refused(replaced, monkeypatch):
     assert str(run("validate", ID, "--device", "tpu").exception) == "--device tpu: wanted cpu or cuda"
 
 
-def test_falsify(replaced):
+def test_falsify_says_where_its_bundle_is(replaced):
     calls = replaced("fedco.validation.falsifier.falsify", path="there/bundle.json")
-    asked = ["--statement", "corrected", "--seconds", "2.5", "--jobs", "3", "--seed", "9", "--hidden", "3/2", "--assume", "p",
-             "--where", "I=1", "--out", "there"]  # fmt: skip
-    done = run("falsify", ID, *asked)
-    assert done.stdout == "found in words\n  bundle: there/bundle.json\n"
-    ((item, label), named) = calls.pop()
-    assert (item.id, label) == (ID, "corrected") and callable(named.pop("progress"))
-    assert named == {
-        "seconds": 2.5, "seed": 9, "hidden": 1.5, "assume": ("p",), "where": ("I=1",), "out": Path("there"), "jobs": 3,
-        "scheduler": None,
-    }  # fmt: skip
+    assert run("falsify", ID).stdout == "found in words\n  bundle: there/bundle.json\n"
     assert json.loads(run("falsify", ID, "--json").stdout) == {"found": "found in words"}
-    assert calls[0][0][1] == "printed" and calls[0][1]["assume"] == () == calls[0][1]["where"]
+    assert calls[0][1]["assume"] == () == calls[0][1]["where"]
 
 
 def test_falsify_any_hidden_constant_and_each_term(replaced):
@@ -111,19 +172,10 @@ def test_falsify_refuses_what_does_not_go_together(asked, said):
     refused(said, "falsify", ID, *asked)
 
 
-def test_run(replaced):
+def test_a_run_measures_the_objective_unless_told_otherwise(replaced):
     calls = replaced("fedco.validation.experiments.run.run")
-    asked = ["--problem", "p", "--T", "9", "--out", "there", "--grid", "eta=1,2", "--set", "I=3", "--seeds", "4", "--metric", "m",
-             "--every", "2", "--root-seed", "5", "--max-hours", "1", "--theorem", "t", "--format", "parquet"]  # fmt: skip
-    assert run("run", "feddro", *asked).stdout == "found in words\n"
-    (given, named) = calls.pop()
-    assert given == ("feddro", "p") and callable(named.pop("progress"))
-    assert named == {
-        "T": 9, "seeds": 4, "metrics": ["m"], "settings": ["I=3"], "grid": ["eta=1,2"], "every": 2, "root_seed": 5,
-        "theorems": ["t"], "out": Path("there"), "format": "parquet", "scheduler": None, "hours": 1.0,
-    }  # fmt: skip
     run("run", "feddro", "--problem", "p", "--T", "9", "--out", "there")
-    assert calls[0][1]["metrics"] == ["objective"] and calls[0][1]["theorems"] == ()
+    assert calls[0][0] == ("feddro", "p") and calls[0][1]["metrics"] == ["objective"] and calls[0][1]["theorems"] == ()
 
 
 def test_a_stopped_run_says_so(swap):
@@ -144,54 +196,40 @@ def test_compare_runs(replaced):
 
 def test_reproduce(replaced, found):
     calls = replaced("fedco.validation.experiments.reproduce.run_figure", lambda: found(key="k/f"))
-    done = run("reproduce", "k/f", "--full", "--data", "d", "--seeds", "6", "--max-hours", "3", "--out", "o")
-    assert done.stdout == f"found in words\nwritten to {Path('o') / 'k/f'}\n"
-    ((figure, setup, out, scheduler), _) = calls.pop()
-    assert (figure, out, scheduler) == ("k/f", Path("o"), None)
-    assert (setup.full, setup.data, setup.seeds, setup.hours) == (True, Path("d"), 6, 3.0)
+    assert run("reproduce", "k/f", "--out", "o").stdout == f"found in words\nwritten to {Path('o') / 'k/f'}\n"
+    assert calls.pop()[0][0] == "k/f"
     calls = replaced("fedco.validation.experiments.reproduce.run_all", [1, 2])
     assert run("reproduce", "--all", "--again", "--out", "o").stdout == f"2 figures: {Path('o') / 'index.html'}\n"
     assert calls[0][0][1] == Path("o") and calls[0][0][3:] == (True, None)
     assert json.loads(run("reproduce", "--all", "--json").stdout) == {"figures": [1, 2]} and calls[1][0][3] is False
     replaced("fedco.validation.experiments.reproduce.listing", ["f"])
     replaced("fedco.validation.experiments.reproduce.listing_text", "the list")
-    assert run("reproduce").stdout == "the list\n" and json.loads(run("reproduce", "--json").stdout) == {
-        "figures": ["f"]
-    }
+    assert run("reproduce").stdout == "the list\n"
+    assert json.loads(run("reproduce", "--json").stdout) == {"figures": ["f"]}
     refused("wanted either KEY/FIGURE or --all", "reproduce", "k/f", "--all")
 
 
 def test_verify(replaced):
-    calls = replaced("fedco.validation.runs.verify.verify")
-    done = run("verify", "there", "--cases", "5", "--seed", "4", "--json")
-    assert (
-        json.loads(done.stdout) == {"found": "found in words", "seed": 4}
-        and done.stderr == "sample chosen by --seed 4\n"
-    )
-    (given, named) = calls.pop()
-    assert given == (Path("there"),) and (named["cases"], named["seed"]) == (5, 4) and done.exit_code == 0
+    replaced("fedco.validation.runs.verify.verify")
+    done = run("verify", "there", "--seed", "4", "--json")
+    assert json.loads(done.stdout) == {"found": "found in words", "seed": 4} and done.exit_code == 0
+    assert done.stderr == "sample chosen by --seed 4\n"
     seeds = [json.loads(run("verify", "there", "--json").stdout)["seed"] for _ in range(4)]
     assert len({*seeds}) > 1 and all(0 <= seed < 10**6 for seed in seeds)
     replaced("fedco.validation.runs.verify.verify", verified=False)
     assert run("verify", "there").exit_code == 1
 
 
-def test_explore_and_report_open_the_page_that_was_asked_for(replaced, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    calls = replaced("fedco.validation.explorer.page.write_explorer", page=tmp_path / "explore.html")
-    opened = []
-    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or len(opened) < 3)
-    assert run("explore", "a", "b", "--out", "x.html", "--with", "m").stdout == "found in words\n" and not opened
-    (given, named) = calls.pop()
-    assert given == (Path("x.html"), ["a", "b"]) and named["measured"] == Path("m")
-    run("explore", "--open")
-    assert opened == [(tmp_path / "explore.html").as_uri()] and calls.pop()[0][1] == ()
-    calls = replaced("fedco.validation.report.page.write_report", page=tmp_path / "page.html")
-    assert run("report", "--out", "o", "--quick", "--jobs", "2").stderr == "" and len(opened) == 1
-    assert calls.pop() == ((Path("o"),), {"quick": True, "jobs": 2, "scheduler": None})
-    assert run("report", "--open").stderr == "" and opened[1] == (tmp_path / "page.html").as_uri()
-    assert run("report", "--open").stderr == f"no browser found: open {tmp_path / 'page.html'} by hand\n"
-    assert calls.pop()[1]["quick"] is False
+@pytest.mark.parametrize("name", ["explore", "report"])
+def test_a_page_is_opened_where_that_is_asked_for(name, replaced, monkeypatch, tmp_path):
+    calls, opened = replaced(WORK[name][0], page=tmp_path / "page.html"), []
+    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or len(opened) < 2)
+    assert run(name).stderr == "" and not opened
+    assert run(name, "--open").stderr == "" and opened == [(tmp_path / "page.html").as_uri()]
+    assert run(name, "--open").stderr == f"no browser found: open {tmp_path / 'page.html'} by hand\n"
+    if name == "explore":
+        run(name, "a", "b")
+        assert calls[-1][0][1] == ["a", "b"]
 
 
 def test_constants_never_write_over_a_file(tmp_path):
@@ -241,37 +279,6 @@ def test_a_sweep_is_drawn_beside_its_bound(replaced, tmp_path):
         refused(said, "plot", ID, *asked)
 
 
-class Known:
-    cases = ("I", "II")
-
-    def summary(self, key):
-        return {"case": key}
-
-    def figure(self, key):
-        return f"figure {key}"
-
-    def text(self, item):
-        return f"in words {item['case']}"
-
-
-def test_counterexamples(replaced, tmp_path):
-    replaced("fedco.validation.runs.registry.counterexamples", lambda: {"a": Known()})
-    saved = replaced("fedco.figures.save")
-    assert run("counterexample").stdout == "in words I\n\nin words II\n"
-    done = run("counterexample", "a", "--case", "II", "--out", str(tmp_path / "o"), "--json")
-    file = tmp_path / "o" / "counterexample_case_II.svg"
-    assert json.loads(done.stdout) == {"theorem": "a", "cases": {"II": {"case": "II"}}}
-    assert done.stderr == f"wrote {file}\n" and saved[-1][0] == ("figure II", file) and file.parent.is_dir()
-    replaced("fedco.validation.runs.registry.counterexamples", lambda: {"a": Known(), "b": Known()})
-    for asked, said in (
-        ([], "counterexample: has no counterexample; wanted a or b"),
-        (["c"], "c: has no counterexample; wanted a or b"),
-        (["a", "--case", "III"], "--case III: wanted I or II"),
-    ):
-        failed = run("counterexample", *asked)
-        assert isinstance(failed.exception, InputError) and str(failed.exception) == said
-
-
 @pytest.fixture
 def replays(monkeypatch):
     """Replace what replays a bundle by answers, one for each call: whether it is confirmed."""
@@ -284,30 +291,6 @@ def replays(monkeypatch):
         )
 
     return answered
-
-
-def test_replays_of_several_bundles(replaced, replays, swap):
-    kept = {"one": SimpleNamespace(notes={"reading": "r"}), "two": SimpleNamespace(notes={})}
-    replaced("fedco.validation.runs.refutations.names_about", tuple(kept))
-    swap("fedco.validation.runs.refutations.named_bundle", kept.get)
-    replays(True, False, True, False)
-    done = run("replay", ID)
-    assert (
-        done.stdout.splitlines()[0] == "one: confirmed" and "two: NOT confirmed" in done.stdout and done.exit_code == 1
-    )
-    data = json.loads(run("replay", ID, "--json").stdout)
-    about = {"largest_difference": 0.5, "verdict": {"v": 1}, "assumptions": {}}
-    wanted = [{"name": "one", "confirmed": True, **about}, {"name": "two", "confirmed": False, **about}]
-    assert data == {"confirmed": False, "claim": ID, "bundles": wanted}
-
-    def damaged(file):
-        raise bundles.BundleError("torn")
-
-    swap("fedco.validation.runs.refutations.named_bundle", damaged)
-    failed = run("replay", ID)
-    assert isinstance(failed.exception, InputError) and str(failed.exception).endswith(
-        "wanted a readable bundle, got torn"
-    )
 
 
 def test_what_a_replay_found(replays, swap, monkeypatch):
@@ -374,7 +357,7 @@ def test_errors_end_in_one_line_and_status_2(error, said, swap, capsys):
 
 
 def test_other_errors_keep_their_traceback_and_a_status_is_passed_on(swap):
-    for error in (RuntimeError("x"), OSError("without a file")):
+    for error in (RuntimeError("x"), OSError("without a file"), OSError(13, "out of memory")):
         swap("fedco.cli.app", lambda error=error, **named: (_ for _ in ()).throw(error))
         with pytest.raises(type(error)):
             main()
@@ -383,13 +366,6 @@ def test_other_errors_keep_their_traceback_and_a_status_is_passed_on(swap):
         with pytest.raises(SystemExit) as ended:
             main()
         assert ended.value.code == code
-
-
-def test_the_parser_refuses_in_one_line(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["fedco", "bound"])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 2 and capsys.readouterr().err.startswith("fedco: Missing argument 'ID|FILE' (see ")
 
 
 def test_ctrl_c_ends_without_a_traceback(monkeypatch, swap, capsys):
@@ -404,12 +380,8 @@ def test_ctrl_c_ends_without_a_traceback(monkeypatch, swap, capsys):
 
 
 LONG = {
-    "validate": ("fedco.validation.runs.validate.validate", [ID]),
+    **{name: WORK[name] for name in ("validate", "report", "run", "reproduce", "verify")},
     "plot": ("fedco.validation.runs.sweeps.run_sweep", [ID, "--sweep", "K", "--out", "s.svg"]),
-    "report": ("fedco.validation.report.page.write_report", []),
-    "run": ("fedco.validation.experiments.run.run", ["feddro", "--problem", "p", "--T", "9", "--out", "there"]),
-    "reproduce": ("fedco.validation.experiments.reproduce.run_figure", ["k/f"]),
-    "verify": ("fedco.validation.runs.verify.verify", ["there", "--seed", "1"]),
 }
 """The commands that compute for long, what does it, and their least arguments."""
 

@@ -11,8 +11,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 from fedco.bounds.evaluation.without_running import Beside
 from in_process import invoke as run
-from in_process import refused
-from swaps import swapping
+from in_process import refused, swapping
 
 ID = "feddro.lemma_3_1"
 SETS = [part for name in ("L_h", "L_f", "L_g", "B_f", "B_g") for part in ("--set", f"{name}=1")]

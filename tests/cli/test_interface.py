@@ -182,6 +182,8 @@ def test_columns_that_are_the_same_are_lines_and_rows_that_do_not_fit_paragraphs
         f"{'x' * 20}  yes",
         f"{'y' * 20}  no    2.5",
     ]
+    alike = drawn([Sheet("T", None, (Table("t", ("word", "value"), (("a" * 30, "b" * 30),) * 2),))], 40)
+    assert alike.count("a" * 30) == 2 and not any("word" in line for line in alike)
     assert drawn([made], 25) == [
         "T",
         "",
@@ -233,11 +235,6 @@ def test_colours_of_lines(line, style):
         "": "",
     }[style]
     assert out.getvalue().splitlines()[-1].removesuffix("\x1b[0m") == f"{code}{line}"
-
-
-def test_bars_in_eighths():
-    assert [terminal.bar(n / 160) for n in (1, 8, 11, 15)] == ["▏", "█", "█▍", "█▉"]
-    assert terminal.bar(-1e-9) == "-▏" and terminal.bar(-3.0) == "-" + "█" * 20
 
 
 @pytest.mark.parametrize(
@@ -312,24 +309,6 @@ def test_a_problem_in_words():
     )
     bare = problem_text({**ROW, "fits": [], "constants": {}}).splitlines()
     assert bare[1] == "  fits no theorem as it stands"
-
-
-@pytest.mark.parametrize(
-    ("error", "wanted"),
-    [
-        (MemoryError(), True), (OSError(12, "x"), True), (OSError(13, "out of memory"), False), (RuntimeError("x"), False),
-        (RuntimeError("can't start new thread"), True), (RuntimeError("CUDA out of memory."), True),
-        (RuntimeError("you can't allocate memory"), True),
-    ],
-)  # fmt: skip
-def test_what_is_too_little_memory(error, wanted, swap, capsys):
-    def fail(**named):
-        raise error
-
-    swap("fedco.cli.app", fail)
-    with pytest.raises(SystemExit if wanted else type(error)):
-        main()
-    assert ("not enough memory" in capsys.readouterr().err) is wanted
 
 
 def test_a_fast_start_is_prepared_once(monkeypatch):

@@ -8,6 +8,7 @@ from pathlib import Path
 import fedco
 import pytest
 from in_process import run
+from quick import slow_but
 
 EXAMPLES = Path(fedco.__file__).parent / "examples"
 CONSTANTS = {"L": "2", "sigma": "1", "G": "2", "F_gap": "3", "N": "8"}
@@ -21,7 +22,7 @@ FILES = {
 }
 
 
-@pytest.fixture(params=FILES)
+@pytest.fixture(params=slow_but({"pr_sgd.toml", "half_sgd.toml", "parallel_sgd.py:corollary_1"}, FILES))
 def command(request, capsys, monkeypatch):
     """A function that runs a command on one example and returns its JSON; `given` and `constants` are its --set options."""
     names, file = FILES[request.param], f"{EXAMPLES}/{request.param}"

@@ -331,9 +331,18 @@ def test_what_was_reproduced_is_kept_from_the_first_folder_in_the_second(
     (source / "k" / "figure_1.svg").write_text('<svg><path d="M 1.23456 -7.000 2.5" id="1.23456"/></svg>')
     keeping.write_json(source / "k" / "figure_1.json", {"format": keeping.FORMAT, **ROW, "files": {"x": "sum"}})
     keeping.main(source, target)
-    written = [target / "k" / "figure_1.svg", target / "k" / "figure_1.json", target / "index.md"]
+    written = [target / "k" / "figure_1.svg", target / "results.json", target / "index.md"]
     assert capsys.readouterr().out.splitlines() == [str(path) for path in written]
     assert written[0].read_text() == '<svg><path d="M 1.23 -7 2.5" id="1.23456"/></svg>'
     (row,) = keeping.kept_rows(target)
     assert {name: row[name] for name in ROW} == ROW and "files" not in row
     assert written[2].read_text() == keeping.as_markdown([row]) and keeping.kept_rows(tmp_path) == []
+    other, newer = {**ROW, "figure": "k/table_3"}, {**ROW, "verdict": "as it was measured later"}
+    for later in (other, newer):  # what is not measured again stays
+        for path in source.rglob("*.json"):
+            path.unlink()
+        (source / f"{later['figure']}.svg").write_text("<svg />")
+        keeping.write_json(source / f"{later['figure']}.json", {"format": keeping.FORMAT, **later})
+        keeping.keep(source, target)
+    found = {row["figure"]: row["verdict"] for row in keeping.kept_rows(target)}
+    assert found == {"k/figure_1": newer["verdict"], "k/table_3": ROW["verdict"]}

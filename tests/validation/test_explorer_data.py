@@ -26,7 +26,6 @@ from fedco.storage import write_json
 from fedco.validation.explorer import data as explorer_data
 from fedco.validation.explorer.data import (
     presets_of,
-    read_measured,
     statement_data,
     symbol_data,
     theorem_data,
@@ -34,7 +33,7 @@ from fedco.validation.explorer.data import (
 from fedco.validation.explorer.javascript import Library, Printer
 from fedco.validation.explorer.page import as_json, chosen_theorems, write_explorer
 from fedco.validation.runs.instance import Instance
-from fedco.validation.runs.validate import RESULTS
+from fedco.validation.runs.validate import RESULTS, read_measured
 
 SYMBOLS = {
     "L": "local_smoothness",
@@ -349,11 +348,13 @@ def test_results_are_read_from_a_folder_and_those_in_it(tmp_path):
         read_measured(tmp_path)
     for name, T in ((".", 1), ("b", 3), ("a", 2), ("a/deeper", 9)):
         (tmp_path / name).mkdir(exist_ok=True)
-        write_json(tmp_path / name / "results.json", {"format": RESULTS, "results": [{"T": T}]})
+        row = {"theorem": "t", "problem": "p", "T": T, "verdict": {"empirical": 0.5}}
+        write_json(tmp_path / name / "results.json", {"format": RESULTS, "results": [row]})
     assert [row["T"] for row in read_measured(tmp_path)] == [1, 2, 3]
-    (tmp_path / "b" / "results.json").write_text("{}")
-    with pytest.raises(InputError, match="wanted the folder of a validate run, got "):
-        read_measured(tmp_path)
+    for wrong in ({}, {"format": RESULTS}, {"format": RESULTS, "results": [{"T": 1}]}):
+        write_json(tmp_path / "b" / "results.json", wrong)
+        with pytest.raises(InputError, match="wanted the folder of a validate run, got "):
+            read_measured(tmp_path)
 
 
 # --- the page ---------------------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from fedco.bounds.evaluation.enclosure import ball_of
 from fedco.validation.papers.feddro.counterexample import limits, summary
 from fedco.validation.papers.feddro.counterexample.certificate import Box, float_above, float_below
 from fedco.validation.papers.feddro.counterexample.figure import FIGURE_ETAS, Trajectory, figure, simulate
@@ -193,7 +194,7 @@ def test_boxes_that_cover_a_region_are_counted_and_no_bound_is_reached_by_touchi
     region = Box(Q(0), Q(1), Q(0), Q(1))
 
     def narrow(box):
-        return 1 - limits.exact_ball(box.x_upper - box.x_lower)
+        return 1 - ball_of(box.x_upper - box.x_lower)
 
     assert limits.boxes_above(region, narrow, Q(-1)) == 1
     assert limits.boxes_above(region, narrow, Q(0)) == 4  # two halves of x, each cut along eta first

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from fedco.validation.lemmas import sides, table
+from fedco.validation.lemmas import sides
 from fedco.validation.lemmas.link import Link
-from fedco.validation.lemmas.report import Implied, LemmaReport, LemmaRow
+from fedco.validation.lemmas.report import Implied, LemmaReport, LemmaRow, section
 from fedco.validation.lemmas.trace import Trace
 
 # --- two sides ---------------------------------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def test_a_report_in_json_and_back():
 
 
 def test_the_tables_of_a_report():
-    shown = table.section([report()])
+    shown = section([report()])
     assert shown["worst"] == "x.theorem (x 4); fails: x.lemma_2"
     (run,) = shown["runs"]
     assert run["title"] == "an instance, T = 12, 32 seeds; mean squared gradient 0.25"

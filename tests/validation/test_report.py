@@ -17,8 +17,7 @@ from fedco.validation.experiments.keeping import write_kept
 from fedco.validation.experiments.reproduce import listing
 from fedco.validation.report import contents, view
 from fedco.validation.report import page as report_module
-from fedco.validation.report.chart_data import figure
-from fedco.validation.report.charts import Axis, Line
+from fedco.validation.report.charts import Axis, Line, figure
 from fedco.validation.report.rates import MeasuredRates
 from fedco.validation.runs.controls import run_controls
 from fedco.validation.runs.registry import counterexamples, recipes, sweep_for

@@ -429,23 +429,15 @@ def test_kept_results_make_the_page_of_the_report_and_of_the_site(tmp_path, monk
     assert (
         f"The paper's figure shows:** {figure.shows}" in said and "(feddro/figure_6.svg)" in said and "table_1" in said
     )
-    monkeypatch.setattr(keeping, "KEPT", tmp_path / "kept")
-    monkeypatch.setattr(keeping, "kept_rows", lambda folder=tmp_path / "kept", old=keeping.kept_rows: old(folder))
-    assert keeping.write_kept(tmp_path / "page.html") == {
-        "figures": 1,
-        "orderings": 4,
-        "papers": 4,
-        "opposite": 0,
-        "undecided": 0,
-        "explained": 0,
-    }
+    counts = {"figures": 1, "orderings": 4, "papers": 4, "opposite": 0, "undecided": 0, "explained": 0}
+    assert keeping.write_kept(tmp_path / "page.html", tmp_path / "kept") == counts
     page = (tmp_path / "page.html").read_text()
     assert page.count("<svg ") == 1 and figure.shows in page and "has changed since" not in page
-    kept = tmp_path / "kept" / "feddro" / "figure_6.json"
-    row = read_json(kept, FORMAT)
+    (row,) = keeping.kept_rows(tmp_path / "kept")
     assert row["seeds"] == 6 and row["date"] and row["versions"]["fedco"] and "files" not in row
-    write_json(kept, {**row, "versions": {**row["versions"], "fedco": "0.0.0"}})
-    keeping.write_kept(tmp_path / "page.html")
+    older = {**row, "versions": {**row["versions"], "fedco": "0.0.0"}}
+    write_json(tmp_path / "kept" / "results.json", {"format": FORMAT, "figures": [older]})
+    keeping.write_kept(tmp_path / "page.html", tmp_path / "kept")
     assert "has changed since" in (tmp_path / "page.html").read_text()
 
 

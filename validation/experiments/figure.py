@@ -56,12 +56,12 @@ def _along_steps(done: RunResult, metric: str) -> Panel:
     chosen = _chosen(table.size)
     for index in chosen:
         name = _named(table.point(index)) or metric
-        curves.append(_band(name, table.times, table.values[metric][index]))
+        curves.append(band(name, table.times, table.values[metric][index]))
     if metric == "gradient_sq" and MEAN in table.values:
         for index in chosen:
             if not np.isnan(table.values[MEAN][index]).all():
                 name = f"its mean over the steps, {_named(table.point(index))}".rstrip(", ")
-                curves.append(_band(name, table.times, table.values[MEAN][index]))
+                curves.append(band(name, table.times, table.values[MEAN][index]))
         shown = [table.point(index) for index in chosen]
         for bound in done.bounds:
             if bound["point"] in shown:
@@ -100,7 +100,8 @@ def _ends(name: str, x: Sequence[float], final: np.ndarray) -> Curve:
     return Curve(name, x, [mean for mean, _, _ in found], lower, upper)
 
 
-def _band(name: str, times: Sequence[int], values: np.ndarray) -> Curve:
+def band(name: str, times: Sequence[float], values: np.ndarray) -> Curve:
+    """The mean over the seeds of `(seeds, times)` with its t-interval."""
     mean, low, high = bands(values)
     return Curve(name, list(times), mean.tolist(), low.tolist(), high.tolist())
 

@@ -12,13 +12,11 @@ import numpy as np
 
 from ...algorithms.engine.metrics import METRICS
 from ...errors import InputError
-from ...figures import Axis, Curve, Panel, Plot, panel_plot
+from ...figures import Axis, Panel, Plot, panel_plot
 from ..runs.limits import HOURS
 from .datasets import HOLDS
-from .figure import is_log
-from .orderings import PAPERS, Control, Judged, Ordering, Tried, can_decide, implied, judge, tally
-from .table import bands
-from .treatment import check_treatment
+from .figure import band, is_log
+from .orderings import PAPERS, Control, Judged, Ordering, Tried, can_decide, check_treatment, implied, judge, tally
 
 STANDINGS = {
     "exact": "the paper's own data and sizes (with --full)",
@@ -240,10 +238,7 @@ def _plot(done: Reproduced) -> Plot:
 
 
 def _panel(group: str, metric: str, curves: Sequence[Measured]) -> Panel:
-    drawn = []
-    for curve in curves:
-        mean, low, high = bands(np.asarray(curve.values[metric]))
-        drawn.append(Curve(curve.name, list(curve.times), mean.tolist(), low.tolist(), high.tolist()))
+    drawn = [band(curve.name, curve.times, np.asarray(curve.values[metric])) for curve in curves]
     title = f"{group}: {metric}" if group else metric
     label = METRICS[metric].meaning.split(",")[0] if metric in METRICS else metric
     return Panel(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,37 +18,51 @@ from .page import COLUMNS, JUDGED, anchor, cells, counted, measured_on, outcome,
 from .reproduce import FORMAT, listing
 
 KEPT = Path(__file__).parents[2] / "docs" / "reproduced"
+_RESULTS = "results.json"
 _PATHS = re.compile(r'\b(d|x|y)="[^"]*"')
 _LONG = re.compile(r"-?\d+\.\d{3,}")
 
 
 def kept_rows(folder: Path = KEPT) -> list[Mapping[str, Any]]:
-    """What a folder has of the figures and tables, in the order of the papers."""
-    places = [folder / f"{row['figure']}.json" for row in listing()]
+    """What is kept in a folder of the figures and tables, in the order of the papers."""
+    file = folder / _RESULTS
+    return _in_order(read_json(file, FORMAT)["figures"] if file.is_file() else ())
+
+
+def run_rows(folder: Path) -> list[Mapping[str, Any]]:
+    """What `fedco reproduce` wrote into a folder."""
+    places = (folder / f"{row['figure']}.json" for row in listing())
     return [read_json(place, FORMAT) for place in places if place.is_file()]
 
 
+def _in_order(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    known = {row["figure"]: row for row in rows}
+    return [known[row["figure"]] for row in listing() if row["figure"] in known]
+
+
 def keep(source: Path, target: Path) -> list[Path]:
-    """Copy what was said of every figure, and its drawing with fewer digits; write the site's page.
+    """Keep what was said of every figure, and its drawing with fewer digits; write the site's page.
 
     Raises:
         InputError: a control has a reason that it had not when the kept results of it were seen.
     """
-    written = []
-    seen = {(row["figure"], each["change"]): each["reason"] for row in kept_rows(target) for each in row["controls"]}
-    for row in kept_rows(source):
-        key, name = row["figure"].split("/")
+    before, rows = kept_rows(target), run_rows(source)
+    seen = {(row["figure"], each["change"]): each["reason"] for row in before for each in row["controls"]}
+    for row in rows:
         for each in row["controls"]:
             if seen.get((row["figure"], each["change"]), each["reason"]) != each["reason"]:
                 raise InputError(
                     f"{row['figure']}: {each['change']}: a reason cannot be stated after its results were kept"
                 )
-        place = make_folder(target / key)
-        drawn = (source / key / f"{name}.svg").read_text(encoding="utf-8")
-        written.append(write_text(place / f"{name}.svg", shortened(drawn)))
-        said = {part: value for part, value in row.items() if part != "files"}
-        written.append(write_json(place / f"{name}.json", said))
-    return [*written, write_text(target / "index.md", as_markdown(kept_rows(target)))]
+    written = []
+    for row in rows:
+        drawn = (source / f"{row['figure']}.svg").read_text(encoding="utf-8")
+        make_folder((target / row["figure"]).parent)
+        written.append(write_text(target / f"{row['figure']}.svg", shortened(drawn)))
+    said = [{part: value for part, value in row.items() if part not in ("format", "files")} for row in rows]
+    whole = _in_order([*before, *said])
+    written.append(write_json(target / _RESULTS, {"format": FORMAT, "figures": whole}))
+    return [*written, write_text(target / "index.md", as_markdown(whole))]
 
 
 def shortened(svg: str) -> str:
@@ -60,19 +74,19 @@ def shortened(svg: str) -> str:
     return _PATHS.sub(lambda found: _LONG.sub(rounded, found[0]), svg)
 
 
-def write_kept(target: Path) -> dict[str, int] | None:
+def write_kept(target: Path, folder: Path = KEPT) -> dict[str, int] | None:
     """The page of the experiments from what the repository keeps, without a run; None where it keeps nothing.
 
     It says so where the source has changed since.
     """
     from ..runs.validate import versions
 
-    rows = kept_rows()
+    rows = kept_rows(folder)
     if not rows:
         return None
     is_older = any(row["versions"] != versions() for row in rows)
     note = "The source, or a package, has changed since: `fedco reproduce --all` measures anew." if is_older else ""
-    write_page(target, KEPT, rows, listing(), note)
+    write_page(target, folder, rows, listing(), note)
     return totals(rows)
 
 

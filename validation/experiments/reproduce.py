@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -24,9 +22,10 @@ from ...figures import save
 from ...storage import make_folder, read_json, undamaged, write_json, write_text
 from ...suggestion import instead
 from ..runs.scheduler import run_on_scheduler
-from .figures import STANDINGS, Figure, Reproduced, Setup, reproduce
+from .figures import STANDINGS, Figure, Measured, Reproduced, Setup, reproduce
 from .orderings import LEVEL
 from .page import write_page
+from .table import csv_text
 
 FORMAT = "fedco-experiment/2"
 
@@ -129,17 +128,17 @@ def write_figure(done: Reproduced, folder: Path) -> Path:
 
 def as_csv(done: Reproduced) -> str:
     """Panel, curve, seed, time and the metrics, one row for each value kept."""
-    target = io.StringIO()
-    writer = csv.writer(target, lineterminator="\n")
     metrics = list(dict.fromkeys(metric for curve in done.made.curves for metric in curve.values))
-    writer.writerow(["panel", "curve", "seed", done.made.curves[0].over.replace(" ", "_"), *metrics])
-    for curve in done.made.curves:
-        values = {metric: np.asarray(curve.values[metric]) for metric in metrics if metric in curve.values}
-        for seed in range(len(next(iter(values.values())))):
-            for place, at in enumerate(curve.times):
-                cells = [_cell(values[metric][seed, place]) if metric in values else "" for metric in metrics]
-                writer.writerow([curve.panel, curve.name, seed, at, *cells])
-    return target.getvalue()
+    heads = ["panel", "curve", "seed", done.made.curves[0].over.replace(" ", "_"), *metrics]
+    return csv_text(heads, (row for curve in done.made.curves for row in _rows(curve, metrics)))
+
+
+def _rows(curve: Measured, metrics: Sequence[str]) -> Iterator[list[Any]]:
+    values = {metric: np.asarray(curve.values[metric]) for metric in metrics if metric in curve.values}
+    for seed in range(len(next(iter(values.values())))):
+        for place, at in enumerate(curve.times):
+            cells = [_cell(values[metric][seed, place]) if metric in values else "" for metric in metrics]
+            yield [curve.panel, curve.name, seed, at, *cells]
 
 
 def _cell(value: float) -> float | str:

@@ -6,7 +6,7 @@ import csv
 import hashlib
 import io
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -100,12 +100,15 @@ class RunTable:
     def csv(self) -> str:
         """With a head line; numbers so that they read back as they are, an empty field where there is none."""
         columns = self.columns()
-        target = io.StringIO()
-        writer = csv.writer(target, lineterminator="\n")
-        writer.writerow(columns)
-        for row in zip(*(column.tolist() for column in columns.values()), strict=True):
-            writer.writerow(["" if isinstance(v, float) and math.isnan(v) else v for v in row])
-        return target.getvalue()
+        rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+        return csv_text(columns, (["" if isinstance(v, float) and math.isnan(v) else v for v in row] for row in rows))
+
+
+def csv_text(heads: Iterable[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A table as CSV, with a head line."""
+    target = io.StringIO()
+    csv.writer(target, lineterminator="\n").writerows([heads, *rows])
+    return target.getvalue()
 
 
 def _pandas() -> Any:

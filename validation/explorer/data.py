@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 from ...bounds.audit.necessary import needed
@@ -20,11 +19,9 @@ from ...bounds.language.reading import InputError
 from ...bounds.language.rendering import statement_latex
 from ...bounds.language.theorem import Statement, Theorem
 from ...lossless import encode
-from ...storage import DamagedError, read_json
 from ..runs.fit import fitting_problems
 from ..runs.instance import Instance
 from ..runs.registry import recipe_for
-from ..runs.validate import RESULTS
 from ..runs.values import GIVEN_BY_THE_PROBLEM, HORIZONS, constants, known_without_running
 
 Values = dict[str, str]
@@ -306,22 +303,6 @@ def _points(theorem: Theorem, instance: Instance, measured: Sequence[Mapping[str
         for row in measured
         if (row["theorem"], row["problem"], row["instance"]) == (theorem.id, instance.problem_name, wanted)
     ]
-
-
-def read_measured(folder: Path) -> list[dict[str, Any]]:
-    """The rows of every results.json in a folder or one level below it.
-
-    Raises:
-        InputError: there is none, or one that cannot be read.
-    """
-    files = [file for file in (folder / "results.json", *sorted(folder.glob("*/results.json"))) if file.is_file()]
-    try:
-        rows = [row for file in files for row in read_json(file, RESULTS)["results"]]
-    except (OSError, KeyError, TypeError, DamagedError) as error:
-        raise InputError(f"--with {folder}: wanted the folder of a validate run, got {error}") from None
-    if not rows:
-        raise InputError(f"--with {folder}: wanted the folder of a validate run, got one without results.json")
-    return rows
 
 
 def _starting_values(theorem: Theorem, presets: Sequence[Mapping[str, Any]]) -> Values:

@@ -20,7 +20,8 @@ from ...bounds.language.theorem import Statement, Theorem
 from ...bounds.language.typesetting import mathml
 from ...bounds.registry import all_papers, get_theorems
 from ...storage import write_text
-from .data import read_measured, theorem_data
+from ..runs.validate import read_measured
+from .data import theorem_data
 from .javascript import Library, statement_source
 
 TEMPLATES = Path(__file__).parent / "templates"

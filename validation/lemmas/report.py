@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -134,3 +134,49 @@ def _finite(value: Any) -> Any:
 
 def _read(value: Any) -> Any:
     return float(value) if value in ("inf", "-inf", "nan") else value
+
+
+# --- as a section of the report -----------------------------------------------------------------------------------------
+
+
+def section(reports: Sequence[LemmaReport]) -> dict[str, Any]:
+    """{"runs": tables, "worst": the lemma that loses most}."""
+    return {"runs": [_run_of(report) for report in reports], "worst": worst(reports)}
+
+
+def worst(reports: Sequence[LemmaReport]) -> str:
+    """The link with the largest factor over all runs, with the factor, and the links that fail somewhere."""
+    lossy = [report.worst for report in reports if report.worst is not None]
+    if not lossy:
+        return ""
+    most = max(lossy, key=lambda item: item.factor)
+    failing = dict.fromkeys(name for report in reports for name in report.failing)
+    return f"{most.link} (x {most.factor:.3g})" + (f"; fails: {', '.join(failing)}" if failing else "")
+
+
+def _run_of(report: LemmaReport) -> dict[str, Any]:
+    title = f"{report.instance}, T = {report.T}, {report.seeds} seeds; mean squared gradient {report.measured:.4g}"
+    return {
+        "title": title,
+        "rows": [_cells_of(row) for row in report.rows],
+        "implied": [_factor_of(item) for item in report.implied],
+    }
+
+
+def _cells_of(row: LemmaRow) -> dict[str, str]:
+    state = "" if row.holds else "; fails in the mean"
+    outside = "" if row.conditions_hold else " (outside its conditions)"
+    return {
+        "lemma": f"{row.name}{outside}",
+        "when": f"{row.when} ({row.steps})",
+        "left": f"{row.left:.4g}",
+        "right": f"{row.right:.4g}",
+        "slack": "" if row.slack is None else f"{row.slack:.4g}",
+        "difference": f"{row.difference:.3g} +- {row.standard_error:.2g}",
+        "failing": f"{row.failing} of {row.steps}{state}",
+        "note": row.note,
+    }
+
+
+def _factor_of(item: Implied) -> dict[str, str]:
+    return {"link": item.link, "bound": f"{item.bound:.4g}", "factor": f"x {item.factor:.3g}"}

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from ...bounds.language.theorem import Theorem
 from ...errors import InputError
 from ...figures import Axis, Curve, Panel, Plot, mathtext, panel_plot
 from ...storage import make_folder, write_json, write_text
+from ..experiments.table import csv_text
 
 if TYPE_CHECKING:
     from .explain import ConstantLine, Explanation
@@ -125,29 +125,19 @@ class Practice(AbstractResult):
         )
 
     def to_dict(self) -> dict[str, Any]:
+        own = {item.name: getattr(self, item.name) for item in fields(self)}
+        lined = ("rows", "gains", "conditions", "heuristics")
         return {
+            **own,
+            **{name: [asdict(line) for line in own[name]] for name in lined},
             "theorem": self.theorem.id,
-            "statement": self.statement,
             "metric": self.theorem.metric.name,
-            "problem": self.problem,
-            "steps": self.steps,
-            "seeds": self.seeds,
-            "root_seed": self.root_seed,
-            "budget": self.budget,
-            "grid_runs": self.grid_runs,
-            "runs": self.runs,
-            "step": self.step,
             "settings": dict(self.settings),
-            "start_objective": self.start_objective,
-            "rows": [asdict(row) for row in self.rows],
             "theory": self.theory.step,
             "best": self.best and self.best.step,
             "best_objective": self.best_objective and self.best_objective.step,
             "gain": self.gain,
-            "gains": [asdict(line) for line in self.gains],
             "explanation": self.explanation and asdict(self.explanation),
-            "conditions": [asdict(line) for line in self.conditions],
-            "heuristics": [asdict(line) for line in self.heuristics],
             "sentences": list(self.sentences),
             "notes": list(self.notes),
         }
@@ -330,12 +320,9 @@ class Practice(AbstractResult):
         figure = self.plot()
         for kind in ("png", "svg"):
             figure.save(place / f"practice.{kind}")
-        table = io.StringIO()
-        writer = csv.writer(table, lineterminator="\n")
         heads = [item.name for item in fields(Row)]
-        writer.writerow(heads)
-        writer.writerows([["" if (v := getattr(row, name)) is None else v for name in heads] for row in self.rows])
-        write_text(place / "table.csv", table.getvalue())
+        rows = [["" if (v := getattr(row, name)) is None else v for name in heads] for row in self.rows]
+        write_text(place / "table.csv", csv_text(heads, rows))
         write_json(place / "practice.json", finite(self.to_dict()))
         return place
 
@@ -360,7 +347,7 @@ def _assumption_sentence(found: Explanation, gains: tuple[GainLine, ...], theore
     for line in found.constants:
         for name in line.assumptions:
             groups.setdefault(name, []).append(line)
-    factors = {name: _product_of(lines) for name, lines in groups.items()}
+    factors = {name: prod(line.factor for line in lines) for name, lines in groups.items()}
     name = max(factors, key=lambda name: factors[name], default="")
     held = max((line for line in gains if line.kind == "condition"), key=lambda line: line.factor, default=None)
     costs = (
@@ -373,13 +360,6 @@ def _assumption_sentence(found: Explanation, gains: tuple[GainLine, ...], theore
     symbols = ", ".join(line.symbol for line in groups[name])
     text = next(item.text for item in theorem.assumptions if item.name == name)
     return f'The assumption to blame is "{name}" ({text}): its {symbols} for the whole space costs a factor {factors[name]:.4g}{costs}.'
-
-
-def _product_of(lines: list[ConstantLine]) -> float:
-    product = 1.0
-    for line in lines:
-        product *= line.factor
-    return product
 
 
 def _term_sentence(found: Explanation) -> str:

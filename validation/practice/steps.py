@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ...bounds.evaluation.evaluate import RELATED
 from ...errors import InputError
 from .along import typical
 from .answer import Row
@@ -99,7 +100,7 @@ def _holds(bench: Bench, name: str, made: Mapping[str, Any]) -> Any:
     relation, left, right = bench.statement.condition(name).relation, made["left"][name], made["right"][name]
     if relation == "==":
         return np.isclose(left, right, rtol=1e-9, atol=0.0)
-    return {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}[relation](left, right)
+    return RELATED[relation](left, right)
 
 
 def requirements(bench: Bench) -> frozenset[str]:

@@ -14,9 +14,8 @@ from ...bounds.language.reading import InputError, read_values
 from ...bounds.language.rendering import titled
 from ...bounds.language.theorem import Statement
 from ...figures import Axis, Curve, Plot, log_log_plot, mathtext, plain
-from ...storage import DamagedError, read_json
 from ...suggestion import nearest
-from ..runs.validate import RESULTS
+from ..runs.validate import read_measured
 
 POINTS = 60
 
@@ -84,12 +83,8 @@ def _shown(values: Any, admissible: Any) -> list[float]:
 
 
 def _measured_curves(theorem_id: str, folder: Path) -> list[Curve]:
-    try:
-        data = read_json(folder / "results.json", RESULTS)
-        rows = [row for row in data["results"] if row["theorem"] == theorem_id]
-        problems = sorted({row["problem"] for row in rows})
-    except (OSError, KeyError, TypeError, DamagedError) as error:
-        raise InputError(f"--with {folder}: wanted the folder of a validate run, got {error}") from None
+    rows = [row for row in read_measured(folder) if row["theorem"] == theorem_id]
+    problems = sorted({row["problem"] for row in rows})
     return [
         Curve(f"empirical, {name}", [r["T"] for r in mine], [r["verdict"]["empirical"] for r in mine])
         for name in problems

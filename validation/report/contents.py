@@ -61,7 +61,7 @@ def measured(
     """What the runs of a theorem say; empty where there are none.
 
     Args:
-        lemmas: the measured chain of its proof (`validation/lemmas/table.py`).
+        lemmas: the measured chain of its proof (`validation/lemmas/report.py`).
         without: why it is not compared with runs, where that is declared.
     """
     made = {

@@ -229,7 +229,7 @@ def _refutation(name: str, out: Path) -> dict[str, Any]:
 def _lemmas(theorem: str, in_full: Sequence[str], out: Path) -> dict[str, Any]:
     """The chain of lemmas of a theorem, measured or taken from `out`."""
     from ..lemmas.measure import measure_chain, measure_lemmas
-    from ..lemmas.table import section
+    from ..lemmas.report import section
 
     cache = out / theorem / "lemmas"
     if theorem not in in_full:

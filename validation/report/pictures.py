@@ -7,8 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from .chart_data import figure
-from .charts import SERIES, Axis, Line, Mark, Scale, Zone, chart
+from .charts import SERIES, Axis, Line, Mark, Scale, Zone, chart, figure
 
 _WIDTH, _HEIGHT = 340, 210
 _SAME = 0.03

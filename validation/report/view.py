@@ -14,8 +14,7 @@ from markupsafe import Markup
 from ...bounds.audit.refutation import GRADES
 from ...bounds.cost.resources import MEANING
 from ...bounds.language.typesetting import mathml
-from .chart_data import figure
-from .charts import SERIES, Axis, Line, number
+from .charts import SERIES, Axis, Line, figure, number
 from .pictures import instance_picture, scene_pictures
 
 OUTCOMES = {

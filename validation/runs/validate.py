@@ -25,7 +25,7 @@ from ...bounds.language.result import AbstractResult, Sheet
 from ...bounds.language.theorem import Statement, Theorem
 from ...bounds.registry import get_theorem
 from ...figures import Axis, Plot, mathtext, save
-from ...storage import make_folder, write_json
+from ...storage import DamagedError, make_folder, read_json, write_json
 from ..report.plots import convergence_plot
 from ..statistics.alpha_budget import REPORT_ALPHA, AlphaBudget
 from ..statistics.evalues import mean_bracket
@@ -332,4 +332,21 @@ def _progress(title: str, tasks: Sequence[Task], quiet: bool) -> Iterator[Any]:
         yield lambda task: bar.advance(handle, task.experiment.T * task.count)
 
 
-__all__ = ["Outcome", "Validation", "validate", "versions", "write"]
+def read_measured(folder: Path) -> list[dict[str, Any]]:
+    """The rows of every results.json in a folder or one level below it.
+
+    Raises:
+        InputError: there is none, or one that cannot be read.
+    """
+    files = [file for file in (folder / "results.json", *sorted(folder.glob("*/results.json"))) if file.is_file()]
+    try:
+        rows = [row for file in files for row in read_json(file, RESULTS)["results"]]
+        _ = [(row["theorem"], row["problem"], row["T"], row["verdict"]["empirical"]) for row in rows]
+    except (OSError, KeyError, TypeError, DamagedError) as error:
+        raise InputError(f"--with {folder}: wanted the folder of a validate run, got {error}") from None
+    if not rows:
+        raise InputError(f"--with {folder}: wanted the folder of a validate run, got one without results.json")
+    return rows
+
+
+__all__ = ["Outcome", "Validation", "read_measured", "validate", "versions", "write"]

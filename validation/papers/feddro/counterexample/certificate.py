@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from flint import arb, fmpq
+from flint import arb
 
+from .....bounds.evaluation.enclosure import ball_of
 from .instance import Claim, round_drift, shared_and_local_drift
 
 #: A claim that needs more boxes than this is left undecided rather than pursued.
@@ -156,26 +157,21 @@ def probe(claim: Claim, x: Fraction, eta: Fraction) -> Counterexample | None:
     second_eta = eta if claim.step_ratio is None else min(claim.step_ratio * eta, claim.eta_max)
     if not (claim.threshold <= x and 0 < eta <= claim.eta_max):
         return None
-    x_ball, eta_ball = exact_ball(x), exact_ball(eta)
+    x_ball, eta_ball = ball_of(x), ball_of(eta)
     if claim.step_ratio is None:
         move = eta_ball * round_drift(claim, x_ball, eta_ball, slope_ball)
     else:
         first, second = shared_and_local_drift(claim, x_ball, eta_ball, slope_ball)
-        move = eta_ball * first + exact_ball(second_eta) * second
-    gap = exact_ball(x - claim.threshold) + move
+        move = eta_ball * first + ball_of(second_eta) * second
+    gap = ball_of(x - claim.threshold) + move
     if not gap.is_finite() or not gap < 0:
         return None
     return Counterexample(x, eta, second_eta, below_by=lower_fraction(-gap))
 
 
-def exact_ball(value: Fraction) -> arb:
-    """The ball of an exact rational (rounded outward by arb)."""
-    return arb(fmpq(value.numerator, value.denominator))
-
-
 def hull(lower: Fraction, upper: Fraction) -> arb:
     """A ball that contains [lower, upper]."""
-    return exact_ball(lower).union(exact_ball(upper))
+    return ball_of(lower).union(ball_of(upper))
 
 
 def lower_fraction(ball: arb) -> Fraction:
@@ -229,7 +225,7 @@ def _decide(claim: Claim, box: Box) -> ProvedBox | None:
 def _constant_step(claim: Claim, box: Box) -> tuple[arb, arb]:
     """Lower bounds of F over the box, and of min(u) + max(eta) min(F, 0)."""
     drift = round_drift(claim, hull(box.x_lower, box.x_upper), hull(box.eta_lower, box.eta_upper), slope_ball).lower()
-    return drift, exact_ball(box.x_lower - claim.threshold) + exact_ball(box.eta_upper) * drift.min(arb(0))
+    return drift, ball_of(box.x_lower - claim.threshold) + ball_of(box.eta_upper) * drift.min(arb(0))
 
 
 def _varying_step(claim: Claim, box: Box) -> tuple[arb, arb]:
@@ -242,7 +238,7 @@ def _varying_step(claim: Claim, box: Box) -> tuple[arb, arb]:
     x, eta = hull(box.x_lower, box.x_upper), hull(box.eta_lower, box.eta_upper)
     first, second = (part.lower() for part in shared_and_local_drift(claim, x, eta, slope_ball))
     undecided = arb("nan")
-    drift = first + exact_ball(claim.step_ratio) * second if second >= 0 else undecided
-    start = exact_ball(box.x_lower - claim.threshold)
-    pull = exact_ball(box.eta_upper) * first.min(arb(0)) + exact_ball(claim.eta_max) * second.min(arb(0))
+    drift = first + ball_of(claim.step_ratio) * second if second >= 0 else undecided
+    start = ball_of(box.x_lower - claim.threshold)
+    pull = ball_of(box.eta_upper) * first.min(arb(0)) + ball_of(claim.eta_max) * second.min(arb(0))
     return drift, start + pull

@@ -17,10 +17,10 @@ from itertools import pairwise
 
 from flint import arb
 
+from .....bounds.evaluation.enclosure import ball_of
 from .certificate import (
     Box,
     curvature_ball,
-    exact_ball,
     explore,
     float_above,
     float_below,
@@ -80,7 +80,7 @@ def limit_point(case: Case, eta: Fraction, local_steps: int = 2) -> LimitPoint:
     claim = _monotone_claim(case, eta, local_steps)
     centre = _float_root(claim, float(eta))
     lower, upper = centre - _POINT_HALF_WIDTH, centre + _POINT_HALF_WIDTH
-    ball = exact_ball(eta)
+    ball = ball_of(eta)
     if not (_sign(claim, lower, ball) > 0 > _sign(claim, upper, ball)):
         raise ArithmeticError(f"limit point at eta = {eta}: no certified sign change in [{lower}, {upper}]")
     return _enclosure(eta, eta, lower, upper)
@@ -123,7 +123,7 @@ def contraction(case: Case, eta_max: Fraction, rate: Fraction, local_steps: int 
     claim = _monotone_claim(case, eta_max, local_steps)
 
     def inward(box: Box) -> arb:
-        drift = round_drift(claim, exact_ball(box.x_lower), hull(box.eta_lower, box.eta_upper), slope_ball)
+        drift = round_drift(claim, ball_of(box.x_lower), hull(box.eta_lower, box.eta_upper), slope_ball)
         return drift.lower() if box.x_lower == TRAP[0] else (-drift).lower()
 
     ends = [Box(end, end, Fraction(0), eta_max) for end in TRAP]
@@ -156,7 +156,7 @@ def _float_root(claim: Claim, eta: float) -> Fraction:
 
 def _sign(claim: Claim, x: Fraction, eta: arb) -> int:
     """The certain sign of F(x, eta) for every eta of the ball; 0 if it is not certain."""
-    drift = round_drift(claim, exact_ball(x), eta, slope_ball)
+    drift = round_drift(claim, ball_of(x), eta, slope_ball)
     if not drift.is_finite():
         return 0
     return 1 if drift > 0 else -1 if drift < 0 else 0
@@ -179,13 +179,13 @@ def _last_certain(claim: Claim, eta: arb, side: int) -> Fraction:
 
 def _enclosure(eta_lower: Fraction, eta_upper: Fraction, lower: Fraction, upper: Fraction) -> LimitPoint:
     """||grad Phi(x)|| = x / sqrt(x^2 + 4) increases in x > 0."""
-    gradient = lower_fraction(slope_ball(exact_ball(lower))), upper_fraction(slope_ball(exact_ball(upper)))
+    gradient = lower_fraction(slope_ball(ball_of(lower))), upper_fraction(slope_ball(ball_of(upper)))
     return LimitPoint(eta_lower, eta_upper, lower, upper, *gradient)
 
 
 def boxes_above(region: Box, quantity: Callable[[Box], arb], bound: Fraction, limit: int = 4_000) -> int | None:
     """The number of boxes on which quantity > bound was certified so as to cover the region; None if undecided."""
-    ball = exact_ball(bound)
+    ball = ball_of(bound)
     shape = (region.x_upper - region.x_lower) / (region.eta_upper - region.eta_lower)
 
     def is_above(box: Box) -> bool | None:

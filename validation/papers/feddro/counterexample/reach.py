@@ -23,7 +23,8 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
-from .certificate import Counterexample, certify, exact_ball, probe, slope_ball, upper_fraction
+from .....bounds.evaluation.enclosure import ball_of
+from .certificate import Counterexample, certify, probe, slope_ball, upper_fraction
 from .instance import PAPER_LEVEL, Case, Claim, one_round, round_drift
 from .printed import AFTER_THE_SHARED_STEP, ETA_SQUARED, LARGE_STEP, LEMMA_ETA, LOCAL_STEP
 
@@ -117,7 +118,7 @@ def refute_varying_steps(eta_max: Fraction, local_steps: int = 2, rounds: int = 
         raise ValueError(f"wanted eta_max > 0 and local_steps >= 2, got {eta_max} and {local_steps}")
     shared_step = min(eta_max * Fraction(9, 10), LARGEST_SHARED_STEP)
     claim = Claim(Case.II, eta_max=eta_max, local_steps=local_steps)
-    level = exact_ball(PAPER_LEVEL)
+    level = ball_of(PAPER_LEVEL)
     lower, upper, first_below = level, level, 0
     for n in range(rounds):
         local_step = shared_step / 2**n / (local_steps - 1)
@@ -140,13 +141,13 @@ def refute_varying_steps(eta_max: Fraction, local_steps: int = 2, rounds: int = 
 
 def envelope(shared_step: Fraction, rounds: int) -> Fraction:
     """q^n / 2 + 3 a (q^n - 2^-n) / (q - 1/2) with q = 1 - 4a/9 >= 1 - a/sqrt(5), rounded up: it tends to 0."""
-    q = exact_ball(1 - shared_step * Fraction(4, 9))
-    decay, halving = q**rounds, exact_ball(Fraction(1, 2**rounds))
-    noise = exact_ball(3 * shared_step) * (decay - halving) / (q - exact_ball(Fraction(1, 2)))
+    q = ball_of(1 - shared_step * Fraction(4, 9))
+    decay, halving = q**rounds, ball_of(Fraction(1, 2**rounds))
+    noise = ball_of(3 * shared_step) * (decay - halving) / (q - ball_of(Fraction(1, 2)))
     return upper_fraction(decay / 2 + noise)
 
 
 def _one_round(claim: Claim, mean: arb, shared_step: Fraction, local_step: Fraction) -> arb:
-    steps = [exact_ball(step) for step in (shared_step, *[local_step] * (claim.local_steps - 1))]
+    steps = [ball_of(step) for step in (shared_step, *[local_step] * (claim.local_steps - 1))]
     points, _ = one_round(claim, mean, steps, slope_ball)
     return sum(points[1:], points[0]) / claim.instance.clients
