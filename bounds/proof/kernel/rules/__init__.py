@@ -3,6 +3,7 @@
 Together with the normal form (algebra.py), the certificates (region.py), the assumptions (assumptions.py) and the rule for
 corollaries (corollary.py) this is all that a checked derivation rests on.
 """
+# ruff: noqa: F401 (what is imported here is what the package offers)
 
 from .base import Rule, Weights
 from .combination import CauchySchwarz, Combine, Instance, Open, Smaller, Triangle
@@ -82,13 +83,3 @@ IN_A_LOOP = (
     Smaller,
 )
 """Rules that may be used in a loop, which may have no steps."""
-__all__ = [
-    "IN_A_LOOP",
-    "PATHWISE",
-    "POSITIONAL",
-    "RULES",
-    "WITH_CLOCK",
-    "Rule",
-    "Weights",
-    *(rule.__name__ for rule in RULES),
-]
