@@ -28,7 +28,7 @@ from ..language.metrics import GRADIENT
 from ..language.reading import InputError
 from ..language.theorem import Theorem
 from ..registry import get_theorem
-from .derivations import derivation, derived_ids, unsolved
+from .derivations import checked_steps, derivation, derived_ids, unsolved
 from .finite import Component, Run, rational, root, times, total
 from .instances import ZERO, as_fraction, each, is_outer
 from .kernel import (
@@ -65,7 +65,7 @@ from .kernel.assumptions import OF_FUNCTIONS
 from .kernel.deliveries import what_is_bounded
 from .kernel.derivation import Progress, begin
 from .kernel.facts import Equation, Fact, Likely, Moment
-from .kernel.loop import loops, settled
+from .kernel.loop import loops
 from .kernel.region import log_of_inverse
 from .kernel.rules import Rule
 from .kernel.scalars import At, Atom, One
@@ -307,22 +307,6 @@ def established(name: str) -> Progress:
     if not isinstance(plan, Derivation | Loop):
         raise InputError(f"{name}: no derivation of its own; there are {', '.join(derivation_names())}")
     return checked_steps(plan, theorem, theorem.default)
-
-
-def checked_steps(plan: Derivation | Loop, theorem: Theorem, label: str) -> Progress:
-    """What all steps of a derivation, or of a loop, establish.
-
-    Raises:
-        ProofError: a step does not follow.
-    """
-    if isinstance(plan, Loop):
-        statement = theorem.statement(label)
-        state = settled(plan, theorem, statement, Reader(theorem, statement))
-        return Progress(plan, theorem, label, state)  # type: ignore[arg-type]
-    progress = begin(plan, theorem, label)
-    for step in plan.steps:
-        progress = progress.after(step)
-    return progress
 
 
 def reached(plan: Derivation | Loop, theorem: Theorem, label: str) -> Progress:

@@ -110,6 +110,20 @@ def _new_to(state: State, known: Known, terms: list[Term], what: str) -> None:
             raise ProofError(f"{what}: the point {term!r} depends on the sample {common!r} itself")
 
 
+def _means_over_last(state: State, what: str, *apps: App) -> tuple[Known, list[App]]:
+    """The last sample of values that have the same ones, and each value averaged over it.
+
+    Raises:
+        ProofError: there is none, or a point depends on it.
+    """
+    step = apps[0].samples[-1] if apps[0].samples else None
+    if step is None:
+        raise ProofError(f"{apps[0]!r} has no sample to be averaged")
+    own = Known.sample(state.setting.function(apps[0].function).sources[-1], step)
+    _new_to(state, own, [app.argument for app in apps], what)
+    return own, [App(app.function, app.argument, (*app.samples[:-1], None)) for app in apps]
+
+
 def _vector_function(state: State, name: str) -> None:
     if not isinstance(state.setting.function(name).space, str):
         raise ProofError(f"{name}: its values are operators")
@@ -242,13 +256,7 @@ class Variance(Axiom):
 
     def instance(self, state: State, terms: tuple[Term, ...]) -> Fact:
         (app,) = _apps(state, self.function, terms, 1)
-        source = state.setting.function(self.function).sources[-1]
-        step = app.samples[-1]
-        if step is None:
-            raise ProofError(f"{app!r} has no sample to be averaged")
-        own = Known.sample(source, step)
-        _new_to(state, own, [app.argument], f"the variance of {self.function}")
-        centre = App(app.function, app.argument, (*app.samples[:-1], None))
+        own, (centre,) = _means_over_last(state, f"the variance of {self.function}", app)
         uses = frozenset({self.assumption})
         if isinstance(state.setting.function(self.function).space, str) and not self.conditional:
             return inequality(state, sq(app - centre), scalar(self.constant**2), uses)
@@ -269,11 +277,7 @@ class BoundedNoise(Axiom):
     def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
         _vector_function(state, self.function)
         (app,) = _apps(state, self.function, terms, 1)
-        if not app.samples or app.samples[-1] is None:
-            raise ProofError(f"{app!r} has no sample to be averaged")
-        own = Known.sample(state.setting.function(self.function).sources[-1], app.samples[-1])
-        _new_to(state, own, [app.argument], f"the noise of {self.function}")
-        centre = App(app.function, app.argument, (*app.samples[:-1], None))
+        _, (centre,) = _means_over_last(state, f"the noise of {self.function}", app)
         return inequality(state, sq(app - centre), scalar(self.constant**2), frozenset({self.assumption}))
 
 
@@ -422,12 +426,7 @@ class DifferenceVariance(_OfDerivative):
     def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
         _vector_function(state, self.function)
         left, right = _apps(state, self.function, terms, 2)
-        step = left.samples[-1] if left.samples else None
-        if step is None:
-            raise ProofError(f"{left!r} has no sample to be averaged")
-        own = Known.sample(state.setting.function(self.function).sources[-1], step)
-        _new_to(state, own, [left.argument, right.argument], f"the variance of differences of {self.function}")
-        mean = [App(app.function, app.argument, (*app.samples[:-1], None)) for app in (left, right)]
+        _, mean = _means_over_last(state, f"the variance of differences of {self.function}", left, right)
         noise = left - right - (mean[0] - mean[1])
         return inequality(state, sq(noise), self.constant**2 * sq(_apart(state, left, right)), self.names)
 
@@ -748,10 +747,7 @@ class RandomSet(Axiom):
             raise ProofError(f"{self.share!r} is not ({n - m!r})/({m * (n - 1)!r})")
         used = frozenset[str]()
         for what, number in (("the set may be empty", m - 1), ("the set may be larger than all", n - m)):
-            names = state.certify(number)
-            if names is None:
-                raise ProofError(f"{what}: ({number!r}) is not certified to be nonnegative")
-            used |= names
+            used |= state.nonnegative(f"{what}: ({number!r})", number)
         return used
 
 
