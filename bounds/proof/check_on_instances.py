@@ -489,7 +489,7 @@ def _points(setting: Setting, function: Function) -> tuple[Term, ...]:
     points: tuple[Term, ...] = tuple(Var(v.name) for v in vectors)[:2]
     if function.domain != "x":
         (inner,) = (f for f in setting.functions if f.space == function.domain)
-        points = tuple(App(inner.name, point, (None,) * len(inner.sources)) for point in _points(setting, inner))
+        points = tuple(inner.averaged(point) for point in _points(setting, inner))
     labels = [Var(v.name) for v in setting.variables if v.is_free and v.space == function.label]
     return tuple(Pair(point, labels[0]) for point in points) if function.label else points
 

@@ -740,9 +740,7 @@ class RandomSet(Axiom):
         if sum(source.name in other.sources for other in state.setting.functions) != 1 or index.first is not None:
             raise ProofError(f"{source.name} stands for the set alone, and {self.index} has one size")
         n, m = index.size, self.size
-        quotients = [
-            pair for param, pair in state.region.quotients.items() if self.share == Signomial([(((param, 1),), 1)])
-        ]
+        quotients = [pair for param, pair in state.region.quotients.items() if self.share == param.number]
         if not any(_same_quotient(*pair, n - m, m * (n - 1)) for pair in quotients):
             raise ProofError(f"{self.share!r} is not ({n - m!r})/({m * (n - 1)!r})")
         used = frozenset[str]()

@@ -47,7 +47,7 @@ from rewritten import rewritten
 DECLINING = get_theorem("library.sgd_strongly_convex_declining")
 CONSTANT = get_theorem("library.sgd_strongly_convex")
 X = Var("x")
-POSITION_NUMBER = Signomial([(((POSITION, 1),), 1)])
+POSITION_NUMBER = POSITION.number
 S = Reader(DECLINING, DECLINING.statement("printed"))
 
 

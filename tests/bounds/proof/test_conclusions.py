@@ -205,7 +205,7 @@ def test_arithmetic_is_that_of_the_values(seed):
     assert a.nonnegative == all(c > 0 for _, c in a.terms)
     assert a.params == {param for monomial, _ in a.terms for param, _ in monomial}
     assert (single * single * 16).sqrt().at(POINT) == abs(4 * one)
-    swapped = put_in_numbers(a, {X: Signomial([(((Y, 1),), 1)]), Y: Signomial([(((X, 1),), 1)])})
+    swapped = put_in_numbers(a, {X: Y.number, Y: X.number})
     assert swapped.at(POINT) == a.at({**POINT, X: POINT[Y], Y: POINT[X]})
 
 
@@ -275,7 +275,7 @@ def test_sets_of_samples():
 def test_constants_with_formulas():
     """M^2 = A + C and c = D M^2: the sign of a number is kept, also of one with M in the denominator."""
     m, c = Param("M"), Param("c")
-    root, product = (Signomial([(((param, 1),), 1)]) for param in (m, c))
+    root, product = (param.number for param in (m, c))
     region = Region({}, {m: A + C, c: D * (A + C)}, {m: 2})
     (a,), (b,), (d,) = ((*number.params,) for number in (A, C, D))
     point = region.constants_at({a: Q(9), b: Q(16), d: Q(3, 5)})

@@ -108,7 +108,7 @@ def test_in_vectors_stands_the_clock_and_no_position():
             break
     else:
         raise AssertionError("no instance of an assumption has the clock in it")
-    position = Signomial([(((POSITION, 1),), 1)])
+    position = POSITION.number
     placed = replace(step, name="placed", rule=_put(step.rule, clock(), clock() + position))
     steps = (*plan(SCGD).steps, placed)
     verdict = check(replace(plan(SCGD), steps=steps), SCGD, "printed")

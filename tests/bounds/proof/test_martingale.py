@@ -161,7 +161,7 @@ def test_it_is_one_or_the_other():
 # --- the rule: what it refuses ----------------------------------------------------------------------------------------
 
 SAMPLE = App("dF", X, (0,))
-MOVING = Signomial([(((POSITION, 1),), 1)])
+MOVING = POSITION.number
 SLOPE = Mean("n", App("dF", X, (None,)))
 RULE = {
     "a share that grows with t": ({"share": clock()}, "position in the round, or about the step"),

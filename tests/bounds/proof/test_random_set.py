@@ -47,7 +47,7 @@ from rewritten import rewritten
 
 N, M, T = parameter("n", count=True), parameter("m"), parameter("T", count=True)
 SHARE = Param("share", positive=False)
-S = Signomial([(((SHARE, 1),), 1)])
+S = SHARE.number
 SIZES = {"few": N - M, "some": M - 1}
 X = Var("x")
 

@@ -31,7 +31,6 @@ from fedco.bounds.proof.kernel import (
     ProofError,
     Quantity,
     Setting,
-    Signomial,
     Source,
     Start,
     Substitute,
@@ -55,7 +54,7 @@ from fedco.bounds.proof.kernel.scalars import One, Total
 
 N, T = parameter("n", count=True), parameter("T", count=True)
 L = parameter("L")
-J = Signomial([(((POSITION, 1),), 1)])
+J = POSITION.number
 X, A, C, E = Var("x"), Var("a"), Var("c"), Var("e")
 NOWHERE = Sum(())
 

@@ -115,7 +115,7 @@ class Geometric(Rule):
         """
         for param, made in state.region.exponentials.items():
             if made == (self.factor, state.horizon):
-                return Signomial([(((param, 1),), 1)])
+                return param.number
         raise ProofError(f"the statement has no power ({self.factor!r})^({state.horizon!r})")
 
 
@@ -195,7 +195,7 @@ class Weighted(Rule):
         assert state.offset is not None
         shown = state.horizon + state.offset
         named = (p for p, made in state.region.formulas.items() if made == shown and p not in state.region.powers)
-        return next((Signomial([(((param, 1),), 1)]) for param in named), shown)
+        return next((param.number for param in named), shown)
 
 
 def sum_of_clock(state: State, power: Fraction) -> Signomial:
@@ -206,7 +206,7 @@ def sum_of_clock(state: State, power: Fraction) -> Signomial:
     """
     for param, made in state.region.sums.items():
         if made == (state.offset, state.horizon, power):
-            return Signomial([(((param, 1),), 1)])
+            return param.number
     raise ProofError(f"no constant of the statement is the sum of {clock()!r}^({power}) over the steps")
 
 

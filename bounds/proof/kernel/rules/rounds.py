@@ -40,7 +40,7 @@ class Drift(Rule):
         if self.where in ("every step", "position"):
             if parts:
                 raise ProofError("at every step: the growth must be bounded by a constant")
-            longest = Signomial([(((POSITION, 1),), 1)]) if self.where == "position" else n - 1
+            longest = POSITION.number if self.where == "position" else n - 1
             table: dict[Atom, Signomial] = {Named(self.quantity): ONE, One(): -(longest**2) * constant}
             return Inequality(fact_form(table), False, EVERY, uses)
         weights = {
