@@ -10,14 +10,14 @@ from fedco.bounds.language.change import with_statement
 from fedco.bounds.proof.derivations import verdict
 
 
-def among(items: Sequence[Any], name: str, other: Any = None, **fields: Any) -> tuple[Any, ...]:
+def among(items: Sequence[Any], name: str, other: Any = None, /, **fields: Any) -> tuple[Any, ...]:
     """The items with `other` in the place of the one of this name, or with other fields of that one."""
     assert name in {each.name for each in items}, name
     made = [(other or replace(each, **fields)) if each.name == name else each for each in items]
     return tuple(made)
 
 
-def with_rule(plan: Any, step: str, rule: Any = None, **fields: Any) -> Any:
+def with_rule(plan: Any, step: str, rule: Any = None, /, **fields: Any) -> Any:
     """A derivation with another rule at a step, or with other fields of the rule."""
     (own,) = (each.rule for each in plan.steps if each.name == step)
     return replace(plan, steps=among(plan.steps, step, rule=rule or replace(own, **fields)))
@@ -27,7 +27,7 @@ def with_setting(plan: Any, **changes: Any) -> Any:
     return replace(plan, setting=replace(plan.setting, **changes))
 
 
-def with_declared(plan: Any, kind: str, name: str, other: Any = None, **fields: Any) -> Any:
+def with_declared(plan: Any, kind: str, name: str, other: Any = None, /, **fields: Any) -> Any:
     """A derivation with one of its `kind`, such as "variables", declared otherwise."""
     return with_setting(plan, **{kind: among(getattr(plan.setting, kind), name, other, **fields)})
 
@@ -36,13 +36,13 @@ def with_quantity(plan: Any, name: str, meaning: Any) -> Any:
     return replace(plan, quantities=among(plan.quantities, name, meaning=meaning))
 
 
-def with_stated(theorem: Any, kind: str, name: str, other: Any = None, **fields: Any) -> Any:
+def with_stated(theorem: Any, kind: str, name: str, other: Any = None, /, **fields: Any) -> Any:
     """A theorem whose default statement has one of its `kind`, such as "terms", otherwise."""
     statement = theorem.statement()
     return with_statement(theorem, replace(statement, **{kind: among(getattr(statement, kind), name, other, **fields)}))
 
 
-def with_entry(theorem: Any, name: str, other: Any = None, **fields: Any) -> Any:
+def with_entry(theorem: Any, name: str, other: Any = None, /, **fields: Any) -> Any:
     """A theorem with one entry of its list of assumptions otherwise."""
     return replace(theorem, assumptions=among(theorem.assumptions, name, other, **fields))
 

@@ -10,10 +10,11 @@ from random import Random
 
 import pytest
 import sympy as sp
+from altered import with_stated
 from fedco.bounds import get_theorem
 from fedco.bounds.language.change import with_statement
 from fedco.bounds.language.theorem import Assumption
-from fedco.bounds.proof.derivations import derivation, prove
+from fedco.bounds.proof.derivations import checked_steps, derivation, prove
 from fedco.bounds.proof.kernel import (
     ONE,
     Act,
@@ -39,7 +40,6 @@ from fedco.bounds.proof.kernel import (
     scalar,
     sq,
 )
-from fedco.bounds.proof.kernel.derivation import begin
 from fedco.bounds.proof.kernel.facts import Equation, State
 from fedco.bounds.proof.kernel.region import Region
 from fedco.bounds.proof.kernel.scalars import One
@@ -166,17 +166,13 @@ def test_the_mean_over_a_set_by_enumeration():
 MAIN = "meta_fl.theorem_8"
 
 
-@cache
 def plan():
     return derivation(get_theorem(MAIN))
 
 
 @cache
 def established():
-    progress = begin(plan(), get_theorem(MAIN))
-    for step in plan().steps:
-        progress = progress.after(step)
-    return progress
+    return checked_steps(plan(), get_theorem(MAIN), "corrected")
 
 
 def test_another_end_is_refused():
@@ -238,16 +234,8 @@ def test_the_number_of_steps_is_that_of_the_rounds_times_the_steps_of_one():
 
 
 def test_a_name_of_an_assumption_and_of_a_condition_is_refused():
-    theorem = get_theorem(MAIN)
-    statement = theorem.statement()
-    renamed = tuple(replace(c, name="batches") if c.name == "step_size" else c for c in statement.conditions)
-    found = check(plan(), with_statement(theorem, replace(statement, conditions=renamed)))
-    assert (
-        not found.accepted and "'batches' is the name of two of the assumptions, conditions and lemmas" in found.failure
-    )
-
-
-# --- the virtual clients ----------------------------------------------------------------------------------------------
+    found = check(plan(), with_stated(get_theorem(MAIN), "conditions", "step_size", name="batches"))
+    assert not found.accepted and "'batches' is the name of two of the assumptions" in found.failure
 
 
 # --- a method that a theorem names ------------------------------------------------------------------------------------
