@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from fedco.bounds.language.change import with_statement
+from fedco.bounds.language.formula import read_formula
+from fedco.bounds.language.notation import STEP
 from fedco.bounds.proof.derivations import verdict
 
 
@@ -45,6 +47,14 @@ def with_stated(theorem: Any, kind: str, name: str, other: Any = None, /, **fiel
 def with_entry(theorem: Any, name: str, other: Any = None, /, **fields: Any) -> Any:
     """A theorem with one entry of its list of assumptions otherwise."""
     return replace(theorem, assumptions=among(theorem.assumptions, name, other, **fields))
+
+
+def with_method(theorem: Any, name: str = "", /, **formulas: str) -> Any:
+    """A theorem with another method, or with one that gets other formulas; what has an empty one is left to the method."""
+    symbols = {binding.name: binding.symbol for binding in theorem.notation} | {"t": STEP}
+    values = {**theorem.method.values, **{key: text and read_formula(text, symbols) for key, text in formulas.items()}}
+    given = {key: value for key, value in values.items() if value != ""}
+    return replace(theorem, method=replace(theorem.method, name=name or theorem.method.name, values=given))
 
 
 def refused(theorem: Any, plan: Any, why: str) -> None:

@@ -22,7 +22,6 @@ from fedco.bounds.proof.kernel import (
     Function,
     Mean,
     Minimum,
-    ProofError,
     Reader,
     Step,
     Sum,
@@ -34,7 +33,7 @@ from fedco.bounds.proof.kernel import (
     value,
 )
 from fedco.bounds.proof.kernel.derivation import Progress, begin
-from fedco.bounds.proof.kernel.facts import Quantity, inequality
+from fedco.bounds.proof.kernel.facts import inequality
 from fedco.bounds.proof.kernel.rules import Geometric
 from fedco.bounds.proof.kernel.terms import replaced
 from fedco.bounds.proof.runs import metric_at
@@ -139,19 +138,15 @@ def test_what_does_not_hold_of_convex_clients_is_refused(terms, why: str):
 def test_clients_are_convex_and_smooth_by_entries_that_say_so():
     refused(LOCAL, three_points(entry="smoothness"), "does not say that the objective of every client is convex")
     refused(LOCAL, three_points(symbol="sigma"), "says nothing")
+    refused(
+        LOCAL, three_points(symbol="L_bar"), "says nothing of dF"
+    )  # false: that of the mean of the F_k may be smaller
     mean = next(a for a in CONVEX.assumptions if a.name == "convexity")
     refused(
         with_entry(LOCAL, "convexity", mean),
         derivation(LOCAL),
         "does not say that the objective of every client is convex",
     )
-
-
-def test_the_smoothness_of_the_mean_is_not_that_of_every_client():
-    """False: three points need the constant of every F_k, and that of F may be smaller."""
-    names = {b.name: b.symbol for b in LOCAL.notation}
-    assert "L_bar" in names
-    refused(LOCAL, three_points(symbol="L_bar"), "says nothing of dF")
 
 
 def test_half_of_the_smoothness_fails_on_an_instance():
@@ -198,14 +193,6 @@ def test_the_distance_of_the_start_is_that_of_the_model_from_the_minimiser():
 )
 def test_a_gap_is_above_the_minimum(meaning):
     refused(PL, with_quantity(derivation(PL), "gap", meaning), "")
-
-
-def test_a_quantity_is_a_value_less_one_other():
-    with pytest.raises(ProofError):
-        Quantity("q", value("F", X) + value("F", AFTER))
-    with pytest.raises(ProofError):
-        Quantity("q", 2 * value("F", X) - value("F", LEAST))
-    assert not Quantity("q", value("F", X) - value("F", LEAST)).nonnegative
 
 
 # --- the metric -------------------------------------------------------------------------------------------------------

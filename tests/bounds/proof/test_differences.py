@@ -313,13 +313,6 @@ def test_a_mean_bound_is_no_sure_one():
     assert sure_bound(state, state.algebra.normal(2 * A))[0] == 2 * T
 
 
-def test_no_derivative_of_another_map():
-    state = checked().state.copy()
-    wrong = replace(state.axioms[CENTRAL], derivative="dg")
-    state = replace(state, axioms={**state.axioms, "wrong": wrong})
-    refused("no operators|no derivative", Assume("wrong", (dg(Q + D), dg(Q - D), dg(Q)), ("d sure",)), state=state)
-
-
 def test_no_derivative_that_differs_over_another_index():
     setting = loop().setting
     of_clients = Function("ddf", "x", ("x", "x"), ("xi",), frozenset({"i"}), frozenset({"i"}))
@@ -337,15 +330,6 @@ def test_a_second_difference_wants_equal_steps_and_a_sure_bound():
     refused("not equally far", replace(good, terms=(dg(P + D), dg(P), dg(Q), dg(Q + D))))
     refused("no bound for every outcome", replace(good, sizes=()))
     refused("about the mean", replace(good, terms=tuple(dg(t.argument, 0) for t in good.terms)))
-
-
-def test_the_variance_of_a_difference_wants_points_that_do_not_depend_on_the_sample():
-    good = Assume("sigma_H of dg", (dg(P, 0), dg(Q, 0)))
-    assert accepted(good).uses == {"4", "not stated: sample losses"}
-    refused("no sample to be averaged", Assume("sigma_H of dg", (dg(P), dg(Q))))
-    refused("depends on the sample", Assume("sigma_H of dg", (dg(P, 0), dg(Q + dg(Q, 0), 0))))
-    refused("depends on the sample", Assume("sigma_H of dg", (dg(Var("a", 1), 0), dg(Q, 0))))
-    refused("samples differ", Assume("sigma_H of dg", (dg(P, 0), dg(Q, 1))))
 
 
 def test_every_assumption_about_a_derivative_names_both_of_its_entries():

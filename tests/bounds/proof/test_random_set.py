@@ -9,8 +9,8 @@ from itertools import combinations
 from random import Random
 
 import pytest
-import sympy as sp
-from altered import with_stated
+from altered import refused as refused_by_check
+from altered import with_method, with_stated
 from fedco.bounds import get_theorem
 from fedco.bounds.language.change import with_statement
 from fedco.bounds.language.theorem import Assumption
@@ -243,25 +243,17 @@ def test_a_name_of_an_assumption_and_of_a_condition_is_refused():
 SAMPLED = get_theorem("library.sampled_sgd")
 
 
-def with_participants(formula: str):
-    """The theorem with a method that gets another number of clients; all of them for an empty formula."""
-    symbols = {binding.name: binding.symbol for binding in SAMPLED.notation}
-    kept = {name: value for name, value in SAMPLED.method.values.items() if name != "m"}
-    values = {**kept, "m": sp.sympify(formula, symbols)} if formula else kept
-    return replace(SAMPLED, method=replace(SAMPLED.method, values=values))
-
-
 @pytest.mark.parametrize("formula", ["N - 1", "", "N", "2", "r*N + 1", "N/2 + 1/2"])
 def test_another_number_of_clients_is_refused(formula):
     """N - 1 is r N at both points at which the code is compared: both locks accepted it, and it is false where r = 1."""
-    assert check(derivation(SAMPLED), with_participants("N*r"), "printed").accepted
-    found = check(derivation(SAMPLED), with_participants(formula), "printed")
-    assert not found.accepted and "for the clients that take part, the statement's are N*r" in found.failure
+    assert check(derivation(SAMPLED), with_method(SAMPLED, m="N*r"), "printed").accepted
+    why = "for the clients that take part, the statement's are N*r"
+    refused_by_check(with_method(SAMPLED, m=formula), derivation(SAMPLED), why)
 
 
 def test_a_method_without_sets_of_clients_is_refused():
-    other = replace(SAMPLED, method=replace(SAMPLED.method, name="minibatch_sgd"))
-    assert "minibatch_sgd gets [] for the clients" in check(derivation(SAMPLED), other, "printed").failure
+    other = with_method(SAMPLED, "minibatch_sgd")
+    refused_by_check(other, derivation(SAMPLED), "minibatch_sgd gets [] for the clients")
 
 
 @pytest.mark.parametrize(
