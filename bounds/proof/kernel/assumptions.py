@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from inspect import isabstract
 from typing import ClassVar
 
 from .facts import Equation, Fact, Inequality, Moment, State, Uses, inequality
@@ -885,20 +886,10 @@ OF_FUNCTIONS = (
     DifferenceVariance,
 )
 """Assumptions that a number bounds a function at every point."""
-KINDS = (
-    *OF_FUNCTIONS,
-    Smooth,
-    Convexity,
-    ConvexClients,
-    StrongConvexity,
-    Minimum,
-    PolyakLojasiewicz,
-    Start,
-    StartValue,
-    LowerBound,
-    RandomSet,
-    Compressor,
-    Accuracy,
-    Mixing,
+KINDS: tuple[type[Axiom], ...] = tuple(
+    each
+    for each in tuple(globals().values())
+    if isinstance(each, type) and issubclass(each, Axiom) and not isabstract(each)
 )
+"""All of this file."""
 __all__ = ["KINDS", "free_point", "gradient_at", "sure_bound", *(kind.__name__ for kind in KINDS)]
