@@ -426,28 +426,5 @@ class Proof:
         return Setting(tuple(self.indices), tuple(self.sources), functions, variables, tuple(self.objectives))
 
 
-__all__ = [
-    "MEAN",
-    "MEAN_SQUARE",
-    "ONE",
-    "Act",
-    "Derivation",
-    "Drift",
-    "Known",
-    "Mean",
-    "NoisyDrift",
-    "Proof",
-    "Reader",
-    "Scalar",
-    "Signomial",
-    "Term",
-    "Var",
-    "Written",
-    "differences",
-    "dot",
-    "quantity",
-    "scalar",
-    "sq",
-    "total",
-    "value",
-]
+__all__ = ["MEAN", "MEAN_SQUARE", "Act", "Drift", "NoisyDrift", "dot", "scalar", "sq", "total", "value"]
+"""What a derivation needs beside the rest, and this file hands on."""

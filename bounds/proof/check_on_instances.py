@@ -28,7 +28,7 @@ from ..language.metrics import GRADIENT
 from ..language.reading import InputError
 from ..language.theorem import Theorem
 from ..registry import get_theorem
-from .derivations import derivation, derived_ids, unsolved
+from .derivations import checked_steps, derivation, derived_ids, unsolved
 from .finite import Component, Run, rational, root, times, total
 from .instances import ZERO, as_fraction, each, is_outer
 from .kernel import (
@@ -65,7 +65,7 @@ from .kernel.assumptions import OF_FUNCTIONS
 from .kernel.deliveries import what_is_bounded
 from .kernel.derivation import Progress, begin
 from .kernel.facts import Equation, Fact, Likely, Moment
-from .kernel.loop import loops, settled
+from .kernel.loop import loops
 from .kernel.region import log_of_inverse
 from .kernel.rules import Rule
 from .kernel.scalars import At, Atom, One
@@ -309,22 +309,6 @@ def established(name: str) -> Progress:
     return checked_steps(plan, theorem, theorem.default)
 
 
-def checked_steps(plan: Derivation | Loop, theorem: Theorem, label: str) -> Progress:
-    """What all steps of a derivation, or of a loop, establish.
-
-    Raises:
-        ProofError: a step does not follow.
-    """
-    if isinstance(plan, Loop):
-        statement = theorem.statement(label)
-        state = settled(plan, theorem, statement, Reader(theorem, statement))
-        return Progress(plan, theorem, label, state)  # type: ignore[arg-type]
-    progress = begin(plan, theorem, label)
-    for step in plan.steps:
-        progress = progress.after(step)
-    return progress
-
-
 def reached(plan: Derivation | Loop, theorem: Theorem, label: str) -> Progress:
     """What the steps of a derivation establish as far as the kernel follows them.
 
@@ -505,7 +489,7 @@ def _points(setting: Setting, function: Function) -> tuple[Term, ...]:
     points: tuple[Term, ...] = tuple(Var(v.name) for v in vectors)[:2]
     if function.domain != "x":
         (inner,) = (f for f in setting.functions if f.space == function.domain)
-        points = tuple(App(inner.name, point, (None,) * len(inner.sources)) for point in _points(setting, inner))
+        points = tuple(inner.averaged(point) for point in _points(setting, inner))
     labels = [Var(v.name) for v in setting.variables if v.is_free and v.space == function.label]
     return tuple(Pair(point, labels[0]) for point in points) if function.label else points
 

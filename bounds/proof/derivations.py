@@ -25,6 +25,8 @@ from .kernel import (
     follow,
     run_through,
 )
+from .kernel.derivation import Progress, begin
+from .kernel.loop import settled
 from .kernel.problem import GRADIENTS
 from .solve import solved
 
@@ -161,6 +163,22 @@ def premise_of(theorem: Theorem, label: str) -> Verdict:
     return _checked(theorem, label) or Verdict(
         theorem.id, label, False, (), failure="it has no derivation that the kernel checks"
     )
+
+
+def checked_steps(plan: Derivation | Loop, theorem: Theorem, label: str) -> Progress:
+    """What all steps of a derivation, or of a loop, establish.
+
+    Raises:
+        ProofError: a step does not follow.
+    """
+    if isinstance(plan, Loop):
+        statement = theorem.statement(label)
+        state = settled(plan, theorem, statement, Reader(theorem, statement))
+        return Progress(plan, theorem, label, state)  # type: ignore[arg-type]
+    progress = begin(plan, theorem, label)
+    for step in plan.steps:
+        progress = progress.after(step)
+    return progress
 
 
 def derived_ids() -> tuple[str, ...]:

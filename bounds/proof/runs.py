@@ -39,7 +39,6 @@ from .kernel import (
     CLOCK,
     COMPRESSOR,
     MIXING,
-    App,
     Bounded,
     Index,
     Length,
@@ -678,22 +677,31 @@ def _given(progress: Progress) -> dict[str, tuple[Form, ...]]:
 
 def _with_start(progress: Progress, reader: Reader, point, run: Run) -> dict[Param, Fraction]:
     """The gap of the objective, which is nonnegative by construction, and the error of the estimate at the start, as they are."""
-    found, plan = dict(point), progress.derivation
-    if isinstance(plan, Loop):
+    found, known = dict(point), _at_start(progress, run)
+    if isinstance(progress.derivation, Loop):
         return found
     for binding in progress.theorem.notation:
-        param, name = reader.params[binding.name], binding.quantity.name
-        if name == "objective_gap" and (value := objective_at_start(progress, run)) is not None:
-            found[param] = as_fraction(value)
-        if name == "initial_distance" and (away := _away(progress)) is not None:
-            found[param] = as_fraction(root(run.atom(Inner(away, away), 0)))
-        if name == "initial_gradient_heterogeneity" and (apart := _unlike(progress)) is not None:
-            found[param] = as_fraction(root(run.atom(Inner(apart, apart), 0)))
-        if name == "initial_inner_error" and (error := _inner_error(progress)) is not None:
-            found[param] = as_fraction(root(run.atom(Inner(error, error), 0)))
+        param = reader.params[binding.name]
+        if binding.quantity.name in known:
+            found[param] = as_fraction(known[binding.quantity.name])
         if found[param] == 0 and param.positive:
             found[param] = as_fraction(TINY)
     return found
+
+
+def _at_start(progress: Progress, run: Run) -> dict[str, fmpq]:
+    """What the quantities of the theorem are at the start of a run that are about the start, and that the problem has."""
+    if isinstance(progress.derivation, Loop):
+        return {}
+    names = {binding.quantity.name for binding in progress.theorem.notation}
+    vectors = {
+        "initial_distance": _away(progress),
+        "initial_gradient_heterogeneity": _unlike(progress),
+        "initial_inner_error": _inner_error(progress),
+    }
+    found = {name: root(run.atom(Inner(v, v), 0)) for name, v in vectors.items() if v is not None and name in names}
+    gap = objective_at_start(progress, run) if "objective_gap" in names else None
+    return found if gap is None else {**found, "objective_gap": gap}
 
 
 def metric_at(progress: Progress, run: Run) -> Any:
@@ -744,7 +752,7 @@ def _unlike(progress: Progress) -> Term | None:
     gradients = found.with_role("local_gradient")
     if len(gradients) != 1:
         return None
-    exact = App(gradients[0].name, found.mean_model, (None,) * len(gradients[0].sources))
+    exact = gradients[0].averaged(found.mean_model)
     return exact - Mean(found.client, exact)
 
 
@@ -755,7 +763,7 @@ def _inner_error(progress: Progress) -> Term | None:
     inner = [f for f in setting.functions if (f.domain, f.space) == ("x", "y")]
     if len(estimates) != 1 or len(inner) != 1:
         return None
-    value: Term = App(inner[0].name, progress.reading.mean_model, (None,) * len(inner[0].sources))
+    value: Term = inner[0].averaged(progress.reading.mean_model)
     for index in sorted(inner[0].mean_index):
         value = Mean(index, value)
     return Var(estimates[0].name, estimates[0].defined - 1) - value
@@ -893,15 +901,7 @@ def unmeasured(progress: Progress, run: Run) -> dict[str, str]:
     maker = _Maker(STYLES[0], 0, arranged(progress), free=True)
     statement = progress.theorem.statement(progress.label)
     fixed = {str(condition.left) for condition in statement.conditions if condition.relation == "=="}
-    known = {*maker.style.sizes, *WEIGHTS, *DECLINING, "step_size"}
-    if not isinstance(progress.derivation, Loop):
-        of_the_start = {
-            "objective_gap": objective_at_start(progress, run),
-            "initial_distance": _away(progress),
-            "initial_gradient_heterogeneity": _unlike(progress),
-            "initial_inner_error": _inner_error(progress),
-        }
-        known |= {name for name, value in of_the_start.items() if value is not None}
+    known = {*maker.style.sizes, *WEIGHTS, *DECLINING, "step_size", *_at_start(progress, run)}
     found = {name: binding.quantity for name, binding in statement.symbols.items() if name not in fixed}
     return {n: q.name for n, q in found.items() if q.name not in known and constant(q.bounds, maker.shapes) is None}
 

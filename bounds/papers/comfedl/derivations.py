@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ...proof.author import Act, Derivation, Drift, Proof, Reader, Signomial, Term, Var, quantity, sq, value
+from ...proof.author import Act, Derivation, Drift, Proof, Reader, Term, Var, quantity, sq, value
 from ...proof.kernel import PLACES, POSITION, CauchySchwarz, Given, Held, Pair, Substitute, Sum, parameter, scalar
 from ...proof.tactics import smooth_composition
 
 X, A, C = Var("x"), Var("a"), Var("c")
 NEXT_X, NEXT_A, NEXT_C = Var("x", 1), Var("a", 1), Var("c", 1)
 V, W, LABEL = Var("v"), Var("w"), Var("e")
-J = Signomial([(((POSITION, 1),), 1)])
+J = POSITION.number
 CLIENTS, BATCHES = "not stated: clients", "not stated: batches"
 
 

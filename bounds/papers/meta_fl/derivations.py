@@ -51,7 +51,7 @@ class MetaFL:
         self.bias_size, self.noise_size = f"mu_F{suffix}", f"sigma_F{suffix}"
         self.mu, self.sigma = getattr(s, self.bias_size), getattr(s, self.noise_size)
         (share,) = s.quotients
-        self.share = Signomial([(((share, 1),), 1)])
+        self.share = share.number
         """s of part II."""
         clients = self.clients = proof.clients(s.n, "i")
         proof.source("batches", "", "batches")

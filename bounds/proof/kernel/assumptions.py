@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from inspect import isabstract
 from typing import ClassVar
 
 from .facts import Equation, Fact, Inequality, Moment, State, Uses, inequality
@@ -108,6 +109,20 @@ def _new_to(state: State, known: Known, terms: list[Term], what: str) -> None:
         common = state.algebra.support(state.algebra.argument(term)).known & known
         if common != Known():
             raise ProofError(f"{what}: the point {term!r} depends on the sample {common!r} itself")
+
+
+def _means_over_last(state: State, what: str, *apps: App) -> tuple[Known, list[App]]:
+    """The last sample of values that have the same ones, and each value averaged over it.
+
+    Raises:
+        ProofError: there is none, or a point depends on it.
+    """
+    step = apps[0].samples[-1] if apps[0].samples else None
+    if step is None:
+        raise ProofError(f"{apps[0]!r} has no sample to be averaged")
+    own = Known.sample(state.setting.function(apps[0].function).sources[-1], step)
+    _new_to(state, own, [app.argument for app in apps], what)
+    return own, [App(app.function, app.argument, (*app.samples[:-1], None)) for app in apps]
 
 
 def _vector_function(state: State, name: str) -> None:
@@ -242,13 +257,7 @@ class Variance(Axiom):
 
     def instance(self, state: State, terms: tuple[Term, ...]) -> Fact:
         (app,) = _apps(state, self.function, terms, 1)
-        source = state.setting.function(self.function).sources[-1]
-        step = app.samples[-1]
-        if step is None:
-            raise ProofError(f"{app!r} has no sample to be averaged")
-        own = Known.sample(source, step)
-        _new_to(state, own, [app.argument], f"the variance of {self.function}")
-        centre = App(app.function, app.argument, (*app.samples[:-1], None))
+        own, (centre,) = _means_over_last(state, f"the variance of {self.function}", app)
         uses = frozenset({self.assumption})
         if isinstance(state.setting.function(self.function).space, str) and not self.conditional:
             return inequality(state, sq(app - centre), scalar(self.constant**2), uses)
@@ -269,11 +278,7 @@ class BoundedNoise(Axiom):
     def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
         _vector_function(state, self.function)
         (app,) = _apps(state, self.function, terms, 1)
-        if not app.samples or app.samples[-1] is None:
-            raise ProofError(f"{app!r} has no sample to be averaged")
-        own = Known.sample(state.setting.function(self.function).sources[-1], app.samples[-1])
-        _new_to(state, own, [app.argument], f"the noise of {self.function}")
-        centre = App(app.function, app.argument, (*app.samples[:-1], None))
+        _, (centre,) = _means_over_last(state, f"the noise of {self.function}", app)
         return inequality(state, sq(app - centre), scalar(self.constant**2), frozenset({self.assumption}))
 
 
@@ -422,12 +427,7 @@ class DifferenceVariance(_OfDerivative):
     def instance(self, state: State, terms: tuple[Term, ...]) -> Inequality:
         _vector_function(state, self.function)
         left, right = _apps(state, self.function, terms, 2)
-        step = left.samples[-1] if left.samples else None
-        if step is None:
-            raise ProofError(f"{left!r} has no sample to be averaged")
-        own = Known.sample(state.setting.function(self.function).sources[-1], step)
-        _new_to(state, own, [left.argument, right.argument], f"the variance of differences of {self.function}")
-        mean = [App(app.function, app.argument, (*app.samples[:-1], None)) for app in (left, right)]
+        _, mean = _means_over_last(state, f"the variance of differences of {self.function}", left, right)
         noise = left - right - (mean[0] - mean[1])
         return inequality(state, sq(noise), self.constant**2 * sq(_apart(state, left, right)), self.names)
 
@@ -741,17 +741,12 @@ class RandomSet(Axiom):
         if sum(source.name in other.sources for other in state.setting.functions) != 1 or index.first is not None:
             raise ProofError(f"{source.name} stands for the set alone, and {self.index} has one size")
         n, m = index.size, self.size
-        quotients = [
-            pair for param, pair in state.region.quotients.items() if self.share == Signomial([(((param, 1),), 1)])
-        ]
+        quotients = [pair for param, pair in state.region.quotients.items() if self.share == param.number]
         if not any(_same_quotient(*pair, n - m, m * (n - 1)) for pair in quotients):
             raise ProofError(f"{self.share!r} is not ({n - m!r})/({m * (n - 1)!r})")
         used = frozenset[str]()
         for what, number in (("the set may be empty", m - 1), ("the set may be larger than all", n - m)):
-            names = state.certify(number)
-            if names is None:
-                raise ProofError(f"{what}: ({number!r}) is not certified to be nonnegative")
-            used |= names
+            used |= state.nonnegative(f"{what}: ({number!r})", number)
         return used
 
 
@@ -891,20 +886,10 @@ OF_FUNCTIONS = (
     DifferenceVariance,
 )
 """Assumptions that a number bounds a function at every point."""
-KINDS = (
-    *OF_FUNCTIONS,
-    Smooth,
-    Convexity,
-    ConvexClients,
-    StrongConvexity,
-    Minimum,
-    PolyakLojasiewicz,
-    Start,
-    StartValue,
-    LowerBound,
-    RandomSet,
-    Compressor,
-    Accuracy,
-    Mixing,
+KINDS: tuple[type[Axiom], ...] = tuple(
+    each
+    for each in tuple(globals().values())
+    if isinstance(each, type) and issubclass(each, Axiom) and not isabstract(each)
 )
+"""All of this file."""
 __all__ = ["KINDS", "free_point", "gradient_at", "sure_bound", *(kind.__name__ for kind in KINDS)]

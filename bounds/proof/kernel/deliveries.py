@@ -131,8 +131,8 @@ class Paths:
         reading, algebra = self._reading(self.loop), Algebra(self.loop.setting)
         (hessian,) = reading.with_role("local_hessian")
         alpha = getattr(self.reader, reading.symbol("fine_tuning_step_size"))
-        along = App(hessian.name, back, (None,) * len(hessian.sources))
-        ends = [App(f.name, Var(back.name, -1), (None,) * len(f.sources)) for f in reading.with_role("local_gradient")]
+        along = hessian.averaged(back)
+        ends = [f.averaged(Var(back.name, -1)) for f in reading.with_role("local_gradient")]
         starts = [algebra.normal(a.term) for a in self.loop.axioms.values() if isinstance(a, Start)]
         turned = _moving(self.loop, lambda v: [v - alpha * Act(along, v)])
         return [v for v in turned if any(algebra.normal(v - end) in starts for end in ends)]

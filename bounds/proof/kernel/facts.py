@@ -257,6 +257,22 @@ class State:
             self.exact |= names
         return names
 
+    def nonnegative(self, what: str, number: Signomial, given: tuple[Certificate, ...] = ()) -> frozenset[str]:
+        """The conditions that show number >= 0.
+
+        Raises:
+            ProofError: nothing shows it; `what` says in the error what the number is.
+        """
+        names = self.certify(number, given)
+        if names is None:
+            raise ProofError(f"{what} is not certified to be nonnegative{self.where_negative(number)}")
+        return names
+
+    def nonnegative_quantity(self, name: str) -> None:
+        """Raises unless this is the name of a quantity that is nonnegative by what it is."""
+        if name not in self.quantities or not self.quantities[name].nonnegative:
+            raise ProofError(f"{name}: no nonnegative quantity")
+
     def where_negative(self, number: Signomial) -> str:
         """Words for a point at which a number is negative, if one is known."""
         point = negative_at(number, self.points)
@@ -306,6 +322,18 @@ def phases_of(facts: Iterable[Fact]) -> frozenset[str] | None:
         phases = phases & (p or frozenset())
     if not phases:
         raise ProofError("no step at which all these statements hold")
+    return phases
+
+
+def steps_of(facts: Iterable[Fact]) -> frozenset[str]:
+    """The steps at which all these hold.
+
+    Raises:
+        ProofError: they are about the run, or there is no such step.
+    """
+    phases = phases_of(facts)
+    if phases is None:
+        raise ProofError("wanted statements about a step")
     return phases
 
 

@@ -71,7 +71,7 @@ class Loop:
 
 def named(name: str) -> Signomial:
     """One of the `constants` of a loop; it is positive."""
-    return Signomial([(((Param(name), 1),), 1)])
+    return Param(name).number
 
 
 BEFORE = "before: "

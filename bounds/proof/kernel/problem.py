@@ -42,28 +42,24 @@ from .terms import Act, App, Given, Mean, Pair, Sum, Term, Var, is_pointwise, re
 # --- the problem ------------------------------------------------------------------------------------------------------
 
 
-def _exact(function: Function, point: Term) -> Term:
-    return App(function.name, point, (None,) * len(function.sources))
-
-
 def _federated(reading: Reading, p: Term) -> Term:
-    return Mean(reading.client, _exact(reading.function("local_gradient"), p))
+    return Mean(reading.client, reading.function("local_gradient").averaged(p))
 
 
 def _meta(reading: Reading, p: Term) -> Term:
-    return Mean(reading.client, _exact(reading.function("meta_gradient"), p))
+    return Mean(reading.client, reading.function("meta_gradient").averaged(p))
 
 
 def _local_composite(reading: Reading, p: Term) -> Term:
     """(1/K) sum_k grad g_k^T grad f_k(g_k); with labels, the mean over a client drawn now."""
     jacobian, outer, inner = (reading.function(role) for role in ("inner_jacobian", "outer_gradient", "inner_value"))
     if not inner.label:
-        return Mean(reading.client, Act(_exact(jacobian, p), _exact(outer, _exact(inner, p))))
+        return Mean(reading.client, Act(jacobian.averaged(p), outer.averaged(inner.averaged(p))))
     draw = reading.function("drawn_client")
     (place,) = (index.name for index in reading.setting.indices if index.of == PLACES)
     label = App(draw.name, Sum(()), (0,))
     here = Pair(p, label)
-    chain = Act(_exact(jacobian, here), _exact(outer, Pair(_exact(inner, here), label)))
+    chain = Act(jacobian.averaged(here), outer.averaged(Pair(inner.averaged(here), label)))
     return Given(reading.setting.past(), Mean(place, chain))
 
 
@@ -71,10 +67,10 @@ def _shared_composite(reading: Reading, p: Term) -> Term:
     """(1/K) sum_k grad h_k + (mean Jacobian)^T grad f(mean value); h is left out where the theorem says that there is none."""
     jacobian, outer, inner = (reading.function(role) for role in ("inner_jacobian", "outer_gradient", "inner_value"))
     over = reading.client
-    chain: Term = Act(Mean(over, _exact(jacobian, p)), _exact(outer, Mean(over, _exact(inner, p))))
+    chain: Term = Act(Mean(over, jacobian.averaged(p)), outer.averaged(Mean(over, inner.averaged(p))))
     if "no_extra_term" in (*reading.theorem.assume, *reading.statement.assume):
         return chain
-    return Mean(over, _exact(reading.function("extra_gradient"), p)) + chain
+    return Mean(over, reading.function("extra_gradient").averaged(p)) + chain
 
 
 def _conditional(reading: Reading, p: Term) -> Term:
@@ -142,7 +138,7 @@ def _index(reading: Reading, index: Index) -> str:
 def _sized(reading: Reading, index: Index, size: Signomial) -> None:
     """The size of an index is the symbol of the statement for it, or a number of which the statement does not speak."""
     names = {param.name for param in size.params}
-    single = size in [Signomial([(((param, 1),), 1)]) for param in size.params]
+    single = size in [param.number for param in size.params]
     known = names & reading.reader.params.keys()
     of = [b.quantity.name for b in reading.theorem.notation if b.name in known]
     clients = {b.name for b in reading.theorem.notation if b.quantity.name == "clients" and index.of == CLIENTS}
@@ -503,7 +499,7 @@ def sum_of_weights(reading: Reading, steps: Signomial) -> Signomial:
     factor, first, power = declining
     for param, made in reading.reader.sums.items():
         if made == (first, steps, power):
-            return factor * Signomial([(((param, 1),), 1)])
+            return factor * param.number
     raise ProofError(f"no constant of the statement is the sum of its weights {reading.theorem.metric.weights}")
 
 

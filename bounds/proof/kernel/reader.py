@@ -112,7 +112,7 @@ class Reader:
         param = Param(str(power), positive=False)
         if self.exponentials.setdefault(param, (base, exponent)) != (base, exponent):
             raise ProofError(f"{power}: two powers of one name")
-        return Signomial([(((param, 1),), 1)])
+        return param.number
 
     def _logarithm(self, function: Any) -> Signomial:
         """log(1/delta) of a probability delta of failure, which is less than 1."""
@@ -120,7 +120,7 @@ class Reader:
         assert probability is not None
         param = log_of_inverse(probability)
         self.logarithms[param] = probability
-        return Signomial([(((param, 1),), 1)])
+        return param.number
 
     def _probability(self, function: Any) -> Param | None:
         """delta of log(1/delta), where it is a probability of failure."""
@@ -148,7 +148,7 @@ class Reader:
             raise AttributeError(name)
         if name in self.signed:
             return self.signed[name]
-        return Signomial([(((self.params[name], 1),), 1)])
+        return self.params[name].number
 
     def read(self, expr: Any) -> Signomial:
         """The expression as a signomial.
@@ -170,7 +170,7 @@ class Reader:
         if expr.is_Pow and expr.exp.is_Rational:
             return self.read(expr.base) ** Fraction(int(expr.exp.p), int(expr.exp.q))
         if hasattr(expr, "quotient"):
-            return Signomial([(((self._quotient(expr), 1),), 1)])
+            return self._quotient(expr).number
         if isinstance(expr, Power):
             return self._exponential(expr)
         if isinstance(expr, sp.log) and self._probability(expr) is not None:

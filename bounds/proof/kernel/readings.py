@@ -355,10 +355,18 @@ class Reading:
             found = Mean(index, found)
         return found
 
+    def _meaning(self, name: str) -> Scalar:
+        (quantity,) = (q for q in self.quantities if q.name == name)
+        return quantity.meaning
+
+    def _means(self, name: str, wanted: Scalar) -> bool:
+        """Whether a quantity is this number."""
+        algebra = Algebra(self.setting)
+        return form(algebra, self._meaning(name)) == form(algebra, wanted)
+
     def _value(self, name: str) -> str:
         """The quantity, if it is the value of the objective at the mean model."""
-        (quantity,) = (q for q in self.quantities if q.name == name)
-        (_, atom), *others = quantity.meaning.parts
+        (_, atom), *others = self._meaning(name).parts
         algebra = Algebra(self.setting)
         if others or not isinstance(atom, Value) or algebra.normal(atom.point) != algebra.normal(self.mean_model):
             raise ProofError(f"{name} is not the value of the objective at {self.mean_model!r}")
@@ -378,41 +386,30 @@ class Reading:
 
     def _is_gap(self, name: str) -> bool:
         """Whether a quantity is how far the objective at the mean model is above its minimum."""
-        (quantity,) = (q for q in self.quantities if q.name == name)
-        algebra = Algebra(self.setting)
-        known = bool(self.with_role("minimiser"))
-        return known and form(algebra, quantity.meaning) == form(algebra, self.above_minimum(self.mean_model))
+        return bool(self.with_role("minimiser")) and self._means(name, self.above_minimum(self.mean_model))
 
     def _distance(self, name: str) -> str:
         """The quantity, if it is the squared distance of the mean model from the minimiser."""
-        (quantity,) = (q for q in self.quantities if q.name == name)
-        algebra = Algebra(self.setting)
-        if form(algebra, quantity.meaning) != form(algebra, sq(self.mean_model - self.minimiser)):
+        if not self._means(name, sq(self.mean_model - self.minimiser)):
             raise ProofError(f"{name} is not the squared distance of {self.mean_model!r} from the minimiser")
         return name
 
     def _unlike(self, name: str) -> str:
         """The quantity, if it is how far the clients' gradients at the mean model are from their mean, in mean square."""
-        (quantity,) = (q for q in self.quantities if q.name == name)
-        gradient, algebra = self.function("local_gradient"), Algebra(self.setting)
-        exact = App(gradient.name, self.mean_model, (None,) * len(gradient.sources))
-        if form(algebra, quantity.meaning) != form(algebra, sq(exact - Mean(self.client, exact))):
+        gradient = self.function("local_gradient")
+        exact = gradient.averaged(self.mean_model)
+        if not self._means(name, sq(exact - Mean(self.client, exact))):
             raise ProofError(f"{name} is not the squared distance of {exact!r} from its mean over the clients")
         return name
 
     def _first_estimate(self, name: str) -> int:
         """The step before which a quantity is the distance of the first estimate from the inner value at the first models."""
-        (quantity,) = (q for q in self.quantities if q.name == name)
-        inner, algebra = self.function("inner_value"), Algebra(self.setting)
-        value: Term = App(inner.name, Var(self.model), (None,) * len(inner.sources))
+        inner = self.function("inner_value")
+        value: Term = inner.averaged(Var(self.model))
         value = Mean(self.client, value) if inner.mean_index else value
         for variable in self.setting.variables:
             error = sq(Var(variable.name) - value)
-            if (
-                variable.equations
-                and variable.space == inner.space
-                and form(algebra, error) == form(algebra, quantity.meaning)
-            ):
+            if variable.equations and variable.space == inner.space and self._means(name, error):
                 return variable.defined - 1
         raise ProofError(f"{name} is not the squared distance of an estimate from {value!r}")
 
@@ -421,7 +418,7 @@ class Reading:
         self.says(entry, bounding.UNIFORM_SET)
         self._accept_participants(symbol)
         clients = self.setting.index(self.client).size
-        quotients = [Signomial([(((param, 1),), 1)]) for param in self.reader.quotients]
+        quotients = [param.number for param in self.reader.quotients]
         if len(quotients) != 1:
             raise ProofError("wanted the one quotient (n - m)/(m (n - 1)) of a random set in the statement")
         return RandomSet(entry, name, self.client, share * clients, quotients[0])

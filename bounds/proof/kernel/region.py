@@ -45,7 +45,7 @@ class Region:
             return self.conditions[name]
         for quotient, (above, below) in self.quotients.items():
             if name in slacks_of(quotient):
-                gap = above - Signomial([(((quotient, 1),), 1)]) * below
+                gap = above - quotient.number * below
                 return gap if name == slacks_of(quotient)[0] else -gap
         param = Param(name.split(">=")[0].split(" whole")[0], True, True)
         n = parameter(param.name, count=True)

@@ -44,7 +44,7 @@ class Sequence:
 
 def number(name: str, positive: bool = False, *, moving: bool = True) -> Signomial:
     """A number that depends on the step (or does not), as a signomial."""
-    return Signomial([(((Param(name, positive, False, moving), 1),), 1)])
+    return Param(name, positive, False, moving).number
 
 
 @dataclass(frozen=True)

@@ -75,6 +75,10 @@ class Function:
     label: str = ""
     role: str = ""
 
+    def averaged(self, point: Term) -> App:
+        """Its mean over the samples at a point."""
+        return App(self.name, point, (None,) * len(self.sources))
+
 
 @dataclass(frozen=True)
 class Variable:

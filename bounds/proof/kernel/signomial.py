@@ -38,6 +38,11 @@ class Param:
     def __hash__(self) -> int:
         return hash(self.name)
 
+    @property
+    def number(self) -> Signomial:
+        """The parameter itself."""
+        return Signomial([(((self, 1),), 1)])
+
 
 LEAST = "min("
 """Beginning of the name of the smaller of two numbers, and of no other name."""
@@ -155,7 +160,7 @@ class Signomial:
         if not (first.nonnegative and second.nonnegative):
             raise ProofError(f"{first!r} or {second!r} may be negative: no minimum")
         param = Param(f"{LEAST}{first!r}, {second!r})", positive=False, least=(first, second))
-        return first if first == second else Signomial([(((param, 1),), 1)])
+        return first if first == second else param.number
 
     @property
     def nonnegative(self) -> bool:
@@ -259,7 +264,7 @@ def signomial(value: Coefficient) -> Signomial:
 
 def parameter(name: str, *, positive: bool = True, count: bool = False) -> Signomial:
     """The parameter as a signomial."""
-    return Signomial([(((Param(name, positive, count), 1),), 1)])
+    return Param(name, positive, count).number
 
 
 def _text(value: Signomial) -> str:
@@ -317,7 +322,7 @@ def moves(value: object) -> bool:
 
 def clock() -> Signomial:
     """The clock as a signomial."""
-    return Signomial([(((CLOCK, 1),), 1)])
+    return CLOCK.number
 
 
 def is_positive(value: Signomial) -> bool:

@@ -128,7 +128,7 @@ class Reading:
             for name, exponent in monomial.items():
                 if name not in self.params:
                     raise ProofError(f"{name}: no symbol of the statement")
-                product = product * Signomial([(((self.params[name], 1),), 1)]) ** fraction(exponent)
+                product = product * self.params[name].number ** fraction(exponent)
             total = total + product
         return total
 

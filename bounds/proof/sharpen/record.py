@@ -26,7 +26,7 @@ from ...language.reading import InputError
 from ...language.result import rounded_up
 from ...language.theorem import Statement, Theorem
 from ...registry import all_papers, get_theorem
-from ..derivations import derivation
+from ..derivations import unsolved
 from ..kernel import Alternatives, Derivation
 from .sharpening import sharpen
 
@@ -128,7 +128,7 @@ def headlines() -> list[Theorem]:
         for name in paper.headlines
         if f"{paper.key}.{name}" in paper.derivations
     ]
-    return [get_theorem(name) for name in names if isinstance(derivation(get_theorem(name)), Derivation | Alternatives)]
+    return [get_theorem(name) for name in names if isinstance(unsolved(get_theorem(name)), Derivation | Alternatives)]
 
 
 def improved() -> list[Theorem]:

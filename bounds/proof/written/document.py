@@ -14,11 +14,10 @@ from ...language.reading import InputError
 from ...language.rendering import condition_latex, latex_of
 from ...language.result import Math
 from ...language.typesetting import letters_of
-from ..derivations import derivation
-from ..kernel import Alternatives, Corollary, Derivation, Loop, Plan, Reader, Verdict
-from ..kernel.derivation import Progress, begin
+from ..derivations import checked_steps, derivation
+from ..kernel import Alternatives, Corollary, Derivation, Loop, Plan, Verdict
 from ..kernel.facts import Equation, Fact, Likely, Moment, State, assumed
-from ..kernel.loop import loops, settled
+from ..kernel.loop import loops
 from ..kernel.rules import Combine, Rule
 from ..kernel.scalars import Inner, Scalar
 from ..kernel.setting import PHASES
@@ -153,7 +152,7 @@ class _Writer:
         stated = [condition for condition in statement.conditions if condition.name in verdict.conditions]
         if statement.derived:
             rows = [rf"{c.latex} = {latex_of(statement, c.expr)}" for c in statement.derived]
-            yield Paragraph(("with ", *_joined(Math(row, row) for row in rows), "."))
+            yield Paragraph(("with ", *_joined(map(_math, rows)), "."))
         if stated:
             words = [Math(str(c), condition_latex(statement, c)) for c in stated]
             yield Paragraph(("It holds where ", *_joined(words), "."))
@@ -207,39 +206,27 @@ class _Writer:
         return Notation(state.algebra, letters_of(statement), symbols, horizon, quantities, state.offset)
 
     def _derivation(self, plan: Derivation, prefix: str) -> Iterator[Block]:
-        progress: Progress = begin(plan, self.theorem, self.label)
-        for step in plan.steps:
-            progress = progress.after(step)
-        state = progress.state
-        notation = self._notation(state)
-        facts = {**state.facts, "conclusion": self._conclusion_fact(plan, prefix)}
+        place = [line.name for line in self.verdict.lines].index(f"{prefix}conclusion")
+        yield from self._lines(plan, conclusion=self.verdict.facts[place])
+
+    def _lines(self, plan: Derivation | Loop, conclusion: Fact | None = None) -> Iterator[Block]:
+        """The setting, the lines in paragraphs, and what they leave out; `conclusion`: the statement, as the last line."""
+        state = checked_steps(plan, self.theorem, self.label).state
+        notation, facts = self._notation(state), dict(state.facts)
         rules: dict[str, Rule] = {step.name: step.rule for step in plan.steps}
-        rules["conclusion"] = _final(plan)
-        why = {step.name: step.why for step in plan.steps}
-        steps = _Steps(self, notation, state, facts, rules, why)
+        if conclusion is not None and isinstance(plan, Derivation):
+            facts["conclusion"], rules["conclusion"] = conclusion, _final(plan)
+        steps = _Steps(self, notation, state, facts, rules, {step.name: step.why for step in plan.steps})
         rows = list(steps.blocks())
-        yield from self._setting(notation, plan.model)
+        yield from self._setting(notation, plan)
         yield from rows
         yield from steps.slack()
 
-    def _conclusion_fact(self, plan: Derivation, prefix: str) -> Fact:
-        place = [line.name for line in self.verdict.lines].index(f"{prefix}conclusion")
-        return self.verdict.facts[place]
-
     def _loop(self, plan: Loop) -> Iterator[Block]:
         for prefix, each in reversed(list(loops(plan))):
-            statement = self.statement
-            state = settled(each, self.theorem, statement, Reader(self.theorem, statement))
-            notation = self._notation(state)
             if prefix:
                 yield Heading("The loop before")
-            rules = {step.name: step.rule for step in each.steps}
-            why = {step.name: step.why for step in each.steps}
-            steps = _Steps(self, notation, state, dict(state.facts), rules, why)
-            rows = list(steps.blocks())
-            yield from self._setting(notation, "", sequences=each)
-            yield from rows
-            yield from steps.slack()
+            yield from self._lines(each)
         final = [line for line in self.verdict.lines if line.rule == "the last step"]
         if final:
             yield Heading("After the last step", 2)
@@ -267,69 +254,55 @@ class _Writer:
         self.count += 1
         return str(self.count)
 
-    def _setting(self, notation: Notation, model: str, sequences: Loop | None = None) -> Iterator[Block]:
-        setting = notation.setting
+    def _setting(self, notation: Notation, plan: Derivation | Loop) -> Iterator[Block]:
+        setting, model = notation.setting, plan.model if isinstance(plan, Derivation) else ""
         yield Heading("Setting")
         rows: list[Text] = []
         for variable in setting.variables:
             for phases, term in variable.equations:
-                shown = f"{notation.variable(variable, variable.defined)} = {notation.term(term)}"
+                shown = _math(f"{notation.variable(variable, variable.defined)} = {notation.term(term)}")
                 place = _place(phases)
-                rows.append((Math(shown, shown), f", {place}" if place else "", *_model(variable.name == model)))
+                rows.append((shown, f", {place}" if place else "", *_model(variable.name == model)))
             if variable.behind is not None:
                 older = notation.variable(setting.variable(variable.of)).replace(
                     "_{t}", f"_{{t-{notation.number(variable.behind)}}}"
                 )
-                shown = f"{notation.variable(variable)} = {older}"
-                rows.append((Math(shown, shown), ", the first value where there was none yet"))
-        for objective in setting.objectives:
-            shown = notation.gradient(objective)
-            rows.append((Math(shown, shown),))
+                shown = _math(f"{notation.variable(variable)} = {older}")
+                rows.append((shown, ", the first value where there was none yet"))
+        rows += [(_math(notation.gradient(objective)),) for objective in setting.objectives]
         for quantity in notation.quantities:
-            shown = f"{notation.quantity(quantity.name, 't')} = {notation.scalar(quantity.meaning)}"
-            rows.append((Math(shown, shown),))
-        if sequences is not None:
-            rows += _sequences(notation, sequences)
-        hats = [f"{hat} = {meaning}" for hat, meaning in notation.hats.items()]
-        rows += [(Math(each, each),) for each in hats]
+            rows.append((_math(f"{notation.quantity(quantity.name, 't')} = {notation.scalar(quantity.meaning)}"),))
+        if isinstance(plan, Loop):
+            rows += _sequences(notation, plan)
+        rows += [(_math(f"{hat} = {meaning}"),) for hat, meaning in notation.hats.items()]
         yield Listing(tuple(rows))
-        free = [v for v in setting.variables if v.is_free]
-        names = [notation.variable(v) for v in free]
-        if free:
-            yield Paragraph(("Free points, which stand for any vectors: ", *_joined(Math(n, n) for n in names), "."))
-        mark, left_out = r"\mathbb{E}_{t}", "a sample left out of a function is averaged."
+        names = [notation.variable(v) for v in setting.variables if v.is_free]
+        if names:
+            yield Paragraph(("Free points, which stand for any vectors: ", *_joined(map(_math, names)), "."))
+        left_out = "a sample left out of a function is averaged."
         if notation.algebra.pathwise:
             yield Paragraph((f"Every line holds along almost every run, with the values of that run; {left_out}",))
         else:
-            yield Paragraph(
-                (Math(mark, mark), f" is the expectation given all samples of the steps before t; {left_out}")
-            )
+            given = f" is the expectation given all samples of the steps before t; {left_out}"
+            yield Paragraph((_math(r"\mathbb{E}_{t}"), given))
         for index in notation.conventions:
             found = setting.index(index)
-            first, later = notation.number(found.first or found.size), notation.number(found.size)
-            average = rf"\operatorname{{avg}}_{{{index}}}"
-            sizes = (
-                " is the mean over ",
-                Math(first, first),
-                " samples at step 0 and over ",
-                Math(later, later),
-                " later.",
-            )
-            yield Paragraph((Math(average, average), *sizes))
+            first, later = (_math(notation.number(size)) for size in (found.first or found.size, found.size))
+            average = _math(rf"\operatorname{{avg}}_{{{index}}}")
+            yield Paragraph((average, " is the mean over ", first, " samples at step 0 and over ", later, " later."))
+
+
+def _math(latex: str) -> Math:
+    return Math(latex, latex)
 
 
 def _sequences(notation: Notation, plan: Loop) -> list[Text]:
-    rows: list[Text] = []
-    for name, formula in plan.constants:
-        shown = f"{name} = {notation.number(formula)}"
-        rows.append((Math(shown, shown),))
+    rows: list[Text] = [(_math(f"{name} = {notation.number(formula)}"),) for name, formula in plan.constants]
     for each in plan.sequences:
         now, start = notation.number(each.now), notation.number(each.start)
-        shown = rf"{now.replace('{t}', '{0}')} = {start},\quad {now.replace('{t}', '{t+1}')} = {notation.number(each.after)}"
-        rows.append((Math(shown, shown),))
-    for old, new in plan.reversed.items():
-        rows.append((f"{old} reversed is {new}",))
-    return rows
+        first, after = now.replace("{t}", "{0}"), now.replace("{t}", "{t+1}")
+        rows.append((_math(rf"{first} = {start},\quad {after} = {notation.number(each.after)}"),))
+    return rows + [(f"{old} reversed is {new}",) for old, new in plan.reversed.items()]
 
 
 def _model(is_model: bool) -> Text:
@@ -380,7 +353,7 @@ class _Steps:
             left_over, _ = rule.left_over(self.state)
             parts = [(c, atom) for atom, c in left_over.items() if self.state.region.expanded(c)]
             if parts:
-                shown = [Math(text, text) for text in (self.notation.scalar(Scalar((part,))) for part in parts)]
+                shown = [_math(self.notation.scalar(Scalar((part,)))) for part in parts]
                 items.append((f"In ({self.numbers[name]}): ", *_joined(shown)))
         if items:
             yield Paragraph(("Left out on the way, as it is not negative:",))
@@ -431,8 +404,8 @@ class _Steps:
     def _combination(self, rule: Combine) -> Text:
         summands: list[Text] = [self._times(factor, self._reference(name)) for factor, name in rule.weights]
         for factor, name, vector in rule.pairings:
-            shown = self.notation.times(factor, self.notation.closed(vector))
-            summands.append((*self._reference(name), " paired with ", Math(shown, shown)))
+            shown = _math(self.notation.times(factor, self.notation.closed(vector)))
+            summands.append((*self._reference(name), " paired with ", shown))
         found: list[Piece] = []
         for place, summand in enumerate(summands):
             found += [*([", plus "] if place else []), *summand]
@@ -448,12 +421,11 @@ class _Steps:
         return tuple(found)
 
     def _square(self, factor: Signomial, term: Term) -> Math:
-        shown = self.notation.times(factor, self.notation.atom(Inner(term, term)))
-        return Math(shown, shown)
+        return _math(self.notation.times(factor, self.notation.atom(Inner(term, term))))
 
     def _times(self, factor: Signomial, reference: Text) -> Text:
         number = self.notation.number(factor)
-        return reference if number == "1" else (Math(number, number), " times ", *reference)
+        return reference if number == "1" else (_math(number), " times ", *reference)
 
     def _reference(self, name: str) -> Text:
         """How a reason names an earlier line."""
@@ -463,13 +435,13 @@ class _Steps:
         match type(rule).__name__:
             case "Definition":
                 letter = self.notation.variable(self.notation.setting.variable(rule.variable))
-                return ("the update of ", Math(letter, letter))
+                return ("the update of ", _math(letter))
             case "Open":
                 letter = self.notation.quantity(rule.quantity, "t" if not rule.shift else f"t{rule.shift:+d}")
-                return ("the meaning of ", Math(letter, letter))
+                return ("the meaning of ", _math(letter))
             case "Instance":
                 points = [f"{point} = {self.notation.term(value)}" for point, value in rule.points]
-                return (*self._reference(rule.step), " at ", *_joined(Math(each, each) for each in points))
+                return (*self._reference(rule.step), " at ", *_joined(map(_math, points)))
             case "Later":
                 return (*self._reference(rule.step), f" {rule.by} step{'s' if rule.by != 1 else ''} later")
         return (f"'{name}'",)

@@ -347,6 +347,15 @@ def test_a_size_that_a_condition_sets_is_that_of_the_instances():
         assert made.size("i", True) == 1
 
 
+def test_a_round_has_four_steps_where_a_condition_has_a_root_of_their_number():
+    """Of two steps the root is not rational."""
+    progress = checked("baselines.local_sgd")
+    period, region = progress.state.period, progress.state.region
+    assert instance(STYLES[0], progress).period == 2
+    rooted = replace(region, conditions={**region.conditions, "rounds": 2 - period ** Fraction(1, 2)})
+    assert instance(STYLES[0], replace(progress, state=replace(progress.state.copy(), region=rooted))).period == 4
+
+
 def test_the_instances_are_not_degenerate():
     """Noise in every function of samples, clients that differ, batches of other sizes at step 0, B_g from 1e-3 to 1e3."""
     assert {style.scale for style in STYLES} == {Fraction(1, 1000), Fraction(1), Fraction(1000)}

@@ -7,13 +7,15 @@ from dataclasses import replace
 from functools import cache
 from unittest.mock import patch
 
+import altered
 import pytest
+from altered import with_declared, with_rule
 from fedco.bounds import get_theorem
 from fedco.bounds.language.change import with_statement
 from fedco.bounds.language.formula import read_formula
 from fedco.bounds.proof.author import Proof
 from fedco.bounds.proof.check_on_instances import STYLES, conclusion, examine, instance
-from fedco.bounds.proof.derivations import derivation
+from fedco.bounds.proof.derivations import checked_steps, derivation
 from fedco.bounds.proof.kernel import (
     CLOCK,
     AtStart,
@@ -47,7 +49,7 @@ from rewritten import rewritten
 DECLINING = get_theorem("library.sgd_strongly_convex_declining")
 CONSTANT = get_theorem("library.sgd_strongly_convex")
 X = Var("x")
-POSITION_NUMBER = Signomial([(((POSITION, 1),), 1)])
+POSITION_NUMBER = POSITION.number
 S = Reader(DECLINING, DECLINING.statement("printed"))
 
 
@@ -65,16 +67,11 @@ def before(name: str) -> tuple[Step, ...]:
 
 
 def refused(found: Derivation, why: str, theorem=DECLINING) -> None:
-    verdict = check(found, theorem, "printed")
-    assert not verdict.accepted
-    assert why in verdict.failure, verdict.failure
+    altered.refused(theorem, found, why)
 
 
 def checked(steps: tuple[Step, ...]) -> Progress:
-    progress = begin(replace(plan(), steps=steps), DECLINING, "printed")
-    for step in steps:
-        progress = progress.after(step)
-    return progress
+    return checked_steps(replace(plan(), steps=steps), DECLINING, "printed")
 
 
 def test_the_derivation_is_accepted_and_uses_all_that_it_assumes():
@@ -141,18 +138,14 @@ def test_the_offset_is_positive_and_a_number(offset: Signomial):
 
 def test_only_update_equations_speak_of_the_clock():
     found = plan()
-    scaled = tuple(Quantity(q.name, clock() * q.meaning) for q in found.quantities)
-    refused(replace(found, quantities=scaled), "does not depend on")
-    (objective,) = found.setting.objectives
-    steeper = replace(objective, gradient=clock() * objective.gradient)
-    refused(replace(found, setting=replace(found.setting, objectives=(steeper,))), "does not depend on")
-    (index, *others) = found.setting.indices
-    wider = replace(found.setting, indices=(replace(index, size=clock()), *others))
-    refused(replace(found, setting=wider), "does not depend on")
-    (model, *rest) = found.setting.variables
-    ((phases, term),) = model.equations
-    placed = replace(model, equations=((phases, POSITION_NUMBER * term),))
-    refused(replace(found, setting=replace(found.setting, variables=(placed, *rest))), "does not depend on")
+    (objective,), ((phases, term),) = found.setting.objectives, found.setting.variable("x").equations
+    for changed in (
+        replace(found, quantities=tuple(Quantity(q.name, clock() * q.meaning) for q in found.quantities)),
+        with_declared(found, "objectives", "F", gradient=clock() * objective.gradient),
+        with_declared(found, "indices", "n", size=clock()),
+        with_declared(found, "variables", "x", equations=((phases, POSITION_NUMBER * term),)),
+    ):
+        refused(changed, "does not depend on")
 
 
 def test_the_clock_is_at_least_its_offset_and_no_more():
@@ -168,16 +161,14 @@ def test_the_clock_is_at_least_its_offset_and_no_more():
 
 plan()  # before any part of the kernel is another one
 NOISE = (1 + 1 / S.t0) ** 2 * S.a**2 * S.sigma**2 / (S.N * S.b)
+WEIGHTED = "weighted, all steps"
 GROWN, NOW = (clock() + 1) ** 2, clock() ** 2
 
 
 def test_the_weight_of_the_next_step_is_that_of_the_next_step():
     for weight in (GROWN, clock(), 2 * NOW, NOW + POSITION_NUMBER):
-        steps = tuple(
-            replace(s, rule=replace(s.rule, weights=(("distance", weight),))) if isinstance(s.rule, Weighted) else s
-            for s in plan().steps
-        )
-        refused(replace(plan(), steps=steps), "the clock" if weight == NOW + POSITION_NUMBER else "does not say that")
+        other = with_rule(plan(), WEIGHTED, weights=(("distance", weight),))
+        refused(other, "the clock" if weight == NOW + POSITION_NUMBER else "does not say that")
 
 
 def still(theorem) -> Derivation:
@@ -222,10 +213,7 @@ def test_a_weight_that_does_not_grow_proves_nothing_and_each_lock_sees_it(few_fa
     "weights", [(), (("distance", NOW), ("distance", NOW)), (("nothing", NOW),), (("distance", NOW), ("gradient", NOW))]
 )
 def test_every_quantity_has_one_weight(weights):
-    steps = tuple(
-        replace(s, rule=replace(s.rule, weights=weights)) if isinstance(s.rule, Weighted) else s for s in plan().steps
-    )
-    refused(replace(plan(), steps=steps), "wanted a weight for each")
+    refused(with_rule(plan(), WEIGHTED, weights=weights), "wanted a weight for each")
 
 
 def test_a_potential_of_two_quantities():
@@ -239,13 +227,9 @@ def test_a_potential_of_two_quantities():
         sharper = with_statement(theorem, replace(statement, terms=(replace(term, expr=factor * term.expr),)))
         assert not check(plan(theorem), sharper, "printed").accepted
     for wrong in (clock(), clock() - 1, 2 * S.eta * clock()):
-        steps = tuple(
-            replace(s, rule=replace(s.rule, weights=(("gap", wrong), s.rule.weights[1])))
-            if isinstance(s.rule, Weighted)
-            else s
-            for s in plan(theorem).steps
-        )
-        refused(replace(plan(theorem), steps=steps), "does not say that", theorem)
+        (own,) = (step.rule for step in plan(theorem).steps if step.name == WEIGHTED)
+        other = with_rule(plan(theorem), WEIGHTED, weights=(("gap", wrong), own.weights[1]))
+        refused(other, "does not say that", theorem)
 
 
 def test_what_is_added_at_each_step_has_a_sum():

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import sympy as sp
 import torch
+from altered import refused, with_entry, with_method, with_stated
 from fedco.algorithms import MARINA, CompressedSGD
 from fedco.algorithms.engine.compressors import sparsified
 from fedco.bounds import get_theorem
 from fedco.bounds.language.bounding import AT_ZERO, STARTS
-from fedco.bounds.language.change import with_statement
 from fedco.bounds.language.formula import read_formula
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.proof.derivations import derivation
@@ -121,20 +121,15 @@ COMPRESSED = get_theorem("library.compressed_sgd")
 
 
 def test_a_longer_step_does_not_follow():
-    statement = COMPRESSED.statement()
-    (condition,) = statement.conditions
-    theorem = with_statement(
-        COMPRESSED, replace(statement, conditions=(replace(condition, right=condition.right * 2),))
-    )
+    (condition,) = COMPRESSED.statement().conditions
+    theorem = with_stated(COMPRESSED, "conditions", condition.name, right=condition.right * 2)
     with pytest.raises(ProofError, match="descent"):
         derivation(theorem)
 
 
 def started(term, says):
     """Heavy ball with another start of a variable, under an entry of the list that says something else."""
-    theorem = get_theorem("library.heavy_ball")
-    listed = tuple(replace(a, says=(says,)) if a.name == "momentum at rest" else a for a in theorem.assumptions)
-    theorem = replace(theorem, assumptions=listed)
+    theorem = with_entry(get_theorem("library.heavy_ball"), "momentum at rest", says=(says,))
     plan = derivation(get_theorem("library.heavy_ball"))
     axioms = {**plan.axioms, "momentum at rest": Start("momentum at rest", term)}
     return check(replace(plan, axioms=axioms), theorem, theorem.default)
@@ -157,32 +152,19 @@ def test_only_an_estimate_starts_at_zero_and_only_where_the_list_says_so(term, s
     assert not found.accepted and reason in found.failure
 
 
-def with_ratio(formula):
-    """The theorem with a method that gets another ratio."""
-    symbols = {binding.name: binding.symbol for binding in COMPRESSED.notation}
-    values = {**COMPRESSED.method.values, "ratio": sp.sympify(formula, symbols)}
-    return replace(COMPRESSED, method=replace(COMPRESSED.method, values=values))
-
-
 @pytest.mark.parametrize("formula", ["1 + omega**2", "2*omega", "2", "1 + N*omega/4"])
 def test_another_compressor_is_refused(formula):
     """The first three have the ratio 2 at omega = 1, which both locks compared: they were accepted, and are false for other omega."""
-    assert check(derivation(COMPRESSED), with_ratio("omega + 1"), COMPRESSED.default).accepted
-    found = check(derivation(COMPRESSED), with_ratio(formula), COMPRESSED.default)
-    assert not found.accepted and "omega: compressed_sgd has the compression_variance" in found.failure
-
-
-def test_a_method_without_a_compressor_is_refused():
-    other = replace(COMPRESSED, method=replace(COMPRESSED.method, name="minibatch_sgd"))
-    found = check(derivation(COMPRESSED), other, COMPRESSED.default)
-    assert "the method minibatch_sgd does not say what its compression_variance is" in found.failure
+    assert check(derivation(COMPRESSED), with_method(COMPRESSED, ratio="omega + 1"), COMPRESSED.default).accepted
+    why = "omega: compressed_sgd has the compression_variance"
+    refused(with_method(COMPRESSED, ratio=formula), derivation(COMPRESSED), why)
 
 
 @pytest.mark.parametrize("method", [None, CompressedSGD(eta=0.1, ratio=8), lambda values: CompressedSGD(0.1, 8)])
 def test_a_run_refuses_a_variance_that_is_smaller_than_that_of_the_method(method):
     numbers = {"eta": 0.1, "b": 1, "omega": 3.0, "N": 4, "T": 10}
     assert build_of(COMPRESSED)(numbers).ratio == 4
-    theorem = with_ratio("8") if method is None else COMPRESSED
+    theorem = with_method(COMPRESSED, ratio="8") if method is None else COMPRESSED
     with pytest.raises(InputError, match="omega: compressed_sgd has a compression_variance of 7, got 3"):
         build_of(theorem, method)(numbers)
 

@@ -12,6 +12,7 @@ from fedco.bounds.language.theorem import Assumption, Condition, Metric, Term
 from fedco.bounds.proof import derivations
 from fedco.bounds.proof.derivations import derivation, prove
 from fedco.bounds.proof.kernel import Verdict, check, follow, signomial
+from quick import slow_but
 
 NAME = "fcsg_m.corollary_4_5"
 THEOREM = get_theorem(NAME)
@@ -92,7 +93,7 @@ def test_the_conditions_of_the_theorem_follow():
     refused("term drift", theorem=conditions(q_choice=2 * table["q_choice"]))
 
 
-@pytest.mark.parametrize("name", ["fcsg.corollary_4_2", NAME, "local_scgdm.corollary_3_5"])
+@pytest.mark.parametrize("name", slow_but((NAME,), ("fcsg.corollary_4_2", NAME, "local_scgdm.corollary_3_5")))
 def test_rounds_may_be_shorter_than_the_schedule_and_not_longer(name):
     """`<=` for the printed `==`: twice the schedule's rounds are refused, and so is any number of steps in a round."""
     theorem = get_theorem(name)

@@ -18,10 +18,8 @@ from fedco.bounds.proof.kernel import (
     Act,
     App,
     Function,
-    Given,
     Index,
     Known,
-    Lipschitz,
     Mean,
     Numbers,
     Objective,
@@ -46,7 +44,6 @@ from fedco.bounds.proof.kernel.derivation import allowed_point, begin
 from fedco.bounds.proof.kernel.facts import State
 from fedco.bounds.proof.kernel.region import Region
 from fedco.bounds.proof.kernel.scalars import At, Inner, Named, One, Total, Value, later, scalar
-from fedco.bounds.proof.kernel.terms import Proj, replaced, samples, shifted, variables
 
 X, Y, N = sp.Symbol("x", positive=True), sp.Symbol("y", positive=True), sp.Symbol("n", positive=True, integer=True)
 Z = sp.Symbol("z", nonnegative=True)
@@ -203,28 +200,6 @@ def refused(message, **changes):
     assert not found.accepted and not found.lines and message in found.failure, found.failure
 
 
-class Wished(Lipschitz):
-    """A kind of assumption of one's own."""
-
-
-def test_only_the_kinds_of_assumption_of_the_kernel():
-    """No assumption with a constant of its own can be handed in, whatever its kind."""
-    plan = derivation(get_theorem(NAME))
-    for own in (Lipschitz("3.1", "df", signomial(0)), Wished("3.1", "df", signomial(0))):
-        refused("its constants are read off, not typed", axioms={**plan.axioms, "own": own})
-
-
-def test_every_declaration_names_an_assumption_of_the_theorem():
-    plan = derivation(get_theorem(NAME))
-    setting = plan.setting
-    sources = tuple(replace(s, independent="wished for") for s in setting.sources)
-    refused("'wished for' is not in", setting=replace(setting, sources=sources))
-    objectives = tuple(replace(o, assumption="wished for") for o in setting.objectives)
-    refused("'wished for' is not in", setting=replace(setting, objectives=objectives))
-    functions = tuple(replace(f, equal="wished for") for f in setting.functions)
-    refused("'wished for' is not in", setting=replace(setting, functions=functions))
-
-
 def test_a_quantity_is_declared_once():
     plan = derivation(get_theorem(NAME))
     refused("a quantity is declared twice", quantities=(*plan.quantities, plan.quantities[0]))
@@ -366,24 +341,6 @@ def test_vectors_of_one_space():
 
 
 # --- terms and scalars ------------------------------------------------------------------------------------------------
-
-WHOLE = 2 * App("f", Pair(x, Var("c", 1)), (0, None)) + Act(
-    Mean("k", App("M", Var("y", -1), (3,))), Given(Known.before(("z",)), Proj(CLIENT, Known.sample("z", 2), p))
-)
-"""Every kind of term."""
-
-
-def test_what_stands_in_a_term():
-    assert variables(WHOLE) == {("x", 0), ("c", 1), ("y", -1), ("p", 0)} and samples(WHOLE) == {0, 3}
-    moved = shifted(WHOLE, 2)
-    assert variables(moved) == {("x", 2), ("c", 3), ("y", 1), ("p", 2)} and samples(moved) == {2, 5}
-    assert shifted(moved, -2) == WHOLE
-    changed = replaced(WHOLE, {"y": Var("q", 5), "p": x + p})
-    assert variables(changed) == {("x", 0), ("c", 1), ("q", 4), ("p", 0)} and samples(changed) == {0, 3}
-    assert replaced(WHOLE, {}) == WHOLE
-    for job in (variables, samples, lambda term: shifted(term, 1), lambda term: replaced(term, {})):
-        with pytest.raises(TypeError):
-            job("x")
 
 
 def test_scalars_at_a_later_step():

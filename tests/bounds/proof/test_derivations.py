@@ -12,13 +12,12 @@ from fedco.bounds.language.change import with_statement
 from fedco.bounds.language.theorem import Term
 from fedco.bounds.proof.check_on_instances import (
     STYLES,
-    checked_steps,
     derivation_names,
     established,
     examine,
     instance,
 )
-from fedco.bounds.proof.derivations import derivation, derived_ids, prove
+from fedco.bounds.proof.derivations import checked_steps, derivation, derived_ids, prove
 from fedco.bounds.proof.kernel import (
     Assumed,
     Combine,

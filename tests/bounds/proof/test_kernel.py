@@ -9,7 +9,6 @@ from fedco.bounds.proof.kernel import (
     LOCAL,
     ONE,
     Act,
-    Action,
     App,
     Assume,
     Bounded,
@@ -27,7 +26,6 @@ from fedco.bounds.proof.kernel import (
     LipschitzOperator,
     Mean,
     Objective,
-    Product,
     ProofError,
     Quantity,
     SecondMoment,
@@ -161,11 +159,6 @@ def test_centring_at_a_point_that_depends_on_the_sample():
 # --- declarations -----------------------------------------------------------------------------------------------------
 
 
-def test_one_equation_for_each_phase():
-    with pytest.raises(ProofError, match="two equations"):
-        make_setting(variables=(Variable("x", "x", CLIENT, ((EVERY, x), (LOCAL, x))),), objectives=())
-
-
 def test_a_function_of_client_samples_has_the_client_index():
     with pytest.raises(ProofError, match="law of its sample"):
         make_setting(functions=(Function("g", "x", "y", ("z",)),), variables=(), objectives=())
@@ -196,16 +189,6 @@ def test_a_batch_of_another_size_at_the_start_is_not_paired_with_later_ones():
     setting = make_setting(indices=(Index("k", K), Index("i", B, True, K)))
     with pytest.raises(ProofError, match="two steps"):
         make_state(setting).algebra.normal(Act(jacobian(x, 0), App("df", g(x, 1))))
-
-
-# --- numbers ----------------------------------------------------------------------------------------------------------
-
-
-def test_no_division_by_what_may_be_zero():
-    with pytest.raises(ProofError, match="may be 0"):
-        1 / SIGMA
-    with pytest.raises(ProofError, match="single term"):
-        1 / (ETA + L)
 
 
 # --- combination ------------------------------------------------------------------------------------------------------
@@ -286,22 +269,6 @@ def test_independent_operators():
     refuse("Hilbert-Schmidt", Assume("moment J", (jacobian(x),)), IndependentMoment("0", "i"))
 
 
-# --- assumptions ------------------------------------------------------------------------------------------------------
-
-
-def test_assumptions_at_points_that_depend_on_the_sample():
-    late = Var("x", 1)
-    refuse("depends on the sample", Assume("Lipschitz g", (g(late), g(x))))
-    refuse("depends on the sample", Assume("noise g", (g(late),)))
-    refuse("depends on the sample", Assume("moment J", (jacobian(late),)))
-    refuse("depends on the sample", Assume("Lipschitz J", (jacobian(late), jacobian(x), df(y))))
-    refuse("samples differ", Assume("Lipschitz g", (g(x), g(x, 1))))
-    refuse("mean over the samples", Assume("heterogeneity g", (g(p),)))
-    refuse("depends on k", Assume("heterogeneity g", (App("g", x, (None,)),)))
-    refuse("no value of", Assume("Lipschitz g", (x, g(x))))
-    refuse("no such assumption", Assume("wished for"))
-
-
 # --- smoothness -------------------------------------------------------------------------------------------------------
 
 BAR, NEXT = Mean("k", x), Mean("k", Var("x", 1))
@@ -349,66 +316,3 @@ def test_a_batch_of_another_size_at_the_start_keeps_its_step():
     now = Given(PAST, App("df", Mean("i", g(old))))
     then = Given(PAST.later(-1), App("df", Mean("i", g(old, -1))))
     assert algebra.normal(now) != algebra.normal(then)
-
-
-# --- products and mean functions --------------------------------------------------------------------------------------
-
-DRAWN = App("sampled", x, (0,))
-WITH_OWN = {
-    "moment v": SecondMoment("2", "sampled", SIGMA, PAST | Known.sample("z")),
-    "noise v": Variance("2", "sampled", SIGMA, PAST | Known.sample("z"), True),
-    "blind v": SecondMoment("2", "sampled", SIGMA, PAST),
-    "own v": SecondMoment("2", "sampled", SIGMA, PAST | Known.sample("shared")),
-    "own noise v": Variance("2", "sampled", SIGMA, PAST | Known.sample("shared"), True),
-    "mean df": Lipschitz("1", "sampled", L, of_mean=True),
-    "mean bound": Bounded("1", "sampled", L, of_mean=True),
-    "mean J": LipschitzOperator("1", "J", L, of_mean=True),
-}
-
-
-def with_own(*rules):
-    """As `apply`, with a vector that has a sample of its own."""
-    setting = make_setting()
-    functions = (*setting.functions, Function("sampled", "x", "dy", ("shared",)))
-    state = make_state(make_setting(functions=functions))
-    state.axioms = {**AXIOMS, **WITH_OWN}
-    for number, rule in enumerate(rules):
-        state.facts[str(number)] = rule.apply(state)
-    return state.facts[str(len(rules) - 1)]
-
-
-def refuse_own(message, *rules):
-    with pytest.raises(ProofError, match=message):
-        with_own(*rules)
-
-
-def test_products():
-    operator, vector = Assume("moment J", (jacobian(x),)), Assume("moment v", (DRAWN,))
-    found = with_own(operator, vector, Product("0", "1"))
-    assert found.form[0][1] == -(L**2) * SIGMA**2 or found.form[1][1] == -(L**2) * SIGMA**2
-    assert with_own(operator, Assume("noise v", (DRAWN,)), Product("0", "1"))
-    refuse_own("is not known given", operator, Assume("blind v", (DRAWN,)), Product("0", "1"))
-    refuse_own("is not known given", operator, vector, Product("1", "0"))
-    known = Assume("blind v", (App("sampled", x, (None,)),))
-    refuse_own("no operator on this space", known, vector, Product("0", "1"))
-    refuse_own("wanted an moment", operator, Assume("bounded df", (df(y),)), Product("0", "1"))
-    refuse_own("not given its own sample", Assume("own v", (DRAWN,)))
-    refuse_own("not given its own sample", Assume("own noise v", (DRAWN,)))
-    refuse_own("depends on the sample", Assume("noise v", (App("sampled", Var("p", 1), (0,)),)))
-    assert with_own(Assume("noise v", (App("sampled", Var("x", 1), (0,)),))), "x is made from other samples only"
-
-
-def test_assumptions_about_a_mean_function():
-    mean = App("sampled", x, (None,))
-    assert with_own(Assume("mean bound", (mean,)))
-    refuse_own("about the mean", Assume("mean bound", (DRAWN,)))
-    refuse_own("about the mean", Assume("mean df", (DRAWN, App("sampled", Mean("k", x), (0,)))))
-    refuse_own("about the mean", Assume("mean J", (jacobian(x), jacobian(Mean("k", x)), df(y))))
-    assert with_own(Assume("moment J", (jacobian(x),)), Action("0", mean, True))
-    refuse_own("no bound for every outcome", Assume("moment J", (jacobian(x),)), Action("0", DRAWN, True))
-
-
-def test_a_mean_function_is_equal_by_assumption():
-    functions = (*make_setting().functions[1:], Function("g", "x", "y", ("z",), CLIENT))
-    with pytest.raises(ProofError, match="no assumption says that its mean is the same"):
-        make_setting(functions=functions)

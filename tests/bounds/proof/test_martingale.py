@@ -14,6 +14,7 @@ from math import log
 
 import fedco
 import pytest
+from altered import with_declared, with_entry, with_rule
 from fedco.bounds import get_theorem
 from fedco.bounds.language.bounding import MEAN_SQUARE, NOISE, NOISE_SIZE, Form
 from fedco.bounds.language.change import with_statement
@@ -23,10 +24,11 @@ from fedco.bounds.language.theorem import Condition
 from fedco.bounds.proof import instances as instances_module
 from fedco.bounds.proof.author import Reader, dot, sq, total, value
 from fedco.bounds.proof.check_on_instances import OFTEN, STATEMENT, STYLES, examine, instances, reached
-from fedco.bounds.proof.derivations import derivation
+from fedco.bounds.proof.derivations import checked_steps, derivation
 from fedco.bounds.proof.finite import LAW
 from fedco.bounds.proof.kernel import (
     EVERY,
+    LATER,
     ONE,
     App,
     Assume,
@@ -39,7 +41,6 @@ from fedco.bounds.proof.kernel import (
     Mean,
     ProofError,
     Scalar,
-    Source,
     Step,
     Var,
     check,
@@ -75,8 +76,7 @@ def proof() -> Derivation:
 
 def changed(name: str = "martingale", **fields) -> Derivation:
     """The derivation with other fields of the rule of one step."""
-    steps = tuple(replace(s, rule=replace(s.rule, **fields)) if s.name == name else s for s in proof().steps)
-    return replace(proof(), steps=steps)
+    return with_rule(proof(), name, **fields)
 
 
 def the_rule() -> Martingale:
@@ -161,7 +161,7 @@ def test_it_is_one_or_the_other():
 # --- the rule: what it refuses ----------------------------------------------------------------------------------------
 
 SAMPLE = App("dF", X, (0,))
-MOVING = Signomial([(((POSITION, 1),), 1)])
+MOVING = POSITION.number
 SLOPE = Mean("n", App("dF", X, (None,)))
 RULE = {
     "a share that grows with t": ({"share": clock()}, "position in the round, or about the step"),
@@ -204,9 +204,7 @@ def test_what_is_no_bounded_martingale_is_refused(fields, reason):
 def test_fewer_independent_values_give_less():
     """Of the b samples of a client, whatever those of other clients: true, and less than the statement says."""
     plan = changed(over=("i",))
-    begun = begin(plan, BOUNDED, "printed")
-    for step in plan.steps:
-        begun = begun.after(step)
+    begun = checked_steps(plan, BOUNDED, "printed")
     assert "log(1/delta)*sigma_inf^2/b" in repr(begun.state.facts["martingale"])
     assert "left over" in refusal(plan)
 
@@ -223,12 +221,11 @@ def test_what_follows_rests_on_it():
 
 
 def test_a_standard_deviation_is_no_bound_of_the_noise():
-    text = replace(BOUNDED.assumptions[1], bounds=("sigma",))
-    theorem = replace(BOUNDED, assumptions=(BOUNDED.assumptions[0], text, *BOUNDED.assumptions[2:]))
-    statement = theorem.statement("printed")
-    names = {b.name: b.symbol for b in theorem.notation}
+    statement = BOUNDED.statement("printed")
+    names = {b.name: b.symbol for b in BOUNDED.notation}
     terms = tuple(replace(t, expr=t.expr.xreplace({names["sigma_inf"]: names["sigma"]})) for t in statement.terms)
-    theorem = with_statement(theorem, replace(statement, terms=terms))
+    listed = with_entry(BOUNDED, BOUNDED.assumptions[1].name, bounds=("sigma",))
+    theorem = with_statement(listed, replace(statement, terms=terms))
 
     def change(sgd, slope, error):
         sgd.proof.quantity("drift", dot(-1 * slope, error))
@@ -238,26 +235,21 @@ def test_a_standard_deviation_is_no_bound_of_the_noise():
 
 
 def test_samples_that_clients_share_are_not_independent_over_them():
-    setting = proof().setting
-    shared = replace(setting, sources=(Source("xi", ("i",), "independence"),))
-    assert "xi is the same for all values of n" in refusal(replace(proof(), setting=shared))
-    joint = replace(setting, sources=(Source("xi", ("n", "i"), "independence", ("n",)),))
-    assert "may depend on each other over n" in refusal(replace(proof(), setting=joint))
+    shared, joint = (with_declared(proof(), "sources", "xi", **own) for own in ({"index": ("i",)}, {"joint": ("n",)}))
+    assert "xi is the same for all values of n" in refusal(shared)
+    assert "may depend on each other over n" in refusal(joint)
 
 
 def test_independence_is_what_the_theorem_assumes():
     entry = next(item for item in BOUNDED.assumptions if item.name == "independence")
     for left in entry.says[:3]:
-        weaker = replace(entry, says=tuple(word for word in entry.says if word != left))
-        listed = tuple(weaker if item is entry else item for item in BOUNDED.assumptions)
-        refusal(proof(), replace(BOUNDED, assumptions=listed))
+        says = tuple(word for word in entry.says if word != left)
+        refusal(proof(), with_entry(BOUNDED, "independence", says=says))
 
 
 def test_an_index_of_another_size_at_step_0_is_not_counted():
-    setting = proof().setting
-    indices = tuple(replace(i, first=3 * i.size) if i.name == "i" else i for i in setting.indices)
-    plan = replace(proof(), setting=replace(setting, indices=indices))
-    assert refusal(plan)
+    (batch,) = (index for index in proof().setting.indices if index.name == "i")
+    assert refusal(with_declared(proof(), "indices", "i", first=3 * batch.size))
 
 
 # --- a pathwise derivation: no fact about an expectation ---------------------------------------------------------------
@@ -270,6 +262,16 @@ def test_rules_that_may_speak_of_expectations_are_refused():
     for kind in others:
         with pytest.raises(ProofError, match="not in a pathwise derivation"):
             begun.after(Step("new", object.__new__(kind)))
+
+
+def named(change: Callable[..., None], theorem=BOUNDED) -> Callable[..., None]:
+    """A claim in the symbols of the statement."""
+
+    def with_symbols(sgd, slope, error):
+        sgd.s = Reader(theorem, theorem.statement("printed"))
+        change(sgd, slope, error)
+
+    return with_symbols
 
 
 def cross_term(sgd, slope, error):
@@ -324,22 +326,14 @@ IN_EXPECTATION = {
 
 @pytest.mark.parametrize(("change", "reason"), IN_EXPECTATION.values(), ids=IN_EXPECTATION)
 def test_what_holds_in_expectation_only_is_refused(change, reason):
-    def with_symbols(sgd, slope, error):
-        sgd.s = Reader(BOUNDED, BOUNDED.statement("printed"))
-        change(sgd, slope, error)
-
-    assert re.search(reason, why_not(with_symbols))
+    assert re.search(reason, why_not(named(change)))
 
 
 @pytest.mark.parametrize("change", [cross_term, orthogonal, contraction])
 def test_and_accepted_of_expectations(change):
     """The same claims are true in the mean, where no derivation is pathwise: so it is that which refuses them."""
 
-    def with_symbols(sgd, slope, error):
-        sgd.s = Reader(MARKOV, MARKOV.statement("printed"))
-        change(sgd, slope, error)
-
-    plan = written(with_symbols, MARKOV, pathwise=False)
+    plan = written(named(change, MARKOV), MARKOV, pathwise=False)
     with pytest.raises(ProofError, match="the statement"):  # of the descent, which is left out, and of no claim before
         solved(plan, MARKOV, "printed")
 
@@ -365,27 +359,11 @@ def test_the_metric_is_compared_along_a_run():
 
 
 def test_a_start_that_is_random_is_refused():
-    def random(plan: Derivation) -> Derivation:
-        variables = tuple(
-            replace(v, equations=((EVERY - {"first local", "first communication"}, v.equations[0][1]),))
-            if v.name == "x"
-            else v
-            for v in plan.setting.variables
-        )
-        return replace(plan, setting=replace(plan.setting, variables=variables))
-
+    """Nothing says what x becomes at the first step; or it is given at step -1, so that the sample of that step is in its start."""
     plan = replace(proof(), steps=tuple(s for s in proof().steps if s.name == "infimum"))
-    assert "x may be random at the start" in refusal(random(plan))
-
-
-def test_a_start_that_a_step_made_is_random():
-    """x is given at step -1, so that the sample of that step is in its value at step 0."""
-    variables = tuple(
-        replace(v, defined=0, equations=((EVERY, shifted(v.equations[0][1], -1)),)) if v.name == "x" else v
-        for v in proof().setting.variables
-    )
-    plan = replace(proof(), steps=tuple(s for s in proof().steps if s.name == "infimum"))
-    assert "x may be random at the start" in refusal(replace(plan, setting=replace(plan.setting, variables=variables)))
+    ((_, term),) = plan.setting.variable("x").equations
+    for own in ({"equations": ((LATER, term),)}, {"defined": 0, "equations": ((EVERY, shifted(term, -1)),)}):
+        assert "x may be random at the start" in refusal(with_declared(plan, "variables", "x", **own))
 
 
 def test_an_inner_product_has_a_name_in_a_pathwise_derivation_only():
@@ -396,16 +374,7 @@ def test_an_inner_product_has_a_name_in_a_pathwise_derivation_only():
 
 
 def test_neither_numbers_nor_a_clock_nor_lemmas():
-    values = {
-        "L_bar": Q(1),
-        "sigma_inf": Q(1),
-        "F_gap": Q(1),
-        "eta": Q(1),
-        "delta": Q(1, 2),
-        "N": Q(1),
-        "b": Q(1),
-        "T": Q(1),
-    }
+    values = dict.fromkeys(("L_bar", "sigma_inf", "F_gap", "eta", "N", "b", "T"), Q(1)) | {"delta": Q(1, 2)}
     found = check(proof(), BOUNDED, "printed", AtNumbers(values, Q(10)))
     assert not found.accepted and "not checked at numbers" in found.failure
     assert "has no clock" in refusal(replace(proof(), offset=ONE))
@@ -517,12 +486,7 @@ def test_a_bound_that_forgets_on_what_it_rests_fails_on_the_instances(monkeypatc
 def test_an_expectation_in_a_pathwise_derivation_fails_on_the_instances(monkeypatch, change):
     """With the algebra of expectations the kernel takes the claim; along the runs it does not hold."""
     monkeypatch.setattr(Algebra, "_seen_from", lambda self, other, node: self.support(other))
-
-    def with_symbols(sgd, slope, error):
-        sgd.s = Reader(BOUNDED, BOUNDED.statement("printed"))
-        change(sgd, slope, error)
-
-    plan = written(with_symbols)
+    plan = written(named(change))
     steps = Solver(begin(replace(plan, steps=(), conclusion=(), inside=proof().inside), BOUNDED, "printed").state).all(
         plan.steps
     )

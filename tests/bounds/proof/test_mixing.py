@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import sympy as sp
 import torch
+from altered import refused, with_method
 from fedco.algorithms import ErrorFeedback, GossipSGD
 from fedco.algorithms.engine.compressors import entries, largest_entries
 from fedco.bounds import get_theorem
@@ -188,23 +188,16 @@ GOSSIP, MEMORY = get_theorem("library.gossip_sgd"), get_theorem("library.error_f
 NUMBERS = {"eta": 0.01, "b": 1, "N": 4, "T": 10}
 
 
-def given_method(theorem, **values):
-    symbols = {binding.name: binding.symbol for binding in theorem.notation}
-    told = {**theorem.method.values, **{name: sp.sympify(value, symbols) for name, value in values.items()}}
-    return replace(theorem, method=replace(theorem.method, values=told))
-
-
 @pytest.mark.parametrize("share", ["theta/2", "1/2", "theta**2", "theta/N"])
 def test_another_accuracy_is_refused(share):
     assert check(derivation(MEMORY), MEMORY, MEMORY.default).accepted
-    found = check(derivation(MEMORY), given_method(MEMORY, share=share), MEMORY.default)
-    assert not found.accepted and "theta: error_feedback has the compression_accuracy" in found.failure
+    why = "theta: error_feedback has the compression_accuracy"
+    refused(with_method(MEMORY, share=share), derivation(MEMORY), why)
 
 
 @pytest.mark.parametrize(("theorem", "other"), [(GOSSIP, "minibatch_sgd"), (MEMORY, "compressed_sgd")])
 def test_a_method_that_does_not_say_it_is_refused(theorem, other):
-    found = check(derivation(theorem), replace(theorem, method=replace(theorem.method, name=other)), theorem.default)
-    assert f"the method {other} does not say what its" in found.failure
+    refused(with_method(theorem, other), derivation(theorem), f"the method {other} does not say what its")
 
 
 def test_a_run_refuses_a_gap_that_is_larger_than_that_of_its_matrix():

@@ -9,11 +9,12 @@ from itertools import combinations
 from random import Random
 
 import pytest
-import sympy as sp
+from altered import refused as refused_by_check
+from altered import with_method, with_stated
 from fedco.bounds import get_theorem
 from fedco.bounds.language.change import with_statement
 from fedco.bounds.language.theorem import Assumption
-from fedco.bounds.proof.derivations import derivation, prove
+from fedco.bounds.proof.derivations import checked_steps, derivation, prove
 from fedco.bounds.proof.kernel import (
     ONE,
     Act,
@@ -39,7 +40,6 @@ from fedco.bounds.proof.kernel import (
     scalar,
     sq,
 )
-from fedco.bounds.proof.kernel.derivation import begin
 from fedco.bounds.proof.kernel.facts import Equation, State
 from fedco.bounds.proof.kernel.region import Region
 from fedco.bounds.proof.kernel.scalars import One
@@ -47,7 +47,7 @@ from rewritten import rewritten
 
 N, M, T = parameter("n", count=True), parameter("m"), parameter("T", count=True)
 SHARE = Param("share", positive=False)
-S = Signomial([(((SHARE, 1),), 1)])
+S = SHARE.number
 SIZES = {"few": N - M, "some": M - 1}
 X = Var("x")
 
@@ -166,17 +166,13 @@ def test_the_mean_over_a_set_by_enumeration():
 MAIN = "meta_fl.theorem_8"
 
 
-@cache
 def plan():
     return derivation(get_theorem(MAIN))
 
 
 @cache
 def established():
-    progress = begin(plan(), get_theorem(MAIN))
-    for step in plan().steps:
-        progress = progress.after(step)
-    return progress
+    return checked_steps(plan(), get_theorem(MAIN), "corrected")
 
 
 def test_another_end_is_refused():
@@ -238,16 +234,8 @@ def test_the_number_of_steps_is_that_of_the_rounds_times_the_steps_of_one():
 
 
 def test_a_name_of_an_assumption_and_of_a_condition_is_refused():
-    theorem = get_theorem(MAIN)
-    statement = theorem.statement()
-    renamed = tuple(replace(c, name="batches") if c.name == "step_size" else c for c in statement.conditions)
-    found = check(plan(), with_statement(theorem, replace(statement, conditions=renamed)))
-    assert (
-        not found.accepted and "'batches' is the name of two of the assumptions, conditions and lemmas" in found.failure
-    )
-
-
-# --- the virtual clients ----------------------------------------------------------------------------------------------
+    found = check(plan(), with_stated(get_theorem(MAIN), "conditions", "step_size", name="batches"))
+    assert not found.accepted and "'batches' is the name of two of the assumptions" in found.failure
 
 
 # --- a method that a theorem names ------------------------------------------------------------------------------------
@@ -255,25 +243,17 @@ def test_a_name_of_an_assumption_and_of_a_condition_is_refused():
 SAMPLED = get_theorem("library.sampled_sgd")
 
 
-def with_participants(formula: str):
-    """The theorem with a method that gets another number of clients; all of them for an empty formula."""
-    symbols = {binding.name: binding.symbol for binding in SAMPLED.notation}
-    kept = {name: value for name, value in SAMPLED.method.values.items() if name != "m"}
-    values = {**kept, "m": sp.sympify(formula, symbols)} if formula else kept
-    return replace(SAMPLED, method=replace(SAMPLED.method, values=values))
-
-
 @pytest.mark.parametrize("formula", ["N - 1", "", "N", "2", "r*N + 1", "N/2 + 1/2"])
 def test_another_number_of_clients_is_refused(formula):
     """N - 1 is r N at both points at which the code is compared: both locks accepted it, and it is false where r = 1."""
-    assert check(derivation(SAMPLED), with_participants("N*r"), "printed").accepted
-    found = check(derivation(SAMPLED), with_participants(formula), "printed")
-    assert not found.accepted and "for the clients that take part, the statement's are N*r" in found.failure
+    assert check(derivation(SAMPLED), with_method(SAMPLED, m="N*r"), "printed").accepted
+    why = "for the clients that take part, the statement's are N*r"
+    refused_by_check(with_method(SAMPLED, m=formula), derivation(SAMPLED), why)
 
 
 def test_a_method_without_sets_of_clients_is_refused():
-    other = replace(SAMPLED, method=replace(SAMPLED.method, name="minibatch_sgd"))
-    assert "minibatch_sgd gets [] for the clients" in check(derivation(SAMPLED), other, "printed").failure
+    other = with_method(SAMPLED, "minibatch_sgd")
+    refused_by_check(other, derivation(SAMPLED), "minibatch_sgd gets [] for the clients")
 
 
 @pytest.mark.parametrize(

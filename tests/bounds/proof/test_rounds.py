@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from altered import refused as refused_by_check
+from altered import with_declared, with_quantity
 from fedco.bounds import get_theorem
 from fedco.bounds.proof.derivations import derivation
 from fedco.bounds.proof.kernel import (
@@ -31,7 +33,6 @@ from fedco.bounds.proof.kernel import (
     ProofError,
     Quantity,
     Setting,
-    Signomial,
     Source,
     Start,
     Substitute,
@@ -55,7 +56,7 @@ from fedco.bounds.proof.kernel.scalars import One, Total
 
 N, T = parameter("n", count=True), parameter("T", count=True)
 L = parameter("L")
-J = Signomial([(((POSITION, 1),), 1)])
+J = POSITION.number
 X, A, C, E = Var("x"), Var("a"), Var("c"), Var("e")
 NOWHERE = Sum(())
 
@@ -241,11 +242,11 @@ def test_sums_over_positions():
 def test_a_declaration_does_not_depend_on_the_position():
     theorem = get_theorem("comfedl.theorem_1")
     plan = derivation(theorem)
-    grown = tuple(replace(q, meaning=J * q.meaning) if q.name == "X" else q for q in plan.quantities)
-    assert "does not depend on the position" in check(replace(plan, quantities=grown), theorem).failure
+    (moving,) = (J * q.meaning for q in plan.quantities if q.name == "X")
+    refused_by_check(theorem, with_quantity(plan, "X", moving), "does not depend on the position")
     invariant = replace(plan.steps[0], rule=Invariant("X", J, "drift", "drift"))
-    found = check(replace(plan, steps=(*plan.steps, replace(invariant, name="induction"))), theorem)
-    assert "not for statements about the position" in found.failure
+    longer = replace(plan, steps=(*plan.steps, replace(invariant, name="induction")))
+    refused_by_check(theorem, longer, "not for statements about the position")
 
 
 def drift(growth, where="position"):
@@ -295,10 +296,7 @@ def test_cauchy_schwarz():
 
 def sampled(equations):
     theorem = get_theorem("comfedl.theorem_1")
-    plan = derivation(theorem)
-    clients = next(v for v in plan.setting.variables if v.name == "c")
-    changed = tuple(replace(v, equations=equations) if v is clients else v for v in plan.setting.variables)
-    return check(replace(plan, setting=replace(plan.setting, variables=changed)), theorem)
+    return check(with_declared(derivation(theorem), "variables", "c", equations=equations), theorem)
 
 
 def test_clients_that_are_not_drawn_as_assumed_are_refused():

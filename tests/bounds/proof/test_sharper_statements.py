@@ -8,6 +8,7 @@ from fedco.bounds.language.theorem import Theorem
 from fedco.bounds.proof.derivations import derivation
 from fedco.bounds.proof.kernel import ProofError, check
 from fedco.validation.proofs.lock import instances_of
+from quick import slowly
 from rewritten import rewritten
 
 SHARPER = {
@@ -76,7 +77,11 @@ SHARPER = {
     ],
 }
 """Theorem -> other formulas of its terms and constants; a condition with "" is left out."""
-CASES = [pytest.param(name, formulas, id=f"{name}, {formulas}") for name, rows in SHARPER.items() for formulas in rows]
+CASES = [
+    pytest.param(name, formulas, id=f"{name}, {formulas}", marks=() if place < 2 else pytest.mark.slow)
+    for name, rows in SHARPER.items()
+    for place, formulas in enumerate(rows)
+]
 
 
 def follows(theorem: Theorem) -> bool:
@@ -98,10 +103,10 @@ def test_a_sharper_statement_does_not_follow(name, formulas):
 
 BROKEN = [
     ("sgd_convex_distance", {"initialisation": "D**2/2"}),
-    ("sgd_strongly_convex", {"initialisation": "(1 - mu*eta)**T*D**2/3"}),
+    slowly(("sgd_strongly_convex", {"initialisation": "(1 - mu*eta)**T*D**2/3"})),
     ("sgd_strongly_convex_declining", {"initialisation": "t0**2/S**2*D**2/3"}),
-    ("sgd_strongly_convex_declining", {"numerator": ""}),
-    ("sgd_strongly_convex_weighted", {"initialisation": "t0**2*D**2/(200*a*T*S)"}),
+    slowly(("sgd_strongly_convex_declining", {"numerator": ""})),
+    slowly(("sgd_strongly_convex_weighted", {"initialisation": "t0**2*D**2/(200*a*T*S)"})),
     ("sgd_strongly_convex_averaged", {"initialisation": "t0**2*D**2/(200*a*T*S)"}),
     ("sgd_declining", {"initialisation": "F_gap/(50*a*W)", "variance": "L_bar*a*sigma**2*Q/(100*N*b*W)"}),
 ]

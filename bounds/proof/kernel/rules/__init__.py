@@ -3,6 +3,7 @@
 Together with the normal form (algebra.py), the certificates (region.py), the assumptions (assumptions.py) and the rule for
 corollaries (corollary.py) this is all that a checked derivation rests on.
 """
+# ruff: noqa: F401 (what is imported here is what the package offers)
 
 from .base import Rule, Weights
 from .combination import CauchySchwarz, Combine, Instance, Open, Smaller, Triangle
@@ -15,49 +16,10 @@ from .smoothness import SmoothDescent
 from .sums import AtStart, Invariant, Part, SumOver
 from .vectors import Cases, Definition, Later, Linear, Project, Substitute, Vanishing
 
-RULES = (
-    Definition,
-    Project,
-    Linear,
-    Cases,
-    Later,
-    Vanishing,
-    Substitute,
-    Combine,
-    Open,
-    Instance,
-    Assume,
-    IndependentMean,
-    MeanMoment,
-    IndependentMoment,
-    Action,
-    Product,
-    Triangle,
-    CauchySchwarz,
-    Smaller,
-    SmoothDescent,
-    Drift,
-    NoisyDrift,
-    Delay,
-    WithinRound,
-    Gronwall,
-    Geometric,
-    Weighted,
-    Held,
-    SumOver,
-    Invariant,
-    AtStart,
-    Part,
-    Suppose,
-    Induction,
-    Identity,
-    Along,
-    ReversedPower,
-    Length,
-    Sure,
-    Conditional,
-    Martingale,
+RULES: tuple[type[Rule], ...] = tuple(
+    each for each in tuple(globals().values()) if isinstance(each, type) and issubclass(each, Rule) and each is not Rule
 )
+"""Those that are imported here, and no others."""
 LOOP = (Suppose, Induction, Identity, Along, ReversedPower, Length, Sure, Conditional)
 POSITIONAL = (Linear, Combine, Triangle, CauchySchwarz, Smaller, SumOver, Weighted, *LOOP)
 """Rules for statements about a step that may speak of numbers that depend on it, such as its position in the round."""
@@ -82,13 +44,3 @@ IN_A_LOOP = (
     Smaller,
 )
 """Rules that may be used in a loop, which may have no steps."""
-__all__ = [
-    "IN_A_LOOP",
-    "PATHWISE",
-    "POSITIONAL",
-    "RULES",
-    "WITH_CLOCK",
-    "Rule",
-    "Weights",
-    *(rule.__name__ for rule in RULES),
-]

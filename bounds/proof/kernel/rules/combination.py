@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..assumptions import free_point
-from ..facts import Fact, Inequality, State, fact_form, inequality, phases_of
+from ..facts import Fact, Inequality, State, Uses, fact_form, inequality, phases_of, steps_of
 from ..region import Certificate
 from ..scalars import At, Atom, Inner, Named, One, Scalar, Total, dot, form, later, scalar, sq
 from ..setting import EVERY
@@ -31,10 +31,7 @@ class Combine(Rule):
     equal: bool = False
     certificates: tuple[Certificate, ...] = ()
     title = "combination"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return tuple(name for _, name in self.weights) + tuple(name for _, name, _ in self.pairings)
+    premises = ("weights", "pairings")
 
     def apply(self, state: State) -> Inequality:
         facts: list[Fact] = [state.inequality(name, position=True) for _, name in self.weights]
@@ -69,12 +66,12 @@ class Combine(Rule):
             if self.equal and not fact.equal:
                 raise ProofError(f"{name} is no equation")
             if not fact.equal:
-                used |= self._certified(state, factor, f"the multiplier {factor!r} of {name}")
+                used |= state.nonnegative(f"the multiplier {factor!r} of {name}", factor, self.certificates)
             add(fact.table, factor)
         for factor, term in self.squares:
             if self.equal:
                 raise ProofError("no squares in an equation")
-            used |= self._certified(state, factor, f"the coefficient {factor!r} of a square")
+            used |= state.nonnegative(f"the coefficient {factor!r} of a square", factor, self.certificates)
             add(state.form(sq(term)), -factor)
         for factor, name, term in self.pairings:
             equation = state.equation(name, position=True)
@@ -88,13 +85,7 @@ class Combine(Rule):
             return frozenset()
         if state.region.expanded(coefficient):
             state.dropped.append(f"({coefficient!r}) {atom!r}")
-        return self._certified(state, coefficient, f"left over: ({coefficient!r}) {atom!r}")
-
-    def _certified(self, state: State, number: Signomial, what: str) -> frozenset[str]:
-        used = state.certify(number, self.certificates)
-        if used is None:
-            raise ProofError(f"{what} is not certified to be nonnegative{state.where_negative(number)}")
-        return used
+        return state.nonnegative(f"left over: ({coefficient!r}) {atom!r}", coefficient, self.certificates)
 
 
 def _one_scope(table: Mapping[Atom, Signomial], phases: frozenset[str] | None) -> None:
@@ -127,10 +118,7 @@ class Instance(Rule):
     step: str
     points: tuple[tuple[str, Term], ...]
     title = "instance"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.step,)
+    premises = ("step",)
 
     def apply(self, state: State) -> Inequality:
         fact = state.inequality(self.step)
@@ -153,31 +141,40 @@ class Instance(Rule):
         return Inequality(fact_form(form_), fact.equal, fact.phases, fact.uses)
 
 
+Sizes = tuple[tuple[str, Term, Signomial], ...]
+"""(step, a, r) each, where the step says that ||a||^2 <= r^2 R."""
+
+
+def _sized(state: State, parts: Sizes, common: Scalar, shown: str) -> tuple[frozenset[str], Uses]:
+    """At which steps all parts are as large as they say, and on what that rests; `shown` is R in an error.
+
+    Raises:
+        ProofError: one is not, or its root may be negative; or these are not statements about a step.
+    """
+    facts = [state.inequality(name, position=True) for name, _, _ in parts]
+    for fact, (name, term, size) in zip(facts, parts, strict=True):
+        if fact.table != state.form(sq(term) - size**2 * common):
+            raise ProofError(f"{name} does not say that ||{term!r}||^2 <= ({size!r})^2{shown}")
+        if not size.nonnegative:
+            raise ProofError(f"the root {size!r} may be negative")
+    return steps_of(facts), all_uses(facts)
+
+
 @dataclass(frozen=True)
 class Triangle(Rule):
     """||a_1 + ... + a_n||^2 <= (r_1 + ... + r_n)^2 R from ||a_i||^2 <= r_i^2 R; `parts` holds (step, a_i, r_i)."""
 
-    parts: tuple[tuple[str, Term, Signomial], ...]
+    parts: Sizes
     common: Scalar
     title = "triangle inequality"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return tuple(name for name, _, _ in self.parts)
+    premises = ("parts",)
 
     def apply(self, state: State) -> Inequality:
-        facts = [state.inequality(name, position=True) for name in self.uses]
+        phases, uses = _sized(state, self.parts, self.common, f" {self.common!r}")
         total, root = Sum(()), ZERO
-        for fact, (name, term, size) in zip(facts, self.parts, strict=True):
-            if fact.table != state.form(sq(term) - size**2 * self.common):
-                raise ProofError(f"{name} does not say that ||{term!r}||^2 <= ({size!r})^2 {self.common!r}")
-            if not size.nonnegative:
-                raise ProofError(f"the root {size!r} may be negative")
+        for _, term, size in self.parts:
             total, root = total + term, root + size
-        phases = phases_of(facts)
-        if phases is None:
-            raise ProofError("wanted statements about a step")
-        return inequality(state, sq(total), root**2 * self.common, all_uses(facts), phases=phases)
+        return inequality(state, sq(total), root**2 * self.common, uses, phases=phases)
 
 
 @dataclass(frozen=True)
@@ -186,23 +183,12 @@ class CauchySchwarz(Rule):
 
     parts: tuple[tuple[str, Term, Signomial], tuple[str, Term, Signomial]]
     title = "Cauchy-Schwarz inequality"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return tuple(name for name, _, _ in self.parts)
+    premises = ("parts",)
 
     def apply(self, state: State) -> Inequality:
-        facts = [state.inequality(name, position=True) for name in self.uses]
-        for fact, (name, term, size) in zip(facts, self.parts, strict=True):
-            if fact.table != state.form(sq(term) - size**2):
-                raise ProofError(f"{name} does not say that ||{term!r}||^2 <= ({size!r})^2")
-            if not size.nonnegative:
-                raise ProofError(f"the root {size!r} may be negative")
-        phases = phases_of(facts)
-        if phases is None:
-            raise ProofError("wanted statements about a step")
+        phases, uses = _sized(state, self.parts, scalar(1), "")
         (_, a, r), (_, b, s) = self.parts
-        return inequality(state, dot(a, b), scalar(r * s), all_uses(facts), phases=phases)
+        return inequality(state, dot(a, b), scalar(r * s), uses, phases=phases)
 
 
 @dataclass(frozen=True)
@@ -212,18 +198,12 @@ class Smaller(Rule):
     left: Scalar
     parts: tuple[tuple[str, Signomial], tuple[str, Signomial]]
     title = "the smaller of two bounds"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return tuple(name for name, _ in self.parts)
+    premises = ("parts",)
 
     def apply(self, state: State) -> Inequality:
         facts = [state.inequality(name, position=True) for name in self.uses]
         for fact, (name, bound) in zip(facts, self.parts, strict=True):
             if fact.table != state.form(self.left - bound):
                 raise ProofError(f"{name} does not say that {self.left!r} <= {bound!r}")
-        phases = phases_of(facts)
-        if phases is None:
-            raise ProofError("wanted statements about a step")
         (_, a), (_, b) = self.parts
-        return inequality(state, self.left, scalar(a.least(b)), all_uses(facts), phases=phases)
+        return inequality(state, self.left, scalar(a.least(b)), all_uses(facts), phases=steps_of(facts))

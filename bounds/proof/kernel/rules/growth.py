@@ -39,14 +39,10 @@ class Gronwall(Rule):
     growth: Signomial
     certificates: tuple[Certificate, ...] = ()
     title = "Gronwall's inequality within a round"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.local, self.reset)
+    premises = ("local", "reset")
 
     def apply(self, state: State) -> Inequality:
-        if self.quantity not in state.quantities or not state.quantities[self.quantity].nonnegative:
-            raise ProofError(f"{self.quantity}: no nonnegative quantity")
+        state.nonnegative_quantity(self.quantity)
         after = quantity(self.quantity, 1)
         grown, c, first = bounded_by(state, self.local, after, LOCAL)
         begun, e, second = bounded_by(state, self.reset, after, COMMUNICATION)
@@ -56,12 +52,7 @@ class Gronwall(Rule):
         steady = e + (n - 2) / 2 * c
         used = all_uses([state.inequality(name) for name in self.uses]) | first | second
         for what, number in (("1 + rate/n minus the factor", 1 + self.rate / n - factor), ("the constant", steady)):
-            names = state.certify(number, self.certificates)
-            if names is None:
-                raise ProofError(
-                    f"{what}: ({number!r}) is not certified to be nonnegative{state.where_negative(number)}"
-                )
-            used |= names
+            used |= state.nonnegative(f"{what}: ({number!r})", number, self.certificates)
         table: dict[Atom, Signomial] = {}
 
         def add(name: str, coefficient: Signomial, *, communications: bool) -> None:
@@ -94,10 +85,7 @@ class Geometric(Rule):
     rest: Signomial
     certificates: tuple[Certificate, ...] = ()
     title = "contraction at every step"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.step,)
+    premises = ("step",)
 
     def apply(self, state: State) -> Inequality:
         fact = state.inequality(self.step)
@@ -115,12 +103,7 @@ class Geometric(Rule):
             ("the rest", self.rest),
             ("(1 - factor) rest - c", (1 - self.factor) * self.rest - constant),
         ):
-            names = state.certify(number, self.certificates)
-            if names is None:
-                raise ProofError(
-                    f"{what}: ({number!r}) is not certified to be nonnegative{state.where_negative(number)}"
-                )
-            used |= names
+            used |= state.nonnegative(f"{what}: ({number!r})", number, self.certificates)
         right = self.power(state) * at(self.quantity) + self.rest
         return inequality(state, at(self.quantity, end=True), right, used, phases=None)
 
@@ -132,7 +115,7 @@ class Geometric(Rule):
         """
         for param, made in state.region.exponentials.items():
             if made == (self.factor, state.horizon):
-                return Signomial([(((param, 1),), 1)])
+                return param.number
         raise ProofError(f"the statement has no power ({self.factor!r})^({state.horizon!r})")
 
 
@@ -152,10 +135,7 @@ class Weighted(Rule):
     summed: tuple[tuple[str, Signomial], ...] = ()
     start: int = 0
     title = "weights that change with the step, summed"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.step,)
+    premises = ("step",)
 
     def apply(self, state: State) -> Inequality:
         if state.offset is None:
@@ -215,7 +195,7 @@ class Weighted(Rule):
         assert state.offset is not None
         shown = state.horizon + state.offset
         named = (p for p, made in state.region.formulas.items() if made == shown and p not in state.region.powers)
-        return next((Signomial([(((param, 1),), 1)]) for param in named), shown)
+        return next((param.number for param in named), shown)
 
 
 def sum_of_clock(state: State, power: Fraction) -> Signomial:
@@ -226,7 +206,7 @@ def sum_of_clock(state: State, power: Fraction) -> Signomial:
     """
     for param, made in state.region.sums.items():
         if made == (state.offset, state.horizon, power):
-            return Signomial([(((param, 1),), 1)])
+            return param.number
     raise ProofError(f"no constant of the statement is the sum of {clock()!r}^({power}) over the steps")
 
 

@@ -45,10 +45,7 @@ class Induction(Rule):
     base: str
     step: str
     title = "induction over the steps"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.base, self.step)
+    premises = ("base", "step")
 
     def apply(self, state: State) -> Inequality:
         numbers = _numbers(state)
@@ -177,10 +174,7 @@ class Sure(Rule):
     vector: Term
     size: Signomial
     title = "a vector without samples"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.step,)
+    premises = ("step",)
 
     def apply(self, state: State) -> Moment:
         fact = state.inequality(self.step, position=True)
@@ -208,10 +202,7 @@ class Conditional(Rule):
     bound: Signomial
     given: Known
     title = "the same given samples that enter through free variables"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.step,)
+    premises = ("step",)
 
     def apply(self, state: State) -> Moment:
         _numbers(state)

@@ -22,10 +22,7 @@ class Assume(Rule):
     terms: tuple[Term, ...] = ()
     sizes: tuple[str, ...] = ()
     title = "assumption"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return self.sizes
+    premises = ("sizes",)
 
     def apply(self, state: State) -> Fact:
         axiom = state.axioms.get(self.axiom)
@@ -119,10 +116,7 @@ class MeanMoment(Rule):
     over: tuple[str, ...] = ()
     given: Known | None = None
     title = "Jensen's inequality"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.moment,)
+    premises = ("moment",)
 
     def apply(self, state: State) -> Moment:
         fact = state.moment(self.moment)
@@ -142,10 +136,7 @@ class IndependentMoment(Rule):
     moment: str
     index: str
     title = "independent centred operators"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.moment,)
+    premises = ("moment",)
 
     def apply(self, state: State) -> Moment:
         fact = state.moment(self.moment)
@@ -171,10 +162,7 @@ class Action(Rule):
     vector: Term
     bounded: bool = False
     title = "operator applied to a vector"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.moment,)
+    premises = ("moment",)
 
     def apply(self, state: State) -> Inequality:
         fact = state.moment(self.moment)
@@ -198,10 +186,7 @@ class Product(Rule):
     operator: str
     vector: str
     title = "operator applied to a vector with a conditional bound"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.operator, self.vector)
+    premises = ("operator", "vector")
 
     def apply(self, state: State) -> Inequality:
         operator, vector = state.moment(self.operator), state.moment(self.vector)

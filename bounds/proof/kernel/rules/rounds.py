@@ -28,10 +28,7 @@ class Drift(Rule):
     growth: str
     where: str = "all"
     title = "drift within a round"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.move, self.reset, self.start, self.growth)
+    premises = ("move", "reset", "start", "growth")
 
     def apply(self, state: State) -> Inequality:
         e, uses = _moved(state, self.quantity, self.move, self.reset, self.start)
@@ -43,7 +40,7 @@ class Drift(Rule):
         if self.where in ("every step", "position"):
             if parts:
                 raise ProofError("at every step: the growth must be bounded by a constant")
-            longest = Signomial([(((POSITION, 1),), 1)]) if self.where == "position" else n - 1
+            longest = POSITION.number if self.where == "position" else n - 1
             table: dict[Atom, Signomial] = {Named(self.quantity): ONE, One(): -(longest**2) * constant}
             return Inequality(fact_form(table), False, EVERY, uses)
         weights = {
@@ -53,11 +50,8 @@ class Drift(Rule):
         if self.where not in weights:
             raise ProofError(f"{self.where!r}: wanted all, communications, every step or position")
         growth, flat = weights[self.where]
-        table = {Total(atom.name): -growth * c for atom, c in parts.items()}
         own = Total(self.quantity, self.where == "communications")
-        table[own] = table.get(own, ZERO) + ONE
-        table[One()] = -flat * constant
-        return Inequality(fact_form(table), False, None, uses)
+        return _at_most(own, {atom: growth * c for atom, c in parts.items()}, flat * constant, uses)
 
 
 def _moved(state: State, quantity: str, move: str, reset: str, start: str) -> tuple[Term, Uses]:
@@ -72,6 +66,13 @@ def _moved(state: State, quantity: str, move: str, reset: str, start: str) -> tu
     if not moves.phases >= LOCAL:
         raise ProofError(f"{move} does not cover every local step")
     return normal(shifted(d, 1) - d - moves.term), all_uses([moves, resets, starts])
+
+
+def _at_most(own: Total, parts: dict[Named, Signomial], constant: Signomial, uses: Uses) -> Inequality:
+    """A sum is at most those of other quantities with their factors, plus a number."""
+    table: dict[Atom, Signomial] = {Total(atom.name): -c for atom, c in parts.items()}
+    table[own] = table.get(own, ZERO) + ONE
+    return Inequality(fact_form(table | {One(): -constant}), False, None, uses)
 
 
 def _vector(state: State, quantity: str) -> Term:
@@ -115,6 +116,14 @@ def bounded_by(
     return found, constant, fact.uses | used
 
 
+def _size(state: State, name: str, noise: Term) -> tuple[Signomial, Uses]:
+    """||noise||^2 <= a nonnegative constant, at every step."""
+    more, size, uses = bounded_by(state, name, sq(noise))
+    if more:
+        raise ProofError(f"{name}: the noise must be bounded by a constant")
+    return size, uses
+
+
 @dataclass(frozen=True)
 class NoisyDrift(Rule):
     """As `Drift`, summed over t < T, where the move is e = h + z with z centred given the past and known after the step.
@@ -136,19 +145,14 @@ class NoisyDrift(Rule):
     weight: Signomial
     end: str = ""
     title = "drift and noise within a round"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.move, self.reset, self.start, self.growth, self.noise_growth)
+    premises = ("move", "reset", "start", "growth", "noise_growth")
 
     def apply(self, state: State) -> Inequality:
         e, uses = _moved(state, self.quantity, self.move, self.reset, self.start)
         noise = state.algebra.normal(self.noise)
         _centred(state, noise)
         parts, constant, first = bounded_by(state, self.growth, sq(e - noise))
-        more, size, second = bounded_by(state, self.noise_growth, sq(noise))
-        if more:
-            raise ProofError(f"{self.noise_growth}: the noise must be bounded by a constant")
+        size, second = _size(state, self.noise_growth, noise)
         if not self.weight.nonnegative:
             raise ProofError(f"the weight {self.weight!r} may be negative")
         n, T = state.period, state.horizon
@@ -157,10 +161,9 @@ class NoisyDrift(Rule):
         if self.end:
             self._ends(state, e)
             longest, steady, random, own = n, n, ONE, Total(self.end, True)
-        table: dict[Atom, Signomial] = {Total(atom.name): -(1 + self.weight) * longest * c for atom, c in parts.items()}
-        table[own] = table.get(own, ZERO) + ONE
-        table[One()] = -T * ((1 + self.weight) * steady * constant + (1 + 1 / self.weight) * random * size)
-        return Inequality(fact_form(table), False, None, uses | first | second)
+        grown = {atom: (1 + self.weight) * longest * c for atom, c in parts.items()}
+        rest = T * ((1 + self.weight) * steady * constant + (1 + 1 / self.weight) * random * size)
+        return _at_most(own, grown, rest, uses | first | second)
 
     def _ends(self, state: State, e: Term) -> None:
         if self.end not in state.quantities:
@@ -185,10 +188,7 @@ class Delay(Rule):
     growth: str
     noise_growth: str
     title = "moves since an earlier step"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.move, self.growth, self.noise_growth)
+    premises = ("move", "growth", "noise_growth")
 
     def apply(self, state: State) -> Inequality:
         old, moves, noise = self._older(state), state.equation(self.move), state.algebra.normal(self.noise)
@@ -200,14 +200,10 @@ class Delay(Rule):
             raise ProofError(f"the move {known!r} without noise is not made of {old.name} alone")
         _centred(state, noise)
         parts, constant, first = bounded_by(state, self.growth, sq(known))
-        more, size, second = bounded_by(state, self.noise_growth, sq(noise))
-        if more:
-            raise ProofError(f"{self.noise_growth}: the noise must be bounded by a constant")
-        table: dict[Atom, Signomial] = {Total(atom.name): -(old.behind**2) * c for atom, c in parts.items()}
-        own = Total(self.quantity)
-        table[own] = table.get(own, ZERO) + ONE
-        table[One()] = -state.horizon * (old.behind**2 * constant + old.behind * size)
-        return Inequality(fact_form(table), False, None, all_uses([moves]) | first | second)
+        size, second = _size(state, self.noise_growth, noise)
+        grown = {atom: old.behind**2 * c for atom, c in parts.items()}
+        rest = state.horizon * (old.behind**2 * constant + old.behind * size)
+        return _at_most(Total(self.quantity), grown, rest, all_uses([moves]) | first | second)
 
     def _older(self, state: State) -> Variable:
         """z."""
@@ -236,14 +232,10 @@ class WithinRound(Rule):
     growth: Signomial
     start: Signomial
     title = "growth within a round"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.reset, self.first, self.later)
+    premises = ("reset", "first", "later")
 
     def apply(self, state: State) -> Inequality:
-        if self.quantity not in state.quantities or not state.quantities[self.quantity].nonnegative:
-            raise ProofError(f"{self.quantity}: no nonnegative quantity")
+        state.nonnegative_quantity(self.quantity)
         after, before = Named(self.quantity, 1), Named(self.quantity)
         reset, first, step = (state.inequality(name) for name in self.uses)
         if reset.table != {after: ONE} or reset.phases is None or not reset.phases >= COMMUNICATION:
@@ -262,12 +254,7 @@ class WithinRound(Rule):
         factor, constant = -rest.get(before, ZERO), -rest.get(One(), ZERO)
         used = all_uses([reset, first, step])
         for what, number in self.needed(factor, constant, begin).items():
-            names = state.certify(number)
-            if names is None:
-                raise ProofError(
-                    f"{what}: ({number!r}) is not certified to be nonnegative{state.where_negative(number)}"
-                )
-            used |= names
+            used |= state.nonnegative(f"{what}: ({number!r})", number)
         n, T = state.period, state.horizon
         bound = (self.level + (n - 1) * self.growth) * (T - 1) + self.start
         table: dict[Atom, Signomial] = {Total(self.quantity): ONE, At(self.quantity): -ONE, One(): -bound}
@@ -298,10 +285,7 @@ class Held(Rule):
     renewed: str
     kept: tuple[str, ...]
     title = "unchanged within a round"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.start, self.renewed, *self.kept)
+    premises = ("start", "renewed", "kept")
 
     def apply(self, state: State) -> Inequality:
         start, renewed = state.inequality(self.start), state.inequality(self.renewed)

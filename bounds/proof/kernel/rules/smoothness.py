@@ -27,10 +27,7 @@ class SmoothDescent(Rule):
     start: Term
     end: Term
     title = "smoothness (descent lemma)"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.lipschitz,)
+    premises = ("lipschitz",)
 
     def apply(self, state: State) -> Inequality:
         objective = state.setting.objective(self.objective)

@@ -116,10 +116,7 @@ class Invariant(Rule):
     first: str
     later: str
     title = "induction over t"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.first, self.later)
+    premises = ("first", "later")
 
     def apply(self, state: State) -> Inequality:
         first, step = state.inequality(self.first), state.inequality(self.later)
@@ -136,10 +133,7 @@ class Invariant(Rule):
             raise ProofError(f"{self.later} speaks of more than {self.quantity}")
         used: frozenset[str] = frozenset()
         for number in (factor, self.bound - factor * self.bound - rest):
-            names = state.certify(number)
-            if names is None:
-                raise ProofError(f"({number!r}) is not certified to be nonnegative{state.where_negative(number)}")
-            used |= names
+            used |= state.nonnegative(f"({number!r})", number)
         return inequality(state, scalar(after), scalar(self.bound), all_uses([first, step]) | used)
 
 
@@ -150,10 +144,7 @@ class AtStart(Rule):
     step: str
     end: bool = False
     title = "first or last step"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.step,)
+    premises = ("step",)
 
     def apply(self, state: State) -> Inequality:
         fact = state.inequality(self.step, position=not self.end)
@@ -183,7 +174,6 @@ class Part(Rule):
     title = "a part of a sum"
 
     def apply(self, state: State) -> Inequality:
-        if self.quantity not in state.quantities or not state.quantities[self.quantity].nonnegative:
-            raise ProofError(f"{self.quantity}: no nonnegative quantity")
+        state.nonnegative_quantity(self.quantity)
         table: dict[Atom, Signomial] = {Total(self.quantity, True): ONE, Total(self.quantity): -ONE}
         return Inequality(fact_form(table), False, None)

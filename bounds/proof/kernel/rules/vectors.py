@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..facts import Equation, Fact, Inequality, State, at_one_step, fact_form, phases_of
+from ..facts import Equation, Fact, Inequality, State, at_one_step, fact_form, phases_of, steps_of
 from ..known import Known
 from ..scalars import Scalar, later, sq
 from ..setting import EVERY, LATER
@@ -38,10 +38,7 @@ class Project(Rule):
     over: tuple[str, ...] = ()
     given: Known | None = None
     title = "mean of an equation"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.equation,)
+    premises = ("equation",)
 
     def apply(self, state: State) -> Equation:
         fact = state.equation(self.equation, position=True)
@@ -65,10 +62,7 @@ class Linear(Rule):
     claim: Term
     weights: Weights
     title = "linear combination"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return tuple(name for _, name in self.weights)
+    premises = ("weights",)
 
     def apply(self, state: State) -> Equation:
         facts = [state.equation(name, position=True) for _, name in self.weights]
@@ -86,10 +80,7 @@ class Cases(Rule):
 
     cases: tuple[str, ...]
     title = "all kinds of step"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return self.cases
+    premises = ("cases",)
 
     def apply(self, state: State) -> Fact:
         if not self.cases:
@@ -117,10 +108,7 @@ class Later(Rule):
     step: str
     by: int
     title = "another step"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.step,)
+    premises = ("step",)
 
     def apply(self, state: State) -> Fact:
         state.used.add(self.step)
@@ -151,10 +139,7 @@ class Vanishing(Rule):
     step: str
     term: Term
     title = "a vector without length"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.step,)
+    premises = ("step",)
 
     def apply(self, state: State) -> Equation:
         fact = state.inequality(self.step)
@@ -175,10 +160,7 @@ class Substitute(Rule):
     term: Term
     table: tuple[tuple[Var, Term, str], ...]
     title = "equal vectors put in"
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return tuple(name for _, _, name in self.table)
+    premises = ("table",)
 
     def apply(self, state: State) -> Equation:
         facts = [state.equation(name) for name in self.uses]
@@ -189,7 +171,5 @@ class Substitute(Rule):
         if len(put) != len(self.table) or not facts:
             raise ProofError("wanted each variable once")
         changed = put_in(self.term, lambda var: put.get(var, var))
-        phases = phases_of(facts)
-        assert phases is not None
         text = f"{self.term!r} = {changed!r}"
-        return Equation(state.algebra.normal(self.term - changed), phases, all_uses(facts), text)
+        return Equation(state.algebra.normal(self.term - changed), steps_of(facts), all_uses(facts), text)
