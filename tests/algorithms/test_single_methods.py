@@ -16,7 +16,7 @@ from fedco.algorithms import (
     Start,
     drive,
 )
-from fedco.algorithms.baselines.drfa import drawn, onto_simplex
+from fedco.algorithms.baselines.fair import drawn, onto_simplex
 from fedco.algorithms.engine import metrics
 from tiny import TINY, TinyData, TinyLocal, TinyMeta
 
