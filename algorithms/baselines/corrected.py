@@ -20,14 +20,13 @@ from ..engine.oracles import PLAIN_ORACLES, TWO_MESSAGE_COSTS
 from ..engine.participation import participants
 from ..engine.schedule import Schedule, at
 from .plain import plain_gradient
-from .rounds import InRounds
+from .rounds import InRounds, RoundState
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScaffoldState(State):
-    """y_i; origin: the server's x of this round; control: c_i; shared_control: c; gathered: the sum that makes c_i^+."""
+class ScaffoldState(RoundState):
+    """control: c_i; shared_control: c; gathered: the sum that makes c_i^+."""
 
-    origin: Tensor
     control: Tensor
     shared_control: Tensor
     gathered: Tensor
@@ -148,11 +147,11 @@ class LocalSTORM(InRounds):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FedGLOMOState(State):
+class FedGLOMOState(RoundState):
     """x_i, previous and d: the local models, those before the last step, and the estimates along which they step.
 
     twin, twin_previous, twin_d: the same of the steps that begin at the older model.
-    origin, older: the server's models x of this round and of the one before; u: its estimate of a round's change. All like x.
+    older: the server's model of the round before; u: its estimate of a round's change. All like x.
     """
 
     previous: Tensor
@@ -160,7 +159,6 @@ class FedGLOMOState(State):
     twin: Tensor
     twin_previous: Tensor
     twin_d: Tensor
-    origin: Tensor
     older: Tensor
     u: Tensor
 

@@ -17,7 +17,6 @@ from torch import Tensor
 from ..engine.draws import Draws
 from ..engine.method import (
     Messages,
-    Method,
     NotApplicable,
     Scalar,
     Start,
@@ -26,13 +25,12 @@ from ..engine.method import (
     broadcast,
     client_mean,
     descend,
-    is_due,
 )
 from ..engine.oracles import VALUE_ORACLES
 from ..engine.participation import fraction, participants
 from ..engine.schedule import Schedule, at
 from .plain import plain_gradient, plain_value
-from .rounds import InRounds
+from .rounds import InRounds, RoundState
 
 
 def onto_simplex(v: Tensor) -> Tensor:
@@ -65,7 +63,7 @@ class DRFAState(State):
 
 
 @dataclass(frozen=True, eq=False)
-class DRFA(Method):
+class DRFA(InRounds):
     """Algorithm 1 on min over w, max over lambda in the simplex of sum_i lambda_i f_i(w), f_i the plain losses.
 
     Args:
@@ -119,8 +117,8 @@ class DRFA(Method):
         v = draws.subset("loss clients", m) * losses * (problem.clients / m)
         return onto_simplex(state.weights + (self.tau * self.gamma * v.unsqueeze(-1)).squeeze(-1))
 
-    def communicate(self, problem: Any, state: DRFAState, t: int) -> DRFAState:
-        return replace(state, x=average(state.x, state.active)) if is_due(t, self.tau) else state
+    def after_round(self, problem: Any, state: DRFAState, t: int) -> DRFAState:
+        return replace(state, x=average(state.x, state.active))
 
     def messages(self, problem: Any, T: int) -> Messages:
         rounds, share_of_clients = T // self.tau, Fraction(self.m or problem.clients, problem.clients)
@@ -128,13 +126,6 @@ class DRFA(Method):
 
 
 SMALLEST_LOSS = 1e-10  # the authors' program adds it to a loss before taking powers
-
-
-@dataclass(frozen=True, kw_only=True)
-class QFedAvgState(State):
-    """x_t, and origin: the shared model w^t at the beginning of the round, like x."""
-
-    origin: Tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,14 +160,14 @@ class QFedAvg(InRounds):
     m: int | None = None
     L: Scalar | None = None
 
-    def init(self, problem: Any, start: Start, draws: Draws) -> QFedAvgState:
+    def init(self, problem: Any, start: Start, draws: Draws) -> RoundState:
         x = start.models(problem, draws)
         smallest = plain_value(problem, x).min().item()
         if smallest <= 0:
             raise NotApplicable(f"q_fedavg needs losses > 0: {problem.name} has one of {smallest:.3g} at the start")
-        return QFedAvgState(x=x, origin=x, active=participants(draws, self.m))
+        return RoundState(x=x, origin=x, active=participants(draws, self.m))
 
-    def after_round(self, problem: Any, state: QFedAvgState, t: int) -> QFedAvgState:
+    def after_round(self, problem: Any, state: RoundState, t: int) -> RoundState:
         L = 1 / self.eta if self.L is None else self.L
         loss = plain_value(problem, state.origin).clamp(min=SMALLEST_LOSS).unsqueeze(-1)
         loss_to_q = (self.q * loss.log()).exp()

@@ -13,12 +13,13 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Batches, Messages, Method, Scalar, Start, State, average, blend, choice, descend, is_due
+from ..engine.method import Batches, Method, Scalar, Start, State, average, blend, choice, descend
 from ..engine.oracles import META_ORACLES
-from ..engine.participation import at_round_start, fraction, participants
+from ..engine.participation import participants
 from ..engine.schedule import Schedule, at
 from ..engine.special_case import SpecialCase
 from ..methods.meta_fl import MetaFL
+from .rounds import InRounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +63,7 @@ class LocalMOMLState(State):
 
 
 @dataclass(frozen=True, eq=False)
-class LocalMOML(Method):
+class LocalMOML(InRounds):
     """u <- (1 - beta) u + beta (x - alpha grad f_i(x)), x <- x - eta (I - alpha hess f_i(x)) grad f_i(u).
 
     Args:
@@ -107,7 +108,7 @@ class LocalMOML(Method):
         return LocalMOMLState(x=x, u=x, active=participants(draws, self.m))  # u: replaced at t = 0
 
     def local_step(self, problem: Any, state: LocalMOMLState, draws: Draws, t: int) -> LocalMOMLState:
-        state = at_round_start(state, draws, t, self.tau, self.m)
+        state = self.begun(state, draws, t)
         x, u = state.x, state.u
         if t == 0 or (self.memory == "reset" and t % self.tau == 0):
             u = self._fine_tuned(problem, x, problem.sample(draws, self.b_0 or self.b, purpose="memory"))
@@ -121,9 +122,5 @@ class LocalMOML(Method):
     def _fine_tuned(self, problem: Any, x: Tensor, batch: Any) -> Tensor:
         return x - problem.alpha * problem.local_gradient(x, batch)
 
-    def communicate(self, problem: Any, state: LocalMOMLState, t: int) -> LocalMOMLState:
-        return replace(state, x=average(state.x, state.active)) if is_due(t, self.tau) else state
-
-    def messages(self, problem: Any, T: int) -> Messages:
-        rounds = T // self.tau
-        return Messages(rounds, rounds * problem.dim * fraction(problem, self.m))
+    def after_round(self, problem: Any, state: LocalMOMLState, t: int) -> LocalMOMLState:
+        return replace(state, x=average(state.x, state.active))

@@ -24,6 +24,13 @@ from .plain import plain_gradient
 AnyState = TypeVar("AnyState", bound=State)
 
 
+@dataclass(frozen=True, kw_only=True)
+class RoundState(State):
+    """x_i; origin: the server's model at the beginning of this round, like x."""
+
+    origin: Tensor
+
+
 class InRounds(Method):
     """A method with local steps x_i <- x_i - eta d_i, d_i a plain gradient unless it says otherwise; `m` clients or all of them."""
 
@@ -97,13 +104,6 @@ class LocalSGD(InRounds):
         return replace(state, x=average(state.x, state.active))
 
 
-@dataclass(frozen=True, kw_only=True)
-class FedProxState(State):
-    """w_k; origin: the server's model w^t of this round."""
-
-    origin: Tensor
-
-
 @dataclass(frozen=True, eq=False)
 class FedProx(InRounds):
     """tau steps on h_k(w; w^t) = F_k(w) + (mu / 2) |w - w^t|^2 at each client of the round, then the mean.
@@ -133,14 +133,14 @@ class FedProx(InRounds):
     b: int = 1
     m: int | None = None
 
-    def init(self, problem: Any, start: Start, draws: Draws) -> FedProxState:
+    def init(self, problem: Any, start: Start, draws: Draws) -> RoundState:
         x = start.models(problem, draws)
-        return FedProxState(x=x, active=participants(draws, self.m), origin=x)
+        return RoundState(x=x, active=participants(draws, self.m), origin=x)
 
-    def direction(self, problem: Any, state: FedProxState, draws: Draws) -> Tensor:
+    def direction(self, problem: Any, state: RoundState, draws: Draws) -> Tensor:
         return super().direction(problem, state, draws) + self.mu * (state.x - state.origin)
 
-    def after_round(self, problem: Any, state: FedProxState, t: int) -> FedProxState:
+    def after_round(self, problem: Any, state: RoundState, t: int) -> RoundState:
         x = average(state.x, state.active)
         return replace(state, x=x, origin=x)
 

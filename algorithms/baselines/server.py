@@ -16,19 +16,18 @@ from torch import Tensor
 
 from ...errors import InputError
 from ..engine.draws import Draws
-from ..engine.method import Counts, Scalar, Start, State, average, blend, choice, descend
+from ..engine.method import Counts, Scalar, Start, average, blend, choice, descend
 from ..engine.oracles import PLAIN_ORACLES, ROUND_COSTS
 from ..engine.participation import participants
 from ..engine.schedule import Schedule, at
 from .plain import plain_gradient
-from .rounds import InRounds
+from .rounds import InRounds, RoundState
 
 
 @dataclass(frozen=True, kw_only=True)
-class TwoSidedState(State):
-    """x_i; origin: the server's model x of this round; velocity: u, the server's momentum. All like x."""
+class TwoSidedState(RoundState):
+    """velocity: u, the server's momentum, like x."""
 
-    origin: Tensor
     velocity: Tensor
 
 
@@ -75,10 +74,9 @@ class TwoSidedSGD(InRounds):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FedAdamState(State):
-    """x_i; origin: the server's model x; first, second: its moments u and v. All like x."""
+class FedAdamState(RoundState):
+    """first, second: the server's moments u and v, like x."""
 
-    origin: Tensor
     first: Tensor
     second: Tensor
 
@@ -145,13 +143,6 @@ class FedAdam(InRounds):
 _NEAR = 1e-9  # how far from 1 the sum of the weights may be: they are typed as decimals
 
 
-@dataclass(frozen=True, kw_only=True)
-class FedNovaState(State):
-    """x_i; origin: the server's model x of this round, like x."""
-
-    origin: Tensor
-
-
 @dataclass(frozen=True, eq=False)
 class FedNova(InRounds):
     """tau_i steps x_i <- x_i - eta g_i, then x <- x + tau_eff sum_i p_i (x_i - x) / tau_i, tau_eff = sum_i p_i tau_i.
@@ -184,7 +175,7 @@ class FedNova(InRounds):
     weights: tuple[float, ...] | None = None
     b: int = 1
 
-    def init(self, problem: Any, start: Start, draws: Draws) -> FedNovaState:
+    def init(self, problem: Any, start: Start, draws: Draws) -> RoundState:
         steps, weights = self._steps(problem), self.weights
         if len(steps) != problem.clients or max(steps) > self.tau:
             wanted = f"one number for each of the {problem.clients} clients, at most tau = {self.tau}"
@@ -193,14 +184,14 @@ class FedNova(InRounds):
             wanted = f"one number >= 0 for each of the {problem.clients} clients, with sum 1"
             raise InputError(f"{self.name}: weights must be {wanted}; got {self.weights}")
         x = start.models(problem, draws)
-        return FedNovaState(x=x, origin=x)
+        return RoundState(x=x, origin=x)
 
-    def local_step(self, problem: Any, state: FedNovaState, draws: Draws, t: int) -> FedNovaState:
+    def local_step(self, problem: Any, state: RoundState, draws: Draws, t: int) -> RoundState:
         moved = descend(state.x, at(self.eta, t), plain_gradient(problem, state.x, draws, self.b))
         steps_still = [t % self.tau < tau_i for tau_i in self._steps(problem)]
         return replace(state, x=torch.where(_column(steps_still, moved) > 0, moved, state.x))
 
-    def after_round(self, problem: Any, state: FedNovaState, t: int) -> FedNovaState:
+    def after_round(self, problem: Any, state: RoundState, t: int) -> RoundState:
         steps, clients = self._steps(problem), problem.clients
         per_step = (state.x - state.origin) / _column(steps, state.x)
         if self.weights is None:
