@@ -25,12 +25,11 @@ from torch import Tensor
 from ..certificate import Certificate, by_quantity, upper
 from ..kinds import INDEPENDENT_CLIENTS, ONE_OUTER_FUNCTION, AbstractLocalComposite, Sample
 from ..parts.bowl import BowlPoint, RippledBowl
-from ..parts.composition import composite_cap, composite_noise, composite_smoothness
-from ..parts.exponential import Exponential
+from ..parts.composition import composite_cap, composite_noise, composite_smoothness, gap_above
 from ..parts.loss import infimum_of_losses
 from ..parts.noise import AbstractNoisy, NoiseSample
+from ..parts.outer import Exponential
 from ..parts.recall import Recall
-from ..parts.whole_certificates import gap_above
 from .maml import FederatedMAML
 
 

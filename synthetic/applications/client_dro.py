@@ -31,13 +31,11 @@ from ..kinds import (
     Draws,
     Sample,
 )
-from ..parts.composition import composite_noise, composite_smoothness
-from ..parts.exponential import Exponential
-from ..parts.linear_losses import IndexSample, map_certificates
-from ..parts.margin_problem import AbstractMarginProblem
+from ..parts.composition import cap_certificate, composite_noise, composite_smoothness, gap_above
+from ..parts.linear_losses import AbstractMarginProblem, IndexSample, map_certificates
+from ..parts.outer import Exponential
 from ..parts.patterns import equal_weights
 from ..parts.scalar import OfLoss, identity_of
-from ..parts.whole_certificates import cap_certificate, gap_above
 
 
 @dataclass(frozen=True)

@@ -26,11 +26,10 @@ from torch import Tensor
 
 from ..certificate import Certificate, by_quantity, exact
 from ..kinds import INDEPENDENT_CLIENTS, AbstractSharedComposite, Sample
-from ..parts.linear_losses import extra_certificates, index_of, map_certificates
-from ..parts.margin_problem import AbstractMarginProblem
+from ..parts.composition import cap_certificate, gap_above
+from ..parts.linear_losses import AbstractMarginProblem, extra_certificates, index_of, map_certificates
 from ..parts.parameters import require_positive
 from ..parts.scalar import OfLoss, exponential_of, identity_of, loss_and_half_square
-from ..parts.whole_certificates import cap_certificate, gap_above
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,13 @@ from torch import Tensor
 from ..certificate import Certificate, by_quantity, upper
 from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample
 from ..parts.blocks import wavenumber_of
+from ..parts.composition import cap_certificate
 from ..parts.inner_certificates import inner_certificates, onto_gap
 from ..parts.inner_map import RippledMap, lipschitz_of_mean_square
 from ..parts.outer import CenteredOuter
 from ..parts.parameters import require_nonnegative, require_paired
 from ..parts.patterns import equal_weights, start_beyond
 from ..parts.recall import Recall
-from ..parts.whole_certificates import cap_certificate
 
 _OF_THE_MAP = ("inner_jacobian_mean_square", "inner_sample_lipschitz", "inner_sample_smoothness", "inner_value_noise")
 _OF_THE_OUTER = ("outer_mean_square_lipschitz", "outer_sample_lipschitz", "outer_sample_smoothness")

@@ -16,14 +16,13 @@ from torch import Tensor
 from ..certificate import Certificate, by_quantity, exact, upper
 from ..kinds import INDEPENDENT_CLIENTS, AbstractLocalComposite, Sample
 from ..parts.blocks import wavenumber_of
-from ..parts.composition import composite_smoothness
+from ..parts.composition import cap_certificate, composite_smoothness
 from ..parts.inner_certificates import inner_certificates, onto_gap
 from ..parts.inner_map import RippledMap, lipschitz_of_mean_square
+from ..parts.noise import AbstractRippled, mean_sign
 from ..parts.outer import CenteredOuter
 from ..parts.parameters import require_exceeds, require_nonnegative, require_paired
 from ..parts.patterns import pair_signs
-from ..parts.ripples import AbstractRippled, mean_sign
-from ..parts.whole_certificates import cap_certificate
 
 
 @dataclass(frozen=True)

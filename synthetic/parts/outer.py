@@ -1,4 +1,4 @@
-"""The outer functions f_k: pseudo-Hubers about client centres, with multiplicative gradient noise."""
+"""The outer functions f_k: pseudo-Hubers about client centres, with multiplicative gradient noise; and an exponential, made Lipschitz."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ..certificate import Certificate, as_point, exact, upper
 from .blocks import RadialPseudoHuber, Sine, short_sum
+from .composition import deterministic_outer
 from .parameters import require_nonnegative, require_positive
 from .patterns import pair_signs
 
@@ -139,4 +140,57 @@ class CenteredOuter:
             L + sigma,
             "The noise adds the Hessian -sigma s sin(e.y) e e^T, of norm at most sigma.",
             _DOMAIN,
+        )
+
+
+@dataclass(frozen=True)
+class Exponential:
+    """exp(y / gamma) on [0, top], continued linearly on both sides: increasing, convex and smooth on all of R."""
+
+    gamma: float
+    top: float
+
+    def __post_init__(self) -> None:
+        require_positive(self, "gamma", "top", of="exponential")
+
+    def value(self, y: Tensor) -> Tensor:
+        """The function, elementwise."""
+        inside = y.clamp(0.0, self.top)
+        return torch.exp(inside / self.gamma) * (1 + (y - inside) / self.gamma)
+
+    def slope(self, y: Tensor) -> Tensor:
+        """Its derivative."""
+        return torch.exp(y.clamp(0.0, self.top) / self.gamma) / self.gamma
+
+    @property
+    def lipschitz(self) -> float:
+        """The slope at and beyond the top."""
+        return math.exp(self.top / self.gamma) / self.gamma
+
+    @property
+    def smoothness(self) -> float:
+        """The curvature just below the top."""
+        return self.lipschitz / self.gamma
+
+    def certificates(self) -> Iterator[Certificate]:
+        """Of a deterministic outer function that is the same for every client."""
+        near = 1e-3 * self.gamma
+        pair = ((max(self.top - near, 0.0),), (self.top,))
+        yield from deterministic_outer(
+            exact(
+                "outer_lipschitz",
+                self.lipschitz,
+                "exp is steepest at the top, linear beyond.",
+                ((self.top,),),
+                attains=1 - 1e-12,
+                domain="all of R",
+            ),
+            exact(
+                "outer_smoothness",
+                self.smoothness,
+                "exp curves most just below the top, 0 beyond.",
+                pair,
+                attains=0.999,
+                domain="all of R",
+            ),
         )

@@ -13,9 +13,8 @@ from fedco.synthetic.applications.federated_logistic import FederatedLogistic
 from fedco.synthetic.applications.invariant import InvariantLogistic
 from fedco.synthetic.kinds.predictions import of_margins, only_training_data
 from fedco.synthetic.parts.averaged import all_pairs, checked_data
-from fedco.synthetic.parts.data import generated, margins_of
+from fedco.synthetic.parts.data import deal, generated, margins_of, read_table
 from fedco.synthetic.parts.noise import Kurtosis
-from fedco.synthetic.parts.tables import deal, read_table
 
 
 def test_generated_data_step_by_step():

@@ -17,7 +17,7 @@ from fedco.synthetic.families.federated import (
 )
 from fedco.synthetic.families.federated_bowl import FederatedBowl
 from fedco.synthetic.families.meta import Meta
-from fedco.synthetic.parts.tables import deal
+from fedco.synthetic.parts.data import deal
 
 GLANCE = Budget(lanes=2, steps=2)
 SHARE = math.sqrt((1 + 1 / 4 + 1 / 4) / 3)  # root of the mean square of 1, -1/2, -1/2

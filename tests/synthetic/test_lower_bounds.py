@@ -9,7 +9,7 @@ import torch
 from fedco.synthetic.applications.federated_logistic import FederatedLogistic, dual_bound, minimiser_of
 from fedco.synthetic.parts import scalar
 from fedco.synthetic.parts.bowl import RippledBowl
-from fedco.synthetic.parts.convex import convex_minimum
+from fedco.synthetic.parts.composition import convex_minimum
 from fedco.synthetic.parts.loss import infimum_of_losses
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from fedco.synthetic.parts import scalar
-from fedco.synthetic.parts.exponential import Exponential
+from fedco.synthetic.parts.outer import Exponential
 
 LINE = torch.linspace(-30.0, 30.0, 60_001, dtype=torch.float64)
 

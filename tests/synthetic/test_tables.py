@@ -4,7 +4,7 @@ import pytest
 import torch
 from fedco.synthetic.applications.dro import RobustLoss
 from fedco.synthetic.applications.fairness import FairClassifier
-from fedco.synthetic.parts.tables import TABLES, deal, read_table
+from fedco.synthetic.parts.data import TABLES, deal, read_table
 
 
 @pytest.mark.parametrize("name", TABLES)
