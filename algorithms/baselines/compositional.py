@@ -10,7 +10,7 @@ Minibatch SGD: one step for each communication, with the batch plugged into the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
@@ -18,13 +18,14 @@ from torch import Tensor
 
 from ..engine.draws import Draws
 from ..engine.method import Messages, Method, Scalar, Start, State, average, blend, choice, descend, is_due
-from ..engine.oracles import CONDITIONAL_ORACLES, LOCAL_ORACLES, LOSS_ORACLES, META_ORACLES, SHARED_ORACLES
+from ..engine.oracles import CONDITIONAL_ORACLES, LOCAL_ORACLES, LOSS_ORACLES, META_ORACLES, SHARED_ORACLES, STEP_COSTS
 from ..engine.schedule import Schedule, at, largest
 from ..engine.special_case import SpecialCase
 from ..methods.comfedl import ComFedL
 from ..methods.fcsg import FCSG
 from ..methods.feddro import FedDRO
 from ..methods.meta_fl import MetaFL
+from .plain import AtEveryStep
 from .rounds import LocalSGD
 
 
@@ -135,7 +136,7 @@ class GCIVRState(State):
 
 
 @dataclass(frozen=True, eq=False)
-class GCIVR(Method):
+class GCIVR(AtEveryStep):
     """y_i = y_{i-1} + g(x_i; S_i) - g(x_{i-1}; S_i), likewise z_i and u_i; x_{i+1} = x_i - eta (u_i + z_i^T grad f(y_i)).
 
     Args:
@@ -184,9 +185,6 @@ class GCIVR(Method):
 
     def _oracles(self, problem: Any, x: Tensor, sample: Any) -> tuple[Any, Any, Any]:
         return problem.inner(x, sample), jacobian(problem, x, sample), problem.extra_gradient(x, sample)
-
-    def communicate(self, problem: Any, state: GCIVRState, t: int) -> GCIVRState:
-        return replace(state, x=average(state.x))
 
     def messages(self, problem: Any, T: int) -> Messages:
         return Messages(T, T * problem.dim, T * problem.inner_dim)
@@ -253,7 +251,7 @@ class MinibatchSGD(SpecialCase):
         "meta": META_ORACLES,
         "federated": LOSS_ORACLES,
     }
-    costs: ClassVar[Mapping[str, str]] = {"iterations": "T", "rounds": "T", "samples": "b*T", "model_messages": "T"}
+    costs: ClassVar[Mapping[str, str]] = {**STEP_COSTS, "model_messages": "T"}
 
     eta: Scalar | Schedule
     b: int = 1

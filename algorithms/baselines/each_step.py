@@ -20,13 +20,13 @@ from ...errors import InputError
 from ..engine.compressors import entries, largest_entries, sparsified
 from ..engine.draws import Draws
 from ..engine.method import Messages, Method, Scalar, Start, State, average, choice, descend
-from ..engine.oracles import PLAIN_ORACLES
+from ..engine.oracles import PLAIN_ORACLES, STEP_COSTS
 from ..engine.schedule import Schedule, at
-from .plain import plain_gradient
+from .plain import AtEveryStep, plain_gradient
 
 
 @dataclass(frozen=True, eq=False)
-class CompressedSGD(Method):
+class CompressedSGD(AtEveryStep):
     """x <- x - eta (1/N) sum_i C(g_i): C keeps a coordinate with probability 1 / ratio and makes it `ratio` times as large.
 
     Args:
@@ -43,12 +43,7 @@ class CompressedSGD(Method):
     name: ClassVar[str] = "compressed_sgd"
     kinds: ClassVar[tuple[str, ...]] = ("federated",)
     needs: ClassVar[tuple[str, ...]] = PLAIN_ORACLES["federated"]
-    costs: ClassVar[Mapping[str, str]] = {
-        "iterations": "T",
-        "rounds": "T",
-        "samples": "b*T",
-        "model_messages": "T/ratio",
-    }
+    costs: ClassVar[Mapping[str, str]] = {**STEP_COSTS, "model_messages": "T/ratio"}
     constants: ClassVar[Mapping[str, str]] = {"compression_variance": "ratio - 1"}
 
     eta: Scalar | Schedule
@@ -62,9 +57,6 @@ class CompressedSGD(Method):
         sent = sparsified(plain_gradient(problem, state.x, draws, self.b), draws, self.ratio)
         return replace(state, x=descend(state.x, at(self.eta, t), sent))
 
-    def communicate(self, problem: Any, state: State, t: int) -> State:
-        return replace(state, x=average(state.x))
-
     def messages(self, problem: Any, T: int) -> Messages:
         return Messages(T, Fraction(T * problem.dim, self.ratio))
 
@@ -77,7 +69,7 @@ class ErrorFeedbackState(State):
 
 
 @dataclass(frozen=True, eq=False)
-class ErrorFeedback(Method):
+class ErrorFeedback(AtEveryStep):
     """v_i = e_i + eta g_i, x <- x - (1/N) sum_i C(v_i), e_i <- v_i - C(v_i), C the k largest entries; e_i = 0 at the start.
 
     Args:
@@ -94,7 +86,7 @@ class ErrorFeedback(Method):
     name: ClassVar[str] = "error_feedback"
     kinds: ClassVar[tuple[str, ...]] = ("federated",)
     needs: ClassVar[tuple[str, ...]] = PLAIN_ORACLES["federated"]
-    costs: ClassVar[Mapping[str, str]] = {"iterations": "T", "rounds": "T", "samples": "b*T"}
+    costs: ClassVar[Mapping[str, str]] = STEP_COSTS
     constants: ClassVar[Mapping[str, str]] = {"compression_accuracy": "share"}
     quantities: ClassVar[Mapping[str, str]] = {"share": "compression_accuracy"}
 
@@ -114,9 +106,6 @@ class ErrorFeedback(Method):
     def sent(self, v: Tensor) -> Tensor:
         """C(v), (runs, clients, dim) -> same."""
         return largest_entries(v, entries(self.share, v.shape[-1]))
-
-    def communicate(self, problem: Any, state: ErrorFeedbackState, t: int) -> ErrorFeedbackState:
-        return ErrorFeedbackState(x=average(state.x), error=state.error)
 
     def messages(self, problem: Any, T: int) -> Messages:
         k = entries(self.share, problem.dim)
@@ -152,9 +141,7 @@ class MARINA(Method):
     kinds: ClassVar[tuple[str, ...]] = ("federated",)
     needs: ClassVar[tuple[str, ...]] = PLAIN_ORACLES["federated"]
     costs: ClassVar[Mapping[str, str]] = {
-        "iterations": "T",
-        "rounds": "T",
-        "samples": "b*T",
+        **STEP_COSTS,
         "model_messages": "1 + (T - 1)*(p + (1 - p)/ratio)",
     }
     constants: ClassVar[Mapping[str, str]] = {"compression_variance": "ratio - 1"}
@@ -197,7 +184,7 @@ class DelayedState(State):
 
 
 @dataclass(frozen=True, eq=False)
-class DelayedSGD(Method):
+class DelayedSGD(AtEveryStep):
     """x^{t+1} = x^t - eta (1/N) sum_i g_i(x^{t - d_i}), the models before step 0 being x^0.
 
     Args:
@@ -213,7 +200,7 @@ class DelayedSGD(Method):
     name: ClassVar[str] = "delayed_sgd"
     kinds: ClassVar[tuple[str, ...]] = ("federated",)
     needs: ClassVar[tuple[str, ...]] = PLAIN_ORACLES["federated"]
-    costs: ClassVar[Mapping[str, str]] = {"iterations": "T", "rounds": "T", "samples": "b*T", "model_messages": "T"}
+    costs: ClassVar[Mapping[str, str]] = {**STEP_COSTS, "model_messages": "T"}
     quantities: ClassVar[Mapping[str, str]] = {"D": "delay"}
 
     eta: Scalar | Schedule
@@ -233,9 +220,3 @@ class DelayedSGD(Method):
             stale = models.gather(2, delay.expand(-1, -1, 1, models.shape[-1])).squeeze(2)
         x = descend(state.x, at(self.eta, t), plain_gradient(problem, stale, draws, self.b))
         return DelayedState(x=x, past=models[:, :, : self.D].contiguous())
-
-    def communicate(self, problem: Any, state: DelayedState, t: int) -> DelayedState:
-        return replace(state, x=average(state.x))
-
-    def messages(self, problem: Any, T: int) -> Messages:
-        return Messages(T, T * problem.dim)

@@ -21,7 +21,6 @@ from ..engine.method import (
     Scalar,
     Start,
     State,
-    average,
     broadcast,
     client_mean,
     descend,
@@ -116,9 +115,6 @@ class DRFA(InRounds):
         losses = plain_value(problem, at, problem.sample(draws, self.b, purpose="loss"))
         v = draws.subset("loss clients", m) * losses * (problem.clients / m)
         return onto_simplex(state.weights + (self.tau * self.gamma * v.unsqueeze(-1)).squeeze(-1))
-
-    def after_round(self, problem: Any, state: DRFAState, t: int) -> DRFAState:
-        return replace(state, x=average(state.x, state.active))
 
     def messages(self, problem: Any, T: int) -> Messages:
         rounds, share_of_clients = T // self.tau, Fraction(self.m or problem.clients, problem.clients)

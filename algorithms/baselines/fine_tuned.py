@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Batches, Method, Scalar, Start, State, average, blend, choice, descend
+from ..engine.method import Batches, Method, Scalar, Start, State, blend, choice, descend
 from ..engine.oracles import META_ORACLES
 from ..engine.participation import participants
 from ..engine.schedule import Schedule, at
@@ -121,6 +121,3 @@ class LocalMOML(InRounds):
 
     def _fine_tuned(self, problem: Any, x: Tensor, batch: Any) -> Tensor:
         return x - problem.alpha * problem.local_gradient(x, batch)
-
-    def after_round(self, problem: Any, state: LocalMOMLState, t: int) -> LocalMOMLState:
-        return replace(state, x=average(state.x, state.active))

@@ -7,7 +7,6 @@ Local heavy-ball SGD: every client steps with a momentum of its own; the momenta
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeVar
@@ -44,9 +43,9 @@ class InRounds(Method):
         """d_i, like x."""
         return plain_gradient(problem, state.x, draws, self.b)
 
-    @abstractmethod
     def after_round(self, problem: Any, state: Any, t: int) -> State:
-        """The state once a round has ended with step t."""
+        """The state once a round has ended with step t: with the mean of the models unless it says otherwise."""
+        return replace(state, x=average(state.x, state.active))
 
     def begun(self, state: AnyState, draws: Draws, t: int) -> AnyState:
         """The state with the clients of the round."""
@@ -99,9 +98,6 @@ class LocalSGD(InRounds):
 
     def init(self, problem: Any, start: Start, draws: Draws) -> State:
         return State(x=start.models(problem, draws), active=participants(draws, self.m))
-
-    def after_round(self, problem: Any, state: State, t: int) -> State:
-        return replace(state, x=average(state.x, state.active))
 
 
 @dataclass(frozen=True, eq=False)

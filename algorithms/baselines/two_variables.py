@@ -13,10 +13,11 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, average, broadcast, descend, is_due
-from ..engine.oracles import BILEVEL_ORACLES, MINIMAX_ORACLES
+from ..engine.method import Messages, Scalar, Start, State, average, broadcast, descend, is_due
+from ..engine.oracles import BILEVEL_ORACLES, MINIMAX_ORACLES, ROUND_COSTS
 from ..engine.participation import fraction, participants
 from ..engine.schedule import Schedule, at
+from .plain import AtEveryStep
 from .rounds import InRounds
 
 
@@ -49,13 +50,7 @@ class LocalSGDA(InRounds):
     name: ClassVar[str] = "local_sgda"
     kinds: ClassVar[tuple[str, ...]] = ("minimax",)
     needs: ClassVar[tuple[str, ...]] = MINIMAX_ORACLES
-    costs: ClassVar[Mapping[str, str]] = {
-        "iterations": "T",
-        "rounds": "T/tau",
-        "samples": "b*T",
-        "model_messages": "T/tau",
-        "embedding_messages": "T/tau",
-    }
+    costs: ClassVar[Mapping[str, str]] = {**ROUND_COSTS, "embedding_messages": "T/tau"}
     quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period", "m": "sampled_clients"}
 
     eta: Scalar | Schedule
@@ -96,7 +91,7 @@ class FedTTSAState(State):
 
 
 @dataclass(frozen=True, eq=False)
-class FedTTSA(Method):
+class FedTTSA(AtEveryStep):
     """tau local steps y_i <- y_i - eta_y grad_y g_i, averaged; then x <- x - eta mean_i (grad_x f_i - grad_xy g_i v) at the new y.
 
     v = eta_v sum_{k < K} (I - eta_v H)^k mean_i grad_y f_i stands for H^-1 mean_i grad_y f_i, H = mean_i grad_yy g_i: K exchanges.
@@ -153,9 +148,6 @@ class FedTTSA(Method):
             v = v + self.eta_v * (slope - average(problem.lower_hvp(x, y, v)))
         direction = problem.upper_gradient(x, y, sample) - problem.lower_cross(x, y, v)
         return FedTTSAState(x=descend(x, at(self.eta, t), direction), y=y)
-
-    def communicate(self, problem: Any, state: FedTTSAState, t: int) -> FedTTSAState:
-        return replace(state, x=average(state.x))
 
     def messages(self, problem: Any, T: int) -> Messages:
         return Messages((self.K + 2) * T, T * problem.dim, (self.K + 1) * T * problem.inner_dim)
