@@ -24,16 +24,13 @@ from torch import Tensor
 
 from ..certificate import Certificate, by_quantity, exact, upper
 from ..kinds import (
-    INDEPENDENT_CLIENTS,
-    ONE_OUTER_FUNCTION,
-    AbstractLocalComposite,
     AbstractSharedComposite,
     Draws,
     Sample,
 )
 from ..parts.composition import cap_certificate, composite_noise, composite_smoothness, gap_above
 from ..parts.linear_losses import AbstractMarginProblem, IndexSample, map_certificates
-from ..parts.outer import Exponential
+from ..parts.outer import AbstractExponential, Exponential
 from ..parts.patterns import equal_weights
 from ..parts.scalar import OfLoss, identity_of
 
@@ -46,7 +43,7 @@ class PairSample(IndexSample):
 
 
 @dataclass(frozen=True)
-class ClientKL(AbstractMarginProblem, AbstractLocalComposite):
+class ClientKL(AbstractMarginProblem, AbstractExponential):
     """KL-regularised DRO over clients, ComFedL's (6).
 
     Args:
@@ -63,23 +60,13 @@ class ClientKL(AbstractMarginProblem, AbstractLocalComposite):
         self._check_parameters()
         _ = self._outer  # checks gamma
 
-    @property
-    def properties(self) -> frozenset[str]:
-        return INDEPENDENT_CLIENTS | ONE_OUTER_FUNCTION
-
     @cached_property
     def inner_function(self) -> OfLoss:
         return identity_of(self.loss_function)
 
     @cached_property
-    def _outer(self) -> Exponential:
+    def _outer(self) -> Exponential:  # type: ignore[override]
         return Exponential(self.gamma, self.inner_function.range[1])
-
-    def outer(self, y: Tensor) -> Tensor:
-        return self._outer.value(y).squeeze(-1)
-
-    def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._outer.slope(y)
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:

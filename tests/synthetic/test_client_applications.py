@@ -117,8 +117,8 @@ def test_the_saturated_logistic_loss_is_the_logistic_loss_of_small_margins():
     plain = torch.nn.functional.softplus(-t)
     assert bool(((loss.value(t) - plain).abs() <= t.abs() ** 3 / (3 * loss.saturation**2) + 1e-15).all())
     far = torch.tensor([-1e3, 1e3], dtype=torch.float64)
-    assert loss.value(far).tolist() == pytest.approx([loss.largest, loss.smallest], rel=1e-14)
-    assert loss.largest == 2.0
+    assert loss.value(far).tolist() == pytest.approx([loss.M, loss.smallest], rel=1e-14)
+    assert loss.M == 2.0
 
 
 @pytest.mark.parametrize(
