@@ -22,13 +22,19 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, by_quantity, exact, upper
+from ..certificate import Certificate, by_quantity, upper
 from ..kinds import (
     AbstractSharedComposite,
     Draws,
     Sample,
 )
-from ..parts.composition import cap_certificate, composite_noise, composite_smoothness, gap_above
+from ..parts.composition import (
+    cap_certificate,
+    composite_noise,
+    composite_smoothness,
+    gap_above,
+    steepest_and_most_curved,
+)
 from ..parts.linear_losses import AbstractMarginProblem, IndexSample, map_certificates
 from ..parts.outer import AbstractExponential, Exponential
 from ..parts.patterns import equal_weights
@@ -178,21 +184,10 @@ class ClientChi2(AbstractMarginProblem, AbstractSharedComposite):
 
     def _outer_certificates(self) -> Iterator[Certificate]:
         low, high = self.inner_function.range
-        yield exact(
-            "outer_lipschitz",
-            high / self.gamma,
-            "f is steepest at M, linear beyond.",
-            ((high,),),
-            attains=1 - 1e-12,
-            domain="all of R",
-        )
-        yield exact(
-            "outer_smoothness",
-            1 / self.gamma,
-            "f'' = -1/gamma on the range, 0 beyond.",
-            ((low,), (high,)),
-            attains=1 - 1e-9,
-            domain="all of R",
+        yield from steepest_and_most_curved(
+            "all of R",
+            (high / self.gamma, "f is steepest at M, linear beyond.", ((high,),), 1 - 1e-12),
+            (1 / self.gamma, "f'' = -1/gamma on the range, 0 beyond.", ((low,), (high,)), 1 - 1e-9),
         )
 
     def _whole_certificates(self) -> Iterator[Certificate]:

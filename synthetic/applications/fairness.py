@@ -21,10 +21,10 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point, by_quantity, exact, rounded_up, upper
+from ..certificate import Certificate, as_point, by_quantity, rounded_up, upper
 from ..kinds import AbstractSharedComposite, Sample
 from ..parts.blocks import RadialPseudoHuber
-from ..parts.composition import cap_certificate, gap_above, heterogeneity_of_average
+from ..parts.composition import cap_certificate, gap_above, heterogeneity_of_average, steepest_and_most_curved
 from ..parts.data import deal
 from ..parts.linear_losses import (
     MEAN_MAP,
@@ -193,21 +193,15 @@ class FairClassifier(AbstractOfMargins, AbstractSharedComposite):
 
     def _outer_certificates(self) -> Iterator[Certificate]:
         far, near = self._diagonal(_FAR * self.width), self._diagonal(_NEAR * self.width)
-        yield exact(
-            "outer_lipschitz",
-            self.rho,
-            "|grad f| = rho r / sqrt(w^2 + r^2) tends to rho.",
-            (as_point(far),),
-            attains=0.9999,
-            domain="all of R^groups",
-        )
-        yield exact(
-            "outer_smoothness",
-            self.rho / self.width,
-            "Both Hessian eigenvalues are at most rho/w.",
-            (as_point(-near), as_point(near)),
-            attains=0.9998,
-            domain="all of R^groups",
+        yield from steepest_and_most_curved(
+            "all of R^groups",
+            (self.rho, "|grad f| = rho r / sqrt(w^2 + r^2) tends to rho.", (as_point(far),), 0.9999),
+            (
+                self.rho / self.width,
+                "Both Hessian eigenvalues are at most rho/w.",
+                (as_point(-near), as_point(near)),
+                0.9998,
+            ),
         )
 
     def _diagonal(self, length: float) -> Tensor:

@@ -16,6 +16,7 @@ from ..certificate import ROUNDING, Certificate, as_point, attained, difference_
 from ..kinds import AbstractFederated, AbstractProblem
 
 Parts = Mapping[str, Certificate]
+Points = tuple[tuple[float, ...], ...]
 
 
 def composite_smoothness(parts: Parts) -> Certificate:
@@ -58,6 +59,14 @@ def deterministic_outer(lipschitz: Certificate, smoothness: Certificate) -> Iter
     yield replace(lipschitz, quantity="outer_sample_lipschitz")
     yield replace(smoothness, quantity="outer_sample_smoothness")
     yield exact("outer_gradient_noise", 0.0, "The outer function has no noise.", domain=smoothness.domain)
+
+
+def steepest_and_most_curved(
+    domain: str, steepest: tuple[float, str, Points, float], most_curved: tuple[float, str, Points, float]
+) -> Iterator[Certificate]:
+    """Exact Lipschitz and smoothness constants of an outer function: value, argument, points, and the share attained at these."""
+    for name, (value, argument, points, attains) in (("outer_lipschitz", steepest), ("outer_smoothness", most_curved)):
+        yield exact(name, value, argument, points, attains=attains, domain=domain)
 
 
 def no_extra_certificates() -> Iterator[Certificate]:

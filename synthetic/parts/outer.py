@@ -13,7 +13,7 @@ from torch import Tensor
 from ..certificate import Certificate, as_point, exact, upper
 from ..kinds import INDEPENDENT_CLIENTS, ONE_OUTER_FUNCTION, AbstractLocalComposite, Sample
 from .blocks import RadialPseudoHuber, Sine, short_sum
-from .composition import deterministic_outer
+from .composition import deterministic_outer, steepest_and_most_curved
 from .parameters import require_nonnegative, require_positive
 from .patterns import pair_signs
 
@@ -141,13 +141,11 @@ class Exponential:
 
     def certificates(self) -> Iterator[Certificate]:
         """Of a deterministic outer function that is the same for every client."""
-        near, line = 1e-3 * self.gamma, "all of R"
+        near = 1e-3 * self.gamma
         pair = ((max(self.top - near, 0.0),), (self.top,))
         steep, curved = "exp is steepest at the top, linear beyond.", "exp curves most just below the top, 0 beyond."
-        yield from deterministic_outer(
-            exact("outer_lipschitz", self.lipschitz, steep, pair[1:], attains=1 - 1e-12, domain=line),
-            exact("outer_smoothness", self.smoothness, curved, pair, attains=0.999, domain=line),
-        )
+        both = (self.lipschitz, steep, pair[1:], 1 - 1e-12), (self.smoothness, curved, pair, 0.999)
+        yield from deterministic_outer(*steepest_and_most_curved("all of R", *both))
 
 
 class AbstractExponential(AbstractLocalComposite):
