@@ -127,7 +127,7 @@ def test_an_interrupted_run_saves_itself_and_goes_on(number, tmp_path):
     assert torch.equal(resumed.values["x"], whole.values["x"]) and torch.equal(resumed.state.x, whole.state.x)
 
 
-@pytest.mark.parametrize("kills", [10, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [5, pytest.param(100, marks=pytest.mark.slow)])
 def test_a_killed_run_resumes_to_the_last_bit(kills, tmp_path):
     """kill -9 at random moments, many times: the file is always whole and the end is always the same."""
     script = Path(__file__).with_name("killed_runs.py")

@@ -26,7 +26,7 @@ def test_crude_bounds_are_above_the_derivatives(loss):
     for bound, value in zip(loss.crude, (first, second, third), strict=True):
         assert value <= bound
     assert loss.steepest == pytest.approx(first, rel=1e-4) and loss.steepest >= first
-    assert loss.M == pytest.approx(float(loss.value(-LINE[-1:])), rel=1e-9)
+    assert pytest.approx(float(loss.value(-LINE[-1:])), rel=1e-9) == loss.M
     assert loss.smallest == pytest.approx(float(loss.value(LINE[-1:])), abs=1e-9)
     for derivative in (loss.slope, loss.curvature):
         edges = derivative(torch.tensor([loss.reach, -loss.reach], dtype=torch.float64))
