@@ -9,8 +9,6 @@ from fedco.synthetic.applications.dro import RobustLoss
 from fedco.synthetic.applications.invariant import InvariantLogistic
 from fedco.synthetic.applications.user import LocalFromFunctions, SharedFromFunctions
 from fedco.synthetic.conformance.suite import Budget, ConformanceError, check_problem
-from fedco.synthetic.parts import scalar
-from fedco.synthetic.parts.linear_losses import Spectrum
 
 GLANCE = Budget(lanes=3, steps=3, farthest=10.0)
 
@@ -55,49 +53,6 @@ def test_the_objective_is_the_penalised_worst_case(instance, penalty, weight):
         assert payoff == pytest.approx(weight * math.log(value) if isinstance(instance, ClientKL) else value, rel=1e-12)
         others = torch.distributions.Dirichlet(torch.full((m,), 0.7, dtype=torch.float64)).sample((2000,))
         assert float(((others * losses).sum(-1) - weight * divergence(penalty, others)).max()) <= payoff + 1e-12
-
-
-def test_the_papers_chi_square_formula_has_the_opposite_sign():
-    """(5) of FedDRO is minus the variance over 2 lambda: it decreases where the losses spread."""
-    instance = RobustLoss(penalty="chi2", clients=2, samples=4, dim=3, weight=1.0, shift=0.7)
-    x = torch.tensor([[2.0, -1.0, 0.5]], dtype=torch.float64)
-    losses = losses_of(instance, x)
-    printed = -(losses**2).mean() / 2 + losses.mean() ** 2 / 2
-    assert float(instance.objective(x)) == pytest.approx(float(losses.mean() - printed), rel=1e-12)
-    assert float(printed) < 0
-
-
-@pytest.mark.parametrize(
-    "function",
-    [
-        scalar.exponential_of(scalar.Sigmoid(1.5), 0.5),
-        scalar.loss_and_half_square(scalar.Sigmoid(1.0), 1.0),
-        scalar.identity_of(scalar.Sigmoid(2.0)),
-        scalar.identity_of(scalar.SaturatedLogistic(2.0)),
-        scalar.exponential_of(scalar.SaturatedLogistic(1.5), 0.8),
-    ],
-    ids=["exp", "square", "identity", "logistic", "exp of logistic"],
-)
-def test_scalar_suprema_enclose_and_are_tight(function):
-    t = torch.linspace(-20.0, 20.0, 60_017, dtype=torch.float64).requires_grad_()
-    (slope,) = torch.autograd.grad(function.value(t).sum(), t, create_graph=True)
-    (curvature,) = torch.autograd.grad(slope.sum(), t)
-    t, slope = t.detach(), slope.detach()
-    assert torch.allclose(slope, function.slope(t), atol=1e-12)
-    assert torch.allclose(curvature, function.curvature(t), atol=1e-11)
-    for declared, values in ((function.lipschitz, slope), (function.smoothness, curvature)):
-        assert 0.9998 * declared <= float(values.abs().max()) <= declared
-    low, high = function.range
-    assert low <= float(function.value(t).min()) and float(function.value(t).max()) <= high
-
-
-def test_spectrum_of_known_data():
-    features = torch.tensor([[[1.0, 0.0], [0.0, 1.0]], [[2.0, 0.0], [0.0, 0.0]]], dtype=torch.float64)
-    size = Spectrum.of(features)
-    assert size.per_client == pytest.approx((math.sqrt(0.5), math.sqrt(2.0)))
-    assert size.pooled == pytest.approx(math.sqrt(5 / 4)) and size.longest == pytest.approx(2.0)
-    assert size.root_mean_square == pytest.approx(math.sqrt(2.0))
-    assert size.apart == pytest.approx((math.sqrt(0.5) + math.sqrt(2.0)) / 2)
 
 
 def test_invariant_noise_has_the_papers_covariance_and_a_large_saturation_gives_its_loss():

@@ -7,32 +7,11 @@ import torch
 from fedco.synthetic.parts.blocks import Cosine, RadialPseudoHuber, Sine, short_sum
 
 GRID = torch.linspace(-60.0, 60.0, 400_001, dtype=torch.float64)
-BLOCKS = [Sine(1.3, 0.7), Cosine(0.4, 2.0)]
 
 
 def derivative(function, t):
     t = t.clone().requires_grad_()
     return torch.autograd.grad(function(t).sum(), t)[0]
-
-
-@pytest.mark.parametrize("block", BLOCKS, ids=repr)
-def test_slope_and_curvature_are_derivatives(block):
-    t = GRID[::997]
-    assert torch.allclose(block.slope(t), derivative(block.value, t), rtol=1e-9, atol=1e-11)
-    assert torch.allclose(block.curvature(t), derivative(block.slope, t), rtol=1e-9, atol=1e-11)
-
-
-@pytest.mark.parametrize("block", BLOCKS, ids=repr)
-@pytest.mark.parametrize(("constant", "function"), [("lipschitz", "slope"), ("smoothness", "curvature")])
-def test_constants_are_suprema(block, constant, function):
-    declared, attained = getattr(block, constant), getattr(block, function)(GRID).abs().max().item()
-    assert 0.9999 * declared <= attained <= declared * (1 + 1e-12)
-
-
-@pytest.mark.parametrize("block", BLOCKS, ids=repr)
-def test_curvature_lipschitz_is_a_supremum(block):
-    third = derivative(block.curvature, GRID).abs().max().item()
-    assert 0.9999 * block.curvature_lipschitz <= third <= block.curvature_lipschitz * (1 + 1e-12)
 
 
 def test_flat_waves_are_linear_or_zero():

@@ -1,19 +1,13 @@
 """Composition rules against direct certificates of the whole: never below, and equal where the rule is exact."""
 
-import math
-
 import pytest
 import torch
-from fedco.synthetic import problem
 from fedco.synthetic.applications.client_dro import ClientKL
 from fedco.synthetic.certificate import Certificate
 from fedco.synthetic.families.local_composite import LocalComposite
 from fedco.synthetic.parts.blocks import RadialPseudoHuber
 from fedco.synthetic.parts.composition import (
-    composite_cap,
-    composite_noise,
     composite_smoothness,
-    deterministic_outer,
     heterogeneity_of_average,
 )
 from fedco.synthetic.parts.scalar import exponential_of
@@ -24,15 +18,6 @@ def one_datum(gamma=0.7, M=1.5):
     """One client, one datum, one coordinate: F(x) = exp(sigmoid loss(a x) / gamma), whose suprema are enclosed."""
     instance = ClientKL(clients=1, samples=1, dim=1, gamma=gamma, M=M, shift=0.0)
     return instance, exponential_of(instance.loss_function, gamma), float(instance.data.spectrum.longest)
-
-
-def test_smoothness_and_cap_of_a_composite_are_above_those_of_the_whole():
-    instance, whole, length = one_datum()
-    rule, cap = composite_smoothness(instance.certificates), composite_cap(instance.certificates)
-    direct, steepest = whole.smoothness * length**2, whole.lipschitz * length
-    assert 0.999 * direct <= rule.value <= 6 * direct
-    assert 0.999 * steepest <= cap.value <= 3 * steepest
-    assert rule.kind == cap.kind == "upper"
 
 
 def without(instance, forgotten):
@@ -92,18 +77,3 @@ def test_heterogeneity_of_an_average_against_matrices():
     assert heterogeneity_of_average((3.0, 0.0, 0.0)) == 2.0
     with pytest.raises(ValueError, match="at least one client"):
         heterogeneity_of_average(())
-
-
-def test_noise_of_a_composite_is_the_largest_of_its_parts():
-    of = problem("local_noisy").certificates
-    assert composite_noise(of).value == float(of["composite_noise"].value)
-    names = ("inner_jacobian_noise", "inner_value_noise", "outer_gradient_noise")
-    assert composite_noise(of).value == max(float(of[name].value) for name in names)
-
-
-def test_without_noise_every_outer_constant_is_that_of_the_function():
-    of = problem("kl_dro_clients").certificates
-    copies = {c.quantity: c for c in deterministic_outer(of["outer_lipschitz"], of["outer_smoothness"])}
-    assert copies["outer_sample_lipschitz"].value == copies["outer_mean_square_lipschitz"].value == math.e
-    assert copies["outer_gradient_noise"].value == 0
-    assert all(of[name] == copy for name, copy in copies.items())

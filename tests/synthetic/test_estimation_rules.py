@@ -11,6 +11,7 @@ from fedco.synthetic import Certificate
 from fedco.synthetic.estimation import estimate_constants, forms, functions, glm
 from fedco.synthetic.estimation.lanczos import spectral_norm
 from fedco.synthetic.models import from_model
+from sine_model import Wave, squared
 from torch import nn
 from torch.nn import functional
 
@@ -30,21 +31,6 @@ OPTIONS = {
     "maml": {"lam": 0.7},
     "meta": {"alpha": 0.3, "nu": 2},
 }
-
-
-class Wave(nn.Module):
-    """sin(w a + c): three parameters, and curvature everywhere."""
-
-    def __init__(self):
-        super().__init__()
-        self.layer = nn.Linear(2, 1).double()
-
-    def forward(self, a):
-        return torch.sin(self.layer(a))
-
-
-def squared(outputs, targets):
-    return (outputs - targets).square().mean()
 
 
 def made(form, parts=PARTS):

@@ -2,7 +2,6 @@
 
 import pytest
 import torch
-from fedco.synthetic.applications.dro import RobustLoss
 from fedco.synthetic.applications.fairness import FairClassifier
 from fedco.synthetic.parts.data import TABLES, deal, read_table
 
@@ -51,12 +50,6 @@ def test_dealing_refuses(arguments, complaint):
         deal(*arguments)
 
 
-def test_imbalance_reaches_the_problem():
-    instance = RobustLoss(table="breast_cancer", loss="logistic", M=2.0, positives=0.125, clients=3, samples=8, dim=5)
-    signs = instance.data.features[:, :, -1].sign()  # the constant feature times the label
-    assert torch.equal((signs > 0).sum(1), torch.ones(3))
-
-
 def fair(**parameters):
     return FairClassifier(**{"clients": 3, "samples": 8, "dim": 4, "groups": 2, **parameters})
 
@@ -74,10 +67,3 @@ def test_the_inner_value_is_the_gap_of_opportunity_between_groups():
     assert torch.allclose(instance.inner_mean(x)[0], wanted, atol=1e-12)
     penalty = instance.rho * (torch.sqrt(instance.width**2 + (wanted**2).sum()) - instance.width)
     assert float(instance.objective(x)) == pytest.approx(float(losses.mean() + penalty), rel=1e-12)
-
-
-def test_equal_losses_have_no_gap():
-    instance = fair()
-    assert torch.allclose(
-        instance.inner_mean(torch.zeros(1, 4, dtype=torch.float64)), torch.zeros(1, 2).double(), atol=1e-14
-    )
