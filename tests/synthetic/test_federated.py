@@ -1,11 +1,19 @@
 """The plain federated kind: parameters away from 1, certificates from raw data, meta FL at nu = 0."""
 
+import math
+
+import fedco
 import pytest
 import torch
-from fedco.algorithms import LocalSGD, drive
+from fedco.algorithms import LocalSGD, MinibatchSGD, drive
+from fedco.algorithms.engine.method import State
+from fedco.algorithms.engine.metrics import distance, distance_squared, gap
+from fedco.algorithms.registry import get_method
+from fedco.bounds.language.reading import InputError
 from fedco.synthetic import problem
 from fedco.synthetic.applications.federated_logistic import FederatedLogistic
-from fedco.synthetic.conformance.suite import Budget, check_problem
+from fedco.synthetic.conformance.property_checks import CHECKS
+from fedco.synthetic.conformance.suite import Budget, ConformanceError, check_problem, with_scaled_certificate
 from fedco.synthetic.families.federated import (
     FederatedHuber,
     FederatedQuadratic,
@@ -14,6 +22,8 @@ from fedco.synthetic.families.federated import (
 )
 from fedco.synthetic.families.federated_bowl import FederatedBowl
 from fedco.synthetic.families.meta import Meta
+from fedco.synthetic.parts.noise import NoiseSample
+from fedco.validation.runs.measures import metric_cap
 
 GLANCE = Budget(lanes=2, steps=2)
 COMMON = dict(L=0.6, sigma=0.3, kurtosis=3, Delta=0.4, clients=6, dim=5, start=3.0)
@@ -75,3 +85,126 @@ def test_meta_fl_without_fine_tuning_is_the_federated_kind():
         assert float(known.value) == pytest.approx(float(other.value)) or other.kind == "upper", quantity
     models = [drive(LocalSGD(eta=0.2, tau=3, b=2), p, steps=20, seeds=3).state.x for p in (meta, plain)]
     assert torch.equal(*models) and float(models[0].std()) > 0
+
+
+# --- problems with a known minimiser: their growth, how far runs come from there, and what is refused
+
+
+GROWING = {
+    "quadratic": FederatedQuadratic(clients=4, dim=3, L=1.5, mu=0.25, sigma=0.5, Delta=0.75, start=2.0),
+    "strongly convex": FederatedStronglyConvex(
+        clients=4, dim=3, L=1.5, mu=0.25, knee=0.5, sigma=0.5, Delta=0.75, start=2.0
+    ),
+}
+CONVEX = {**GROWING, "huber": FederatedHuber(clients=4, dim=3, L=1.5, G=2.0, sigma=0.5, Delta=0.75, start=2.0)}
+
+
+@pytest.mark.parametrize("name", GROWING)
+@pytest.mark.parametrize("quantity", ["strong_convexity", "polyak_lojasiewicz"])
+def test_growth_is_certified_and_a_larger_one_is_refused(name: str, quantity: str):
+    made = GROWING[name]
+    assert float(made.certificates[quantity].value) == pytest.approx(0.25, rel=1e-12)
+    check_problem(made, quantities=(quantity,))
+    with pytest.raises(ConformanceError, match=quantity):
+        check_problem(with_scaled_certificate(made, quantity, 0.98), quantities=(quantity,))
+
+
+def test_a_quadratic_with_one_coordinate_grows_by_its_only_curvature():
+    made = FederatedQuadratic(clients=1, dim=1, L=2.0, mu=0.5)
+    assert float(made.certificates["strong_convexity"].value) == 2.0
+    assert "strong_convexity" not in FederatedQuadratic(mu=0.0).certificates
+
+
+@pytest.mark.parametrize("name", CONVEX)
+def test_a_convex_problem_says_so_and_is(name: str):
+    made = CONVEX[name]
+    for name in ("convex", "convex_clients"):
+        assert name in made.properties
+        assert CHECKS[name](made, 0)
+
+
+def test_the_value_of_a_strongly_convex_problem_is_the_integral_of_its_slope():
+    made = GROWING["strongly convex"]
+    for x in (0.2, 0.5, 0.9, -3.0):
+        near = min(abs(x), 0.5)
+        by_hand = 0.25 * x * x / 2 + 1.25 * (near * near / 2 + near * (abs(x) - near))
+        point = torch.tensor([[x, 0.0, 0.0]], dtype=torch.float64)
+        assert float(made.objective(point)) == pytest.approx(by_hand, rel=1e-14)
+        slope = 0.25 * x + 1.25 * math.copysign(near, x)
+        assert made.gradient(point)[0].tolist() == pytest.approx([slope, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("wrong", [{"mu": 0.0}, {"mu": 2.0, "L": 1.0}, {"knee": 0.0}])
+def test_parameters_that_contradict_each_other_are_refused(wrong):
+    with pytest.raises(ValueError, match=r"mu|knee"):
+        FederatedStronglyConvex(**wrong)
+
+
+# --- how far a run comes from the minimiser ---------------------------------------------------------------------------
+
+
+def furthest(made, step: float, steps: int, period: int) -> float:
+    """The largest distance of a client's model over all constant signs of the noise, in plain numbers."""
+    signs = torch.tensor([[s] * made.clients for s in (-1.0, 1.0)], dtype=torch.float64)
+    x = made.to_clients(made.initial_point.unsqueeze(0)).repeat(2, 1, 1).clone()
+    noise, far = NoiseSample(made.law.largest * signs.unsqueeze(-1)), 0.0
+    for t in range(steps):
+        x = x - step * made.local_gradient(x, noise)
+        far = max(far, float(x.norm(dim=-1).max()))
+        if (t + 1) % period == 0:
+            x = x.mean(1, keepdim=True).expand_as(x).clone()
+    return far
+
+
+@pytest.mark.parametrize("name", CONVEX)
+@pytest.mark.parametrize(("step", "period"), [(0.1, 1), (0.6, 5), (0.6, 40), (1.3, 40)])
+def test_no_run_leaves_its_reach(name: str, step: float, period: int):
+    made = CONVEX[name]
+    assert furthest(made, step, 40, period) <= made.reach(step, 40)
+
+
+def test_the_reach_is_nearly_attained():
+    """One client without a flat direction: pushed along the axis with the smallest curvature for ever."""
+    made = FederatedQuadratic(clients=1, dim=1, L=0.5, mu=0.5, sigma=1.0, start=1.0)
+    assert made.reach(1.0, 400) == pytest.approx(2.0)
+    assert furthest(made, 1.0, 400, 1) == pytest.approx(2.0)
+    flat = FederatedHuber(clients=1, dim=1, L=1.0, G=1e-6, sigma=1.0, start=1.0)
+    assert furthest(flat, 0.5, 20, 1) == pytest.approx(flat.reach(0.5, 20), rel=1e-4)
+
+
+def test_nothing_is_known_of_long_steps_or_of_what_is_not_convex():
+    assert GROWING["quadratic"].reach(1.4, 10) is None
+    assert FederatedSines(clients=3, dim=2, L=1.5, G=2.0).reach(0.1, 10) is None
+
+
+# --- metrics ----------------------------------------------------------------------------------------------------------
+
+
+def test_gap_and_distance_are_those_of_the_averaged_model():
+    made = GROWING["quadratic"]
+    x = torch.arange(12.0, dtype=torch.float64).view(1, 4, 3)
+    state = State(x=x)
+    mean = x.mean(1)
+    curvatures = torch.tensor([1.5, 0.875, 0.25], dtype=torch.float64)
+    assert float(gap(made, state, 0)) == pytest.approx(float((curvatures * mean**2).sum() / 2))
+    assert float(distance_squared(made, state, 0)) == pytest.approx(float((mean**2).sum()))
+    assert float(distance(made, state, 0)) == pytest.approx(math.sqrt(float((mean**2).sum())))
+
+
+def test_a_method_without_gradient_steps_has_no_cap_of_a_gap():
+    theorem = fedco.theorem("library.sgd_pl")
+    made = GROWING["quadratic"]
+    assert LocalSGD(eta=0.1, tau=2).gradient_step == MinibatchSGD(eta=0.1).gradient_step == 0.1
+    cap = metric_cap(theorem, made, lambda: LocalSGD(eta=0.1, tau=2), lambda: 10)
+    assert cap == pytest.approx(1.5 * made.reach(0.1, 10) ** 2 / 2)
+    scaffold = get_method("scaffold")
+    with pytest.raises(InputError, match="the method scaffold has no bound"):
+        metric_cap(theorem, made, lambda: scaffold(eta=0.1, tau=2), lambda: 10)
+    with pytest.raises(InputError, match="no bound"):
+        metric_cap(theorem, problem("federated_sines"), lambda: LocalSGD(eta=0.1, tau=2), lambda: 10)
+    with pytest.raises(InputError, match="federated_logistic has no bound"):
+        metric_cap(theorem, problem("federated_logistic"), lambda: LocalSGD(eta=0.1, tau=2), lambda: 10)
+    distance_of = fedco.theorem("library.sgd_strongly_convex")
+    assert metric_cap(distance_of, made, lambda: LocalSGD(eta=0.1, tau=2), lambda: 10) == pytest.approx(
+        made.reach(0.1, 10) ** 2
+    )
