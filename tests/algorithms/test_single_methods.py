@@ -24,7 +24,7 @@ from fedco.algorithms.engine import metrics
 from fedco.bounds import get_theorem
 from fedco.bounds.language.reading import InputError
 from fedco.validation.runs.method_of import build_of
-from tiny import TINY, TinyData, TinyLocal, TinyMeta
+from tiny import TinyData, TinyLocal, TinyMeta
 
 DETERMINISTIC = "feddro_counterexample"
 CLIENTS = 3
@@ -113,15 +113,6 @@ def test_scaffold_removes_the_drift_that_biases_local_sgd():
         for method in (LocalSGD(eta=0.5, tau=8), Scaffold(eta=0.5, tau=8))
     )
     assert corrected < 1e-12 < 1e-7 < local
-
-
-@pytest.mark.parametrize("m", [None, 2])
-def test_the_server_control_is_the_mean_of_the_clients_controls(m):
-    method, problem = Scaffold(eta=0.05, tau=3, m=m), TINY["federated"](TinyData.random(5, CLIENTS))
-    state = drive(method, problem, steps=9, seeds=2).state
-    mean = state.control.mean(1, keepdim=True).expand_as(state.control)
-    assert state.control.abs().min() > 0 and not torch.allclose(state.control, mean)
-    torch.testing.assert_close(state.shared_control, mean, rtol=1e-12, atol=1e-12)
 
 
 def test_the_projection_minimises_the_distance():
