@@ -26,7 +26,7 @@ from ..engine.method import (
     descend,
 )
 from ..engine.oracles import VALUE_ORACLES
-from ..engine.participation import fraction, participants
+from ..engine.participation import participants
 from ..engine.schedule import Schedule, at
 from .plain import plain_gradient, plain_value
 from .rounds import InRounds, RoundState
@@ -143,6 +143,7 @@ class QFedAvg(InRounds):
     Source: Li, Sanjabi, Beirami, Smith, "Fair resource allocation in federated learning", ICLR 2020, Algorithm 2.
     """
 
+    numbers: ClassVar[int] = 1
     name: ClassVar[str] = "q_fedavg"
     kinds: ClassVar[tuple[str, ...]] = tuple(VALUE_ORACLES)
     needs: ClassVar[tuple[str, ...]] = ("sample",)
@@ -173,7 +174,3 @@ class QFedAvg(InRounds):
         new = client_mean(state.origin) - client_mean(delta, state.active) / client_mean(h, state.active)
         x = broadcast(new, problem.clients)
         return replace(state, x=x, origin=x)
-
-    def messages(self, problem: Any, T: int) -> Messages:
-        rounds, share_of_rounds = T // self.tau, fraction(problem, self.m)
-        return Messages(rounds, rounds * problem.dim * share_of_rounds, rounds * share_of_rounds)

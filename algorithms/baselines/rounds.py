@@ -34,6 +34,7 @@ class InRounds(Method):
     """A method with local steps x_i <- x_i - eta d_i, d_i a plain gradient unless it says otherwise; `m` clients or all of them."""
 
     sends: ClassVar[int] = 1  # model-sized messages of a client in a round
+    numbers: ClassVar[int] = 0  # and single numbers
     eta: Scalar | Schedule
     tau: int
     b: int
@@ -60,7 +61,8 @@ class InRounds(Method):
 
     def messages(self, problem: Any, T: int) -> Messages:
         rounds = T // self.tau
-        return Messages(rounds, self.sends * rounds * problem.dim * fraction(problem, self.m))
+        taking_part = rounds * fraction(problem, self.m)
+        return Messages(rounds, self.sends * taking_part * problem.dim, self.numbers and self.numbers * taking_part)
 
 
 @dataclass(frozen=True, eq=False)
