@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 import torch
 
@@ -16,6 +17,7 @@ from ..certificate import ROUNDING, Certificate, as_point, attained, difference_
 from ..kinds import AbstractFederated, AbstractProblem
 
 Parts = Mapping[str, Certificate]
+Number = Fraction | float
 Points = tuple[tuple[float, ...], ...]
 
 
@@ -62,7 +64,7 @@ def deterministic_outer(lipschitz: Certificate, smoothness: Certificate) -> Iter
 
 
 def steepest_and_most_curved(
-    domain: str, steepest: tuple[float, str, Points, float], most_curved: tuple[float, str, Points, float]
+    domain: str, steepest: tuple[Number, str, Points, float], most_curved: tuple[Number, str, Points, float]
 ) -> Iterator[Certificate]:
     """Exact Lipschitz and smoothness constants of an outer function: value, argument, points, and the share attained at these."""
     for name, (value, argument, points, attains) in (("outer_lipschitz", steepest), ("outer_smoothness", most_curved)):

@@ -164,6 +164,11 @@ class AbstractSecondVariable(AbstractNoisyPairs, AbstractTriples):
             pull = pull + noise * getattr(sample, which).mean(-1)
         return pull.unsqueeze(-1) * self.directions
 
+    def everywhere(self, argument: str, **sizes: float) -> Iterator[Certificate]:
+        """Constants that are attained at every point (x, y), by quantity."""
+        for name, size in sizes.items():
+            yield attained(name, size, argument, (0.0,) * (2 * self.dim))
+
     def whole_certificates(self, best: Tensor, closed: str) -> Iterator[Certificate]:
         """How far the start is from the least objective, and y from its best value there, `(1, dim)`, of which `closed` says why."""
         yield gap_to_zero(self)
