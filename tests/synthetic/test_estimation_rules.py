@@ -173,25 +173,6 @@ def test_constants_of_a_linear_model_by_hand(loss, outputs, slope, curvature, bi
     assert lengths[0].mean() != pytest.approx(lengths[1].mean(), rel=0.05)  # clients differ
 
 
-def test_what_is_no_linear_model_or_no_known_loss_has_no_certificate():
-    weights = torch.tensor([1.0, 2.0, 3.0]).double()
-    plain = functional.cross_entropy
-    frozen = linear(3)
-    frozen[1].bias.requires_grad_(False)
-    for model, loss, outputs in (
-        (linear(3, first=(nn.Tanh(),)), plain, 3),
-        (nn.Sequential(nn.Flatten(), nn.Linear(4, 4).double(), nn.Linear(4, 3).double()), plain, 3),
-        (frozen, plain, 3),
-        (linear(3), nn.CrossEntropyLoss(weight=weights), 3),
-        (linear(3), nn.CrossEntropyLoss(label_smoothing=0.1), 3),
-        (linear(1), nn.BCEWithLogitsLoss(pos_weight=weights[1:2]), 1),
-        (linear(2), functional.binary_cross_entropy_with_logits, 2),
-        (linear(2), nn.BCEWithLogitsLoss(), 2),
-        (linear(2), functional.l1_loss, 2),
-    ):
-        assert certificates(model, loss, outputs) == {}, (model, loss)
-
-
 # --- problems of functions: a composition has at most what the chain rule makes of its parts ---------------------------------------
 
 
