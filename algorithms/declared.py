@@ -104,8 +104,9 @@ def _value(node: ast.expr, where: str) -> Any:
             return value
         case ast.Tuple(parts):
             return tuple(_value(part, where) for part in parts)
-        case ast.Dict(keys, values) if None not in keys:
-            return {_value(k, where): _value(v, where) for k, v in zip(keys, values, strict=True) if k is not None}
+        case ast.Dict(keys, values):
+            entries = [(k and _value(k, where), _value(v, where)) for k, v in zip(keys, values, strict=True)]
+            return dict(pair for name, v in entries for pair in (v.items() if name is None else [(name, v)]))
         case ast.Name(name) if name.isupper() and hasattr(oracles, name):
             return getattr(oracles, name)
         case ast.Subscript(of, key):

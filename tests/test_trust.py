@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 METHOD = """
 from pathlib import Path
-from fedco.algorithms.baselines.local_sgd import LocalSGD
+from fedco.algorithms import LocalSGD
 
 Path(__file__).with_name("ran").touch()
 

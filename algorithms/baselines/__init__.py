@@ -1,30 +1,14 @@
-"""What the papers' methods are compared with, one per file."""
+"""What the papers' methods are compared with, one file for those that work alike."""
 
-from .compressed_sgd import CompressedSGD
-from .delayed_sgd import DelayedSGD
-from .drfa import DRFA
-from .error_feedback import ErrorFeedback
-from .fed_ttsa import FedTTSA
-from .fedadam import FedAdam
-from .fedglomo import FedGLOMO
-from .fednova import FedNova
-from .fedprox import FedProx
-from .gcivr import GCIVR
+from .compositional import GCIVR, SCGD, LocalBSGD, LocalSCGD, MinibatchSGD
+from .corrected import FedGLOMO, LocalSTORM, Scaffold
+from .each_step import MARINA, CompressedSGD, DelayedSGD, ErrorFeedback
+from .fair import DRFA, QFedAvg
+from .fine_tuned import LocalMOML, PerFedAvg
 from .gossip_sgd import GossipSGD
-from .local_bsgd import LocalBSGD
-from .local_heavy_ball import LocalHeavyBall
-from .local_moml import LocalMOML
-from .local_scgd import LocalSCGD
-from .local_sgd import LocalSGD
-from .local_sgda import LocalSGDA
-from .local_storm import LocalSTORM
-from .marina import MARINA
-from .minibatch_sgd import MinibatchSGD
-from .per_fedavg import PerFedAvg
-from .q_fedavg import QFedAvg
-from .scaffold import Scaffold
-from .scgd import SCGD
-from .two_sided_sgd import TwoSidedSGD
+from .rounds import FedProx, LocalHeavyBall, LocalSGD
+from .server import FedAdam, FedNova, TwoSidedSGD
+from .two_variables import FedTTSA, LocalSGDA
 
 __all__ = [
     "DRFA",

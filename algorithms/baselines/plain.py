@@ -12,13 +12,27 @@ compositional methods are there to remove.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from torch import Tensor
 
 from ..engine.draws import Draws
+from ..engine.method import Messages, Method, State, average
 from ..methods.fcsg import ConditionalBatch
 from ..methods.fedavg import compositional_gradient
+
+
+class AtEveryStep(Method):
+    """A method whose models are averaged after every step; every client sends a model, unless it says otherwise."""
+
+    def communicate(self, problem: Any, state: Any, t: int) -> State:
+        averaged: State = replace(state, x=average(state.x))
+        return averaged
+
+    def messages(self, problem: Any, T: int) -> Messages:
+        return Messages(T, T * problem.dim)
+
 
 LOCAL_LOSSES = ("meta", "federated")  # kinds whose clients' losses are no compositions
 

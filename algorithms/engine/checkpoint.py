@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from ... import storage
 from . import store
@@ -34,7 +32,7 @@ class Checkpoint:
         is_late = time.monotonic() - self.saved > _SECONDS_BETWEEN_CHECKPOINTS
         is_time = is_late if self.every is None else t % self.every == 0
         if self.path and (is_last or is_time):
-            tensors = {f"state/{name}": v for name, v in _tensors(state()).items()}
+            tensors = {f"state/{name}": v for name, v in state().tensors().items()}
             store.write(self.path, tensors | recorder.arrays(t), {"t": t, "run": self.identity})
             self.saved = time.monotonic()
 
@@ -57,11 +55,6 @@ class Checkpoint:
         recorder.restore(arrays)
         hand_out(type(initial)(**under("state/", arrays)))
         return description["t"]
-
-
-def _tensors(state: State) -> dict[str, Tensor]:
-    values = {declared.name: getattr(state, declared.name) for declared in fields(state)}
-    return {name: v for name, v in values.items() if v is not None}
 
 
 def identity(method: Method, problem: Any, draws: Draws, start: Start, recorder: Recorder) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 On a CPU the seeds step in blocks whose tensors stay in a core's cache, with one thread. A step is some hundred
 operations on small tensors: threads wait for each other after every one (measured: two threads were 1.1 to 3 times
 slower than one), and a tensor that leaves the cache costs more than the arithmetic done on it. Memory that an
-operation frees is kept for the next one (``memory``). As a lane does not know what is beside it, neither blocks nor
+operation frees is kept for the next one (``keep_freed_memory``). As a lane does not know what is beside it, neither blocks nor
 threads change a bit of the result. For more cores there is ``drive_in_processes``.
 """
 
@@ -13,6 +13,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,12 @@ import torch
 
 from .checkpoint import Checkpoint, identity
 from .draws import Draws
-from .limits import check_memory
-from .memory import keep_freed_memory
+from .limits import check_memory, keep_freed_memory
 from .method import Method, Start, State
 from .progress import Interrupted, Progress, stop_request
 from .recorder import Metric, Recorder
 from .result import Result
-from .seeds import join_states, seeds_of, start_of
+from .seeds import join, join_states, seeds_of, start_of
 
 _SECONDS_BETWEEN_REPORTS = 0.5
 _NUMBERS_PER_BLOCK = 1 << 19  # of a model tensor, 4 MiB: see benchmarks/README.md
@@ -155,7 +155,7 @@ def blocks_of_seeds(draws: Draws, problem: Any, seeds_at_once: int | None) -> li
 
 
 def _whole(blocks: list[_Block]) -> State:
-    return join_states([block.state for block in blocks], blocks[0].draws.grid)
+    return join_states([block.state for block in blocks], partial(join, grid=blocks[0].draws.grid))
 
 
 def _hand_out(state: State, blocks: list[_Block]) -> None:

@@ -1,9 +1,11 @@
-"""No limit of the machine is met by surprise: what cannot fit is refused before it starts."""
+"""No limit of the machine is met by surprise: what cannot fit is refused before it starts. And memory that is freed is kept."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
+from functools import cache
 from pathlib import Path
 
 import torch
@@ -16,6 +18,8 @@ BYTES_PER_INDEX = 40
 """Size of a Python integer and of its place in a tuple."""
 ALWAYS_FINE = 1 << 28
 """Requests below 256 MiB are not looked at: the system is asked only where it matters."""
+# From malloc.h, with the sizes set here: of what is kept, of what the heap grows by, and below which it serves a request.
+_OPTIONS = {-1: 1 << 28, -2: 1 << 26, -3: 1 << 25}  # M_TRIM_THRESHOLD, M_TOP_PAD, M_MMAP_THRESHOLD (its largest value)
 
 
 def free_memory(device: torch.device | str = "cpu") -> int | None:
@@ -87,3 +91,15 @@ def size(count: float) -> str:
             return f"{count:.3g} {unit}"
         count /= 1024
     return f"{count:.3g} PiB"
+
+
+@cache
+def keep_freed_memory() -> bool:
+    """Tell the C library, once per process, to keep up to 256 MiB; whether it listened. Elsewhere than in glibc: no.
+
+    By default glibc may return the 2 MiB of a temporary at every operation, or not, as its heap happens to lie; the pages
+    are then cleared and mapped again by the next operation. Measured on FCSG with m = 1: a step of a lane takes 94 ns
+    of processor time with this, and 134 to 148 ns without. No number changes.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
+    return mallopt is not None and all([mallopt(option, size) == 1 for option, size in _OPTIONS.items()])

@@ -84,6 +84,11 @@ class State:
         """The averaged model xbar that the theorems speak of, (runs, dim)."""
         return client_mean(self.x, self.active)
 
+    def tensors(self) -> dict[str, Tensor]:
+        """What it consists of, by name: none for `active` where all take part."""
+        values = {declared.name: getattr(self, declared.name) for declared in fields(self)}
+        return {name: v for name, v in values.items() if v is not None}
+
 
 @dataclass(frozen=True)
 class Start:

@@ -117,9 +117,12 @@ def predicted(measure: Callable[[Any], Tensor], split: str = "") -> Metric:
     return metric
 
 
-accuracy = predicted(_accuracy)
-mean_client_accuracy = predicted(lambda found: _shares(found).mean(-1))
-worst_client_accuracy = predicted(lambda found: _shares(found).amin(-1))
+_OF_CLIENTS: Mapping[str, Callable[[Any], Tensor]] = {
+    "accuracy": _accuracy,
+    "mean_client_accuracy": lambda found: _shares(found).mean(-1),
+    "worst_client_accuracy": lambda found: _shares(found).amin(-1),
+}
+accuracy, mean_client_accuracy, worst_client_accuracy = map(predicted, _OF_CLIENTS.values())
 worst_class_accuracy = predicted(_worst_class)
 average_precision = predicted(_average_precision)
 
@@ -148,17 +151,12 @@ METRICS: Mapping[str, Offered] = {
     "worst_client_accuracy": Offered(worst_client_accuracy, "that share at the worst client", "predict"),
     "worst_class_accuracy": Offered(worst_class_accuracy, "that share in the worst class", "predict"),
     "average_precision": Offered(average_precision, "area under the precision-recall curve of two classes", "predict"),
-    "train_accuracy": Offered(predicted(_accuracy, "train"), "accuracy on the training data", "predict"),
-    "mean_client_train_accuracy": Offered(
-        predicted(lambda found: _shares(found).mean(-1), "train"),
-        "mean_client_accuracy on the training data",
-        "predict",
-    ),
-    "worst_client_train_accuracy": Offered(
-        predicted(lambda found: _shares(found).amin(-1), "train"),
-        "worst_client_accuracy on the training data",
-        "predict",
-    ),
+    **{
+        name.replace("accuracy", "train_accuracy"): Offered(
+            predicted(measure, "train"), f"{name} on the training data", "predict"
+        )
+        for name, measure in _OF_CLIENTS.items()
+    },
     "consensus_error": Offered(consensus_error, "mean squared distance of the clients' models from their mean"),
 }
 

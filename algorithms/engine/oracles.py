@@ -36,6 +36,8 @@ VALUE_ORACLES: Mapping[str, tuple[str, ...]] = {
 }
 """Oracles that this gradient and the value of the loss call together."""
 
+STEP_COSTS: Mapping[str, str] = {"iterations": "T", "rounds": "T", "samples": "b*T"}
+"""Costs of T steps after each of which the clients communicate, but for what they send."""
 ROUND_COSTS: Mapping[str, str] = {"iterations": "T", "rounds": "T/tau", "samples": "b*T", "model_messages": "T/tau"}
 """Costs of T local steps in rounds of tau steps, where a client sends one model after each round."""
 TWO_MESSAGE_COSTS: Mapping[str, str] = {**ROUND_COSTS, "model_messages": "2*T/tau"}

@@ -8,7 +8,8 @@ it, the result is that of ``drive`` to the last bit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,9 @@ from torch import Tensor
 
 from .driver import drive
 from .limits import BYTES_PER_INDEX, check_jobs, check_memory
-from .method import Method, State
+from .method import Method
 from .result import Result
-from .seeds import join
+from .seeds import join, join_states
 
 
 def drive_in_processes(
@@ -95,10 +96,5 @@ def gathered(results: list[Result], indices: list[int]) -> Result:
         averaged=None
         if first.averaged is None
         else joined([result.averaged for result in results if result.averaged is not None], 0),
-        state=_joined_states([result.state for result in results if result.state is not None], joined),
+        state=join_states([result.state for result in results if result.state is not None], partial(joined, axis=0)),
     )
-
-
-def _joined_states(states: list[State], joined: Any) -> State:
-    names = [declared.name for declared in fields(states[0]) if getattr(states[0], declared.name) is not None]
-    return replace(states[0], **{name: joined([getattr(state, name) for state in states], 0) for name in names})

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 import torch
@@ -21,16 +22,15 @@ def join(parts: list[Tensor], grid: int, axis: int = 0) -> Tensor:
     return torch.cat([part.unflatten(axis, (grid, -1)) for part in parts], axis + 1).flatten(axis, axis + 1)
 
 
-def join_states(states: list[AnyState], grid: int) -> AnyState:
-    """The state of all seeds from those of some seeds each."""
-    names = [name for name, v in _tensors(states[0]).items() if v is not None]
-    return replace(states[0], **{name: join([getattr(state, name) for state in states], grid) for name in names})
+def join_states(states: list[AnyState], joined: Callable[[list[Tensor]], Tensor]) -> AnyState:
+    """The state of all seeds from those of some seeds each, whose tensors `joined` puts together."""
+    each = [state.tensors() for state in states]
+    return replace(states[0], **{name: joined([tensors[name] for tensors in each]) for name in each[0]})
 
 
 def seeds_of(state: AnyState, grid: int, columns: slice) -> AnyState:
     """The part of a state that belongs to the seeds ``columns``."""
-    parts = {name: _cut(v, grid, columns) for name, v in _tensors(state).items() if v is not None}
-    return replace(state, **parts)
+    return replace(state, **{name: _cut(v, grid, columns) for name, v in state.tensors().items()})
 
 
 def start_of(start: Start, draws: Draws, columns: slice) -> Start:
@@ -44,7 +44,3 @@ def start_of(start: Start, draws: Draws, columns: slice) -> Start:
 
 def _cut(v: Tensor, grid: int, columns: slice) -> Tensor:
     return v.unflatten(0, (grid, -1))[:, columns].flatten(0, 1).contiguous()
-
-
-def _tensors(state: State) -> dict[str, Tensor | None]:
-    return {declared.name: getattr(state, declared.name) for declared in fields(state)}

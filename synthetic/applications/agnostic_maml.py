@@ -23,19 +23,18 @@ import torch
 from torch import Tensor
 
 from ..certificate import Certificate, by_quantity, upper
-from ..kinds import INDEPENDENT_CLIENTS, ONE_OUTER_FUNCTION, AbstractLocalComposite, Sample
+from ..kinds import Sample
 from ..parts.bowl import BowlPoint, RippledBowl
-from ..parts.composition import composite_cap, composite_noise, composite_smoothness
-from ..parts.exponential import Exponential
+from ..parts.composition import composite_cap, composite_noise, composite_smoothness, gap_above
 from ..parts.loss import infimum_of_losses
 from ..parts.noise import AbstractNoisy, NoiseSample
+from ..parts.outer import AbstractExponential, Exponential
 from ..parts.recall import Recall
-from ..parts.whole_certificates import gap_above
 from .maml import FederatedMAML
 
 
 @dataclass(frozen=True)
-class AgnosticMAML(AbstractNoisy, AbstractLocalComposite):
+class AgnosticMAML(AbstractNoisy, AbstractExponential):
     """The problem above over tilted `RippledBowl` losses; the parameters are those of `FederatedMAML`.
 
     Args:
@@ -81,12 +80,8 @@ class AgnosticMAML(AbstractNoisy, AbstractLocalComposite):
         return self._tasks.bowl
 
     @cached_property
-    def _outer(self) -> Exponential:
+    def _outer(self) -> Exponential:  # type: ignore[override]
         return Exponential(self.gamma, self.top)
-
-    @property
-    def properties(self) -> frozenset[str]:
-        return INDEPENDENT_CLIENTS | ONE_OUTER_FUNCTION
 
     def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
         _, _, tuned = self._recall(self._fine_tuned, x, sample)
@@ -128,12 +123,6 @@ class AgnosticMAML(AbstractNoisy, AbstractLocalComposite):
             return values
         grouped = values.unflatten(0, (-1, batch)).permute(0, 2, 3, 1).contiguous()
         return grouped.mean(-1) if isinstance(sample, NoiseSample) else (grouped * self.law.support()[1]).sum(-1)
-
-    def outer(self, y: Tensor) -> Tensor:
-        return self._outer.value(y).squeeze(-1)
-
-    def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._outer.slope(y)
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:

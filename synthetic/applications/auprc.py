@@ -24,10 +24,10 @@ from torch import Tensor
 from ..certificate import Certificate, by_quantity, rounded_up, upper
 from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample, Predictions
 from ..kinds.predictions import only_training_data
+from ..parts.composition import cap_certificate, gap_above
+from ..parts.data import deal
 from ..parts.patterns import equal_weights
 from ..parts.scalar import TANH_CURVATURE
-from ..parts.tables import deal
-from ..parts.whole_certificates import cap_certificate, gap_above
 
 
 @dataclass(frozen=True)
@@ -80,10 +80,10 @@ class AveragePrecision(AbstractConditional):
     """The problem above on rows of a real table.
 
     Args:
-        table: of `tables`. clients, samples, dim: N, rows per client, size of the model.
+        table: of `data.TABLES`. clients, samples, dim: N, rows per client, size of the model.
         positives: share of positive rows at every client: the smaller, the more imbalanced.
         margin: s, more than twice the saturation. saturation: r.
-        shift, seed: see `tables.deal`.
+        shift, seed: see `data.deal`.
 
     Raises:
         ValueError: unless margin > 2 saturation > 0, or for clients with positive rows only.

@@ -22,22 +22,23 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, by_quantity, exact, upper
+from ..certificate import Certificate, by_quantity, upper
 from ..kinds import (
-    INDEPENDENT_CLIENTS,
-    ONE_OUTER_FUNCTION,
-    AbstractLocalComposite,
     AbstractSharedComposite,
     Draws,
     Sample,
 )
-from ..parts.composition import composite_noise, composite_smoothness
-from ..parts.exponential import Exponential
-from ..parts.linear_losses import IndexSample, map_certificates
-from ..parts.margin_problem import AbstractMarginProblem
+from ..parts.composition import (
+    cap_certificate,
+    composite_noise,
+    composite_smoothness,
+    gap_above,
+    steepest_and_most_curved,
+)
+from ..parts.linear_losses import AbstractMarginProblem, IndexSample, map_certificates
+from ..parts.outer import AbstractExponential, Exponential
 from ..parts.patterns import equal_weights
 from ..parts.scalar import OfLoss, identity_of
-from ..parts.whole_certificates import cap_certificate, gap_above
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class PairSample(IndexSample):
 
 
 @dataclass(frozen=True)
-class ClientKL(AbstractMarginProblem, AbstractLocalComposite):
+class ClientKL(AbstractMarginProblem, AbstractExponential):
     """KL-regularised DRO over clients, ComFedL's (6).
 
     Args:
@@ -65,23 +66,13 @@ class ClientKL(AbstractMarginProblem, AbstractLocalComposite):
         self._check_parameters()
         _ = self._outer  # checks gamma
 
-    @property
-    def properties(self) -> frozenset[str]:
-        return INDEPENDENT_CLIENTS | ONE_OUTER_FUNCTION
-
     @cached_property
     def inner_function(self) -> OfLoss:
         return identity_of(self.loss_function)
 
     @cached_property
-    def _outer(self) -> Exponential:
+    def _outer(self) -> Exponential:  # type: ignore[override]
         return Exponential(self.gamma, self.inner_function.range[1])
-
-    def outer(self, y: Tensor) -> Tensor:
-        return self._outer.value(y).squeeze(-1)
-
-    def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._outer.slope(y)
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
@@ -193,21 +184,10 @@ class ClientChi2(AbstractMarginProblem, AbstractSharedComposite):
 
     def _outer_certificates(self) -> Iterator[Certificate]:
         low, high = self.inner_function.range
-        yield exact(
-            "outer_lipschitz",
-            high / self.gamma,
-            "f is steepest at M, linear beyond.",
-            ((high,),),
-            attains=1 - 1e-12,
-            domain="all of R",
-        )
-        yield exact(
-            "outer_smoothness",
-            1 / self.gamma,
-            "f'' = -1/gamma on the range, 0 beyond.",
-            ((low,), (high,)),
-            attains=1 - 1e-9,
-            domain="all of R",
+        yield from steepest_and_most_curved(
+            "all of R",
+            (high / self.gamma, "f is steepest at M, linear beyond.", ((high,),), 1 - 1e-12),
+            (1 / self.gamma, "f'' = -1/gamma on the range, 0 beyond.", ((low,), (high,)), 1 - 1e-9),
         )
 
     def _whole_certificates(self) -> Iterator[Certificate]:

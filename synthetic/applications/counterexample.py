@@ -16,6 +16,7 @@ from torch import Tensor
 
 from ..certificate import Certificate, exact
 from ..kinds import INDEPENDENT_CLIENTS, AbstractSharedComposite, Draws, Sample
+from ..parts.composition import steepest_and_most_curved
 
 _SLOPES = (4.0, -2.0)
 _INTERCEPTS = (-4.0, 4.0)
@@ -114,21 +115,10 @@ class FedAvgCounterexample(AbstractSharedComposite):
             exact("inner_lipschitz", Fraction(4), "g_1 has slope 4 and g_2 slope -2.", unit),
             exact("inner_mean_square_lipschitz", Fraction(4), "As inner_lipschitz: there is no noise.", unit),
             exact("inner_jacobian_heterogeneity", Fraction(3), "g has slope 1: 4 - 1 = 3 = 1 - (-2).", ((0.0,),)),
-            exact(
-                "outer_lipschitz",
-                Fraction(1),
-                "|f'| = |y| / sqrt(y^2 + 4) tends to 1.",
-                far,
-                attains=0.999,
-                domain=line,
-            ),
-            exact(
-                "outer_smoothness",
-                Fraction(1, 2),
-                "f'' = 4 (y^2 + 4)^(-3/2) is largest at 0.",
-                near,
-                attains=0.9999,
-                domain=line,
+            *steepest_and_most_curved(
+                line,
+                (Fraction(1), "|f'| = |y| / sqrt(y^2 + 4) tends to 1.", far, 0.999),
+                (Fraction(1, 2), "f'' = 4 (y^2 + 4)^(-3/2) is largest at 0.", near, 0.9999),
             ),
             exact(
                 "objective_smoothness", Fraction(1, 2), "Phi is f, since g(x) = x.", near, attains=0.9999, domain=line

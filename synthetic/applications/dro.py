@@ -24,13 +24,12 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, by_quantity, exact
+from ..certificate import Certificate, by_quantity
 from ..kinds import INDEPENDENT_CLIENTS, AbstractSharedComposite, Sample
-from ..parts.linear_losses import extra_certificates, index_of, map_certificates
-from ..parts.margin_problem import AbstractMarginProblem
+from ..parts.composition import cap_certificate, gap_above, steepest_and_most_curved
+from ..parts.linear_losses import AbstractMarginProblem, extra_certificates, index_of, map_certificates
 from ..parts.parameters import require_positive
 from ..parts.scalar import OfLoss, exponential_of, identity_of, loss_and_half_square
-from ..parts.whole_certificates import cap_certificate, gap_above
 
 
 @dataclass(frozen=True)
@@ -106,25 +105,14 @@ class RobustLoss(AbstractMarginProblem, AbstractSharedComposite):
     def _outer_certificates(self) -> Iterator[Certificate]:
         low, high = self.inner_function.range
         near = 1e-3 * (high - low)
+        steep = "f is steepest at an end of the range, linear beyond."
+        curved = "f'' is largest at an end of the range, 0 beyond."
         if self.penalty == "kl":
-            steepest, most_curved, where = self.weight / low, self.weight / low**2, (low, low + near)
+            pair, share = ((low,), (low + near,)), low / (low + near)
+            both = (self.weight / low, steep, ((low,),), 1.0), (self.weight / low**2, curved, pair, share * (1 - 1e-9))
         else:
-            steepest, most_curved, where = high / self.weight, 1 / self.weight, (low, high)
-        yield exact(
-            "outer_lipschitz",
-            steepest,
-            "f is steepest at an end of the range, linear beyond.",
-            ((low if self.penalty == "kl" else high,),),
-            domain="all of R",
-        )
-        yield exact(
-            "outer_smoothness",
-            most_curved,
-            "f'' is largest at an end of the range, 0 beyond.",
-            ((where[0],), (where[1],)),
-            attains=low / (low + near) * (1 - 1e-9) if self.penalty == "kl" else 1 - 1e-9,
-            domain="all of R",
-        )
+            both = (high / self.weight, steep, ((high,),), 1.0), (1 / self.weight, curved, ((low,), (high,)), 1 - 1e-9)
+        yield from steepest_and_most_curved("all of R", *both)
 
     def _whole_certificates(self) -> Iterator[Certificate]:
         mean = "Phi is a maximum over p that includes p = uniform: at least the mean, and so the least, loss."

@@ -21,16 +21,22 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point, by_quantity, exact, rounded_up, upper
+from ..certificate import Certificate, as_point, by_quantity, rounded_up, upper
 from ..kinds import AbstractSharedComposite, Sample
 from ..parts.blocks import RadialPseudoHuber
-from ..parts.composition import heterogeneity_of_average
-from ..parts.linear_losses import MEAN_MAP, LinearLosses, combination, extra_certificates, index_of
-from ..parts.margin_problem import AbstractOfMargins, chosen_loss
+from ..parts.composition import cap_certificate, gap_above, heterogeneity_of_average, steepest_and_most_curved
+from ..parts.data import deal
+from ..parts.linear_losses import (
+    MEAN_MAP,
+    AbstractOfMargins,
+    LinearLosses,
+    chosen_loss,
+    combination,
+    extra_certificates,
+    index_of,
+)
 from ..parts.parameters import require_positive
 from ..parts.scalar import OfLoss, identity_of
-from ..parts.tables import deal
-from ..parts.whole_certificates import cap_certificate, gap_above
 
 _FAR, _NEAR = 1000.0, 0.01  # widths at which the outer slope and curvature are within 1e-4 of their suprema
 
@@ -40,11 +46,11 @@ class FairClassifier(AbstractOfMargins, AbstractSharedComposite):
     """The problem above; every constant of the data is an upper bound, those of the penalty are exact.
 
     Args:
-        table: of `tables`. clients, samples, dim: K, rows per client, size of the model (the last column of the table
+        table: of `data.TABLES`. clients, samples, dim: K, rows per client, size of the model (the last column of the table
             is held out).
         groups: number of groups, the size of the inner value.
         rho: weight of the penalty. width: where the penalty turns from quadratic to linear.
-        positives, shift, seed: see `tables.deal`. loss, M: as for `margin_problem.AbstractMarginProblem`.
+        positives, shift, seed: see `data.deal`. loss, M: as for `linear_losses.AbstractMarginProblem`.
 
     Raises:
         ValueError: for a weight or width that is not positive, or groups without positives.
@@ -187,21 +193,15 @@ class FairClassifier(AbstractOfMargins, AbstractSharedComposite):
 
     def _outer_certificates(self) -> Iterator[Certificate]:
         far, near = self._diagonal(_FAR * self.width), self._diagonal(_NEAR * self.width)
-        yield exact(
-            "outer_lipschitz",
-            self.rho,
-            "|grad f| = rho r / sqrt(w^2 + r^2) tends to rho.",
-            (as_point(far),),
-            attains=0.9999,
-            domain="all of R^groups",
-        )
-        yield exact(
-            "outer_smoothness",
-            self.rho / self.width,
-            "Both Hessian eigenvalues are at most rho/w.",
-            (as_point(-near), as_point(near)),
-            attains=0.9998,
-            domain="all of R^groups",
+        yield from steepest_and_most_curved(
+            "all of R^groups",
+            (self.rho, "|grad f| = rho r / sqrt(w^2 + r^2) tends to rho.", (as_point(far),), 0.9999),
+            (
+                self.rho / self.width,
+                "Both Hessian eigenvalues are at most rho/w.",
+                (as_point(-near), as_point(near)),
+                0.9998,
+            ),
         )
 
     def _diagonal(self, length: float) -> Tensor:

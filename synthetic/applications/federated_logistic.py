@@ -23,11 +23,10 @@ from ..certificate import (
     upper,
 )
 from ..kinds import AbstractFederated, Sample
-from ..parts.linear_losses import combination, index_of
-from ..parts.margin_problem import AbstractOfMargins
+from ..parts.composition import cap_certificate, first_gradients
+from ..parts.linear_losses import AbstractOfMargins, combination, index_of
 from ..parts.parameters import require_nonnegative
 from ..parts.scalar import sigmoid, softplus
-from ..parts.whole_certificates import cap_certificate, first_gradients
 
 _NEWTON_STEPS = 60
 _REACH = 1e-3
@@ -41,7 +40,7 @@ class FederatedLogistic(AbstractOfMargins, AbstractFederated):
     Args:
         clients, samples, dim: N, samples per client, size of the model.
         ridge: lambda; above 0 the gradients are unbounded, and no bound of them is certified.
-        table, positives: "" for generated data, else a table of `tables` and the share of positive labels.
+        table, positives: "" for generated data, else a table of `data.TABLES` and the share of positive labels.
         shift, noise, seed: of the data, see `data.margins_of`.
         start: distance of the initial point from 0, on the wrong side of the first axis.
 

@@ -24,11 +24,11 @@ from torch.nn.functional import pad
 from ..certificate import Certificate, by_quantity, exact, upper
 from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample, Predictions
 from ..kinds.predictions import only_training_data
+from ..parts.composition import cap_certificate, gap_above
 from ..parts.invariant_margins import AbstractMargins, Counted, Listed, OneDraw, below
 from ..parts.parameters import require_nonnegative, require_positive
 from ..parts.patterns import equal_weights
 from ..parts.scalar import TANH_CURVATURE, softplus
-from ..parts.whole_certificates import cap_certificate, gap_above
 
 _REGULARISER_SLOPE = 3 * math.sqrt(3) / 8  # max of 2 s / (1 + s^2)^2, at s^2 = 1/3
 _UP = 1 + 1e-12

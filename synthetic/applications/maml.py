@@ -19,11 +19,10 @@ from ..certificate import Certificate, by_quantity, exact, upper
 from ..families.meta import gap_certificate
 from ..kinds import INDEPENDENT_CLIENTS, AbstractLocalComposite, Sample
 from ..parts.blocks import wavenumber_of
-from ..parts.composition import composite_noise
+from ..parts.composition import cap_certificate, composite_noise
 from ..parts.loss import loss_certificates
 from ..parts.noise import AbstractBowls, AbstractNoisyPairs, NoisePair
 from ..parts.parameters import require_exceeds, require_nonnegative, require_paired, require_positive
-from ..parts.whole_certificates import cap_certificate
 
 
 @dataclass(frozen=True)

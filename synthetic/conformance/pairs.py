@@ -26,6 +26,12 @@ def turned(oracle: Oracle, a: Pair, b: Pair, along: str) -> Tensor:
     return difference_quotient(lambda at: oracle(x, at), norm, y, y_b).nan_to_num(0.0)
 
 
+def initial_error(best: str, start: str, problem: Problem, x: Tensor) -> Tensor:
+    """How far the first y is from the best one, both members of the problem, at the initial x: the same at every point."""
+    apart = getattr(problem, best)(problem.initial_point.unsqueeze(0)) - getattr(problem, start)
+    return norm(apart).unsqueeze(-1).expand(len(x), 1)
+
+
 def inverse_monotonicity(gradient: Oracle, a: Pair, b: Pair) -> Tensor:
     """|y - y'|^2 over the rise of the slope along it: at most 1 / mu for a strongly convex function of y, infinite without a rise."""
     (x, y), (_, other) = a, b

@@ -18,8 +18,7 @@ from .attack import ROUNDING, hostile
 from .glm import certified_views
 from .lanczos import spectral_norm
 from .losses import FAILURE, LANCZOS_STEPS, Losses, Pointwise
-from .search import Estimate, Search, in_chunks, proved
-from .second_order import FEW, HESSIAN_CHANGE, hessian_change, smoothness_of
+from .search import FEW, HESSIAN_CHANGE, Estimate, Search, hessian_change, in_chunks, proved, smoothness_of
 
 _MOST_NUMBERS = 1 << 22
 """Most numbers in the Jacobians at all outcomes of the points that are evaluated together: 32 MiB."""

@@ -19,8 +19,7 @@ from .attack import survive
 from .conditional import conditional, tasks
 from .glm import certified
 from .losses import EXACT, Losses
-from .search import Estimate, Search, beside_rule, proved
-from .second_order import FEW, HESSIAN_CHANGE, hessian_change, smoothness_of
+from .search import FEW, HESSIAN_CHANGE, Estimate, Search, beside_rule, hessian_change, proved, smoothness_of
 
 _WHOLE = "the largest over the clients, from all their data,"
 _LANCZOS = f"{_WHOLE} by Lanczos on Hessian products, enlarged by what 20 steps may miss,"

@@ -16,6 +16,7 @@ from torch.func import grad, vmap
 
 from ..models.base import ModelParts
 from ..models.data import ClientData
+from ..models.flat import pulled
 from .lanczos import spectral_norm, stretched_most
 
 LANCZOS_STEPS = 20
@@ -144,8 +145,9 @@ class Losses:
 
     # --- curvature -----------------------------------------------------------------------------------------------------------
 
-    def _product(self, at: Tensor, along: Tensor, *rows: Tensor) -> Tensor:
-        return grad(lambda p: (grad(self._mean)(p, *rows) * along).sum())(at)
+    @property
+    def _product(self) -> Callable[..., Tensor]:
+        return pulled(grad(self._mean))
 
     def products(self, x: Tensor, v: Tensor) -> Tensor:
         """Hessians of the clients' means times v, `(points, clients, dim)`."""
@@ -155,8 +157,9 @@ class Losses:
         """Hessian of the mean over the clients times v, `(points, dim)`."""
         return self.products(x, v.unsqueeze(1).expand(-1, self.parts.train.clients, -1)).mean(1)
 
-    def _example_product(self, at: Tensor, along: Tensor, given: Tensor, target: Tensor) -> Tensor:
-        return grad(lambda p: (grad(self._one)(p, given, target) * along).sum())(at)
+    @property
+    def _example_product(self) -> Callable[..., Tensor]:
+        return pulled(grad(self._one))
 
     def _example_products(self, x: Tensor, v: Tensor) -> Tensor:
         """Hessians of the examples times v, `(points, clients, most, dim)`."""

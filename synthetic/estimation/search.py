@@ -1,4 +1,4 @@
-"""One estimated constant, several of them, and the search of the largest pointwise value over a region."""
+"""One estimated constant, several of them, and the search of the largest pointwise value over a region, curvature of the whole for one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from ...errors import InputError
 from ...figures import Axis, Curve, Panel, Plot, panel_plot
 from ...notebook import ShownAsTable
 from ..certificate import Certificate, as_point
-from .losses import Pointwise
+from .lanczos import spectral_norm
+from .losses import FAILURE, LANCZOS_STEPS, Losses, Pointwise
 from .region import Region, share_above
 
 POINTS = 59
@@ -215,3 +216,34 @@ def beside_rule(one: Estimate, rule: float, why: str) -> Estimate:
     if one.value <= rule * (1 + _NEARLY):
         return one
     return replace(one, method=f"{one.method}; {why} gives only {rule:.4g}, so that a part may be estimated too low")
+
+
+FEW = 14
+"""Number of points where every example's Hessian is needed."""
+HESSIAN_CHANGE = "Norm of the change of a client's Hessian over a short step, turned to where it changes most; perhaps not the largest"
+
+
+def smoothness_of(problem: Any) -> Pointwise:
+    """||Hessian of the objective||, its products by central differences of the exact gradient."""
+
+    def norm(x: Tensor) -> Tensor:
+        step = 1e-5 * (1 + torch.linalg.vector_norm(x, dim=-1, keepdim=True))
+
+        def product(v: Tensor) -> Tensor:
+            return (problem.gradient(x + step * v) - problem.gradient(x - step * v)) / (2 * step)
+
+        return spectral_norm(product, x.shape, LANCZOS_STEPS, FAILURE)[0]
+
+    return norm
+
+
+def hessian_change(losses: Losses, search: Search) -> Pointwise:
+    """How fast the Hessian of a client changes, over short steps about the points."""
+    steps = search.region.draw(2 * max(search.points, LEAST_ABOUT), search.seed + 7)
+    unit = 1e-3 * max(search.region.radius, 1e-6)
+
+    def change(x: Tensor) -> Tensor:
+        away = steps[: len(x)] - steps[len(x) : 2 * len(x)] + 1e-12
+        return losses.steepest_hessian_change(x, unit * away / torch.linalg.vector_norm(away, dim=-1, keepdim=True))
+
+    return change

@@ -20,7 +20,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point, attained, by_quantity, exact, upper
+from ..certificate import Certificate, as_point, by_quantity, exact, upper
 from ..kinds import AbstractBilevel, Sample
 from ..parts.noise import AbstractSecondVariable
 from ..parts.parameters import require_nonnegative, require_positive
@@ -136,16 +136,12 @@ class QuadraticLower(AbstractSecondVariable, AbstractBilevel):
         place[axis] = 1.0
         return tuple(as_point(torch.cat([at * place, of * place])) for at, of in zip(x, y, strict=True))
 
-    @property
-    def _origin(self) -> tuple[tuple[float, ...], ...]:
-        return ((0.0,) * (2 * self.dim),)
-
     def _of_the_upper_level(self) -> Iterator[Certificate]:
         around = (-_NEAR, _NEAR)
         curved = "b'' is 1 at 0 and nowhere larger in absolute value; the rest does not turn along x."
         yield exact("local_smoothness", self.a, curved, self._pair(0, around, (0.0, 0.0)), attains=_NEARLY_ALL)
         differ = "A client's gradient in x differs from the mean by s_i Delta v_i at every point."
-        yield attained("local_gradient_heterogeneity", self.share * self.Delta, differ, *self._origin)
+        yield from self.everywhere(differ, local_gradient_heterogeneity=self.share * self.Delta)
         steep = math.sqrt(self.dim) * self.r + float(self.signs.max()) * self.Delta_y
         away = torch.cat([torch.zeros(self.dim, dtype=torch.float64), _FAR * self.directions[0].sign().cpu()])
         tends = "p' tends to 1, and v_0 has entries of one size, so that with s_0 the two add up far from 0."
@@ -166,7 +162,7 @@ class QuadraticLower(AbstractSecondVariable, AbstractBilevel):
         yield exact("lower_coupling", self.c, linear, self._pair(0, *reversed(far)), attains=_NEARLY_ALL)
         if self.chi == 0:
             differ = "A client's gradient in y differs from the mean by s_i Delta_g v_i at every point."
-            yield attained("lower_heterogeneity", self.share * self.Delta_g, differ, *self._origin)
+            yield from self.everywhere(differ, lower_heterogeneity=self.share * self.Delta_g)
 
     def _of_the_noise(self) -> Iterator[Certificate]:
         error = "The error is the noise times z v_i, or z' v_i, with |v_i| = 1 and E z^2 = 1, at every point."
@@ -175,8 +171,7 @@ class QuadraticLower(AbstractSecondVariable, AbstractBilevel):
             "dual_gradient_noise": self.sigma_y,
             "lower_gradient_noise": self.sigma_g,
         }
-        for name, size in sizes.items():
-            yield attained(name, size, error, *self._origin)
+        yield from self.everywhere(error, **sizes)
 
     def _of_the_objective(self) -> Iterator[Certificate]:
         reach = _NEAR / max(1.0, self.c / self.mu)  # y*(x) is near 0 too

@@ -15,13 +15,13 @@ from torch import Tensor
 from ..certificate import Certificate, by_quantity, upper
 from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample
 from ..parts.blocks import wavenumber_of
-from ..parts.inner_certificates import inner_certificates, onto_gap
+from ..parts.composition import cap_certificate
+from ..parts.inner_certificates import gap_of_compositions, inner_certificates
 from ..parts.inner_map import RippledMap, lipschitz_of_mean_square
 from ..parts.outer import CenteredOuter
 from ..parts.parameters import require_nonnegative, require_paired
 from ..parts.patterns import equal_weights, start_beyond
 from ..parts.recall import Recall
-from ..parts.whole_certificates import cap_certificate
 
 _OF_THE_MAP = ("inner_jacobian_mean_square", "inner_sample_lipschitz", "inner_sample_smoothness", "inner_value_noise")
 _OF_THE_OUTER = ("outer_mean_square_lipschitz", "outer_sample_lipschitz", "outer_sample_smoothness")
@@ -197,9 +197,4 @@ class Conditional(AbstractConditional):
         )
         unpaired = self.inner_map.mean_lipschitz + (self.Delta if self._laws > 1 else 0.0)
         yield cap_certificate(self, self.L_f * unpaired, "The mean of |J| |grad f| over xi and n.")
-        yield self._gap_certificate(self.objective(self.initial_point.unsqueeze(0)).item())
-
-    def _gap_certificate(self, start: float) -> Certificate:
-        if self.Delta == 0 and self.spread == 0:
-            return onto_gap(start, self.inner_map, self.target)
-        return upper("objective_gap", start, "Every f_xi is nonnegative.")
+        yield gap_of_compositions(self, self.inner_map, self._outer, "f_xi")

@@ -21,10 +21,10 @@ from torch import Tensor
 from ..certificate import Certificate, as_point, attained, by_quantity, exact
 from ..kinds import AbstractFederated, Sample
 from ..parts.blocks import LARGEST_WAVENUMBER, Cosine
+from ..parts.composition import first_gradients, gap_to_zero
 from ..parts.noise import AbstractTriples, mean_noise
 from ..parts.parameters import require_exceeds, require_nonnegative, require_positive
 from ..parts.patterns import one_hot
-from ..parts.whole_certificates import first_gradients, gap_to_zero
 
 _NEARLY_ALL = 0.9999
 _HALF_ANGLE = 0.01

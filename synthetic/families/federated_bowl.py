@@ -14,11 +14,11 @@ from torch import Tensor
 
 from ..certificate import Certificate, as_point, by_quantity, exact
 from ..kinds import AbstractFederated
+from ..parts.composition import cap_certificate, first_gradients, gap_to_zero
 from ..parts.loss import loss_certificates
 from ..parts.noise import AbstractBowls
 from ..parts.parameters import require_exceeds, require_nonnegative
 from ..parts.patterns import uneven_direction
-from ..parts.whole_certificates import cap_certificate, first_gradients, gap_to_zero
 
 
 @dataclass(frozen=True)

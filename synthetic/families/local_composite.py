@@ -13,17 +13,16 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from ..certificate import Certificate, by_quantity, exact, upper
+from ..certificate import Certificate, by_quantity, exact
 from ..kinds import INDEPENDENT_CLIENTS, AbstractLocalComposite, Sample
 from ..parts.blocks import wavenumber_of
-from ..parts.composition import composite_smoothness
-from ..parts.inner_certificates import inner_certificates, onto_gap
+from ..parts.composition import cap_certificate, composite_smoothness
+from ..parts.inner_certificates import gap_of_compositions, inner_certificates
 from ..parts.inner_map import RippledMap, lipschitz_of_mean_square
+from ..parts.noise import AbstractRippled, mean_sign
 from ..parts.outer import CenteredOuter
 from ..parts.parameters import require_exceeds, require_nonnegative, require_paired
 from ..parts.patterns import pair_signs
-from ..parts.ripples import AbstractRippled, mean_sign
-from ..parts.whole_certificates import cap_certificate
 
 
 @dataclass(frozen=True)
@@ -114,12 +113,7 @@ class LocalComposite(AbstractRippled, AbstractLocalComposite):
     def _whole_certificates(self) -> Iterator[Certificate]:
         unpaired = self.inner_map.mean_lipschitz + self.Delta_g * float(pair_signs(self.clients).abs().mean())
         yield cap_certificate(self, self._outer.lipschitz * unpaired, "The mean of |J_k| |grad f_k| over the clients.")
-        yield self._gap_certificate(self.objective(self.initial_point.unsqueeze(0)).item())
-
-    def _gap_certificate(self, start: float) -> Certificate:
-        if self.Delta_g == 0 and self.spread == 0:
-            return onto_gap(start, self.inner_map, self.target)
-        return upper("objective_gap", start, "Every f_k is nonnegative.")
+        yield gap_of_compositions(self, self.inner_map, self._outer, "f_k")
 
 
 def _composite_noise(parts: Mapping[str, Certificate]) -> Certificate:

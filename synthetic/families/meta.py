@@ -16,10 +16,10 @@ from ..certificate import Certificate, as_point, attained, by_quantity, upper
 from ..kinds import AbstractMeta
 from ..parts.blocks import wavenumber_of
 from ..parts.bowl import RippledBowl
+from ..parts.composition import cap_certificate
 from ..parts.loss import infimum_of_losses, loss_certificates
 from ..parts.noise import AbstractBowls
 from ..parts.parameters import require_exceeds, require_nonnegative, require_paired
-from ..parts.whole_certificates import cap_certificate
 
 
 @dataclass(frozen=True)

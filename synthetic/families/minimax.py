@@ -16,7 +16,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point, attained, by_quantity, exact, upper
+from ..certificate import Certificate, as_point, by_quantity, exact, upper
 from ..kinds import AbstractMinimax, Sample
 from ..parts.noise import AbstractSecondVariable
 from ..parts.parameters import require_nonnegative, require_positive
@@ -112,13 +112,12 @@ class Saddle(AbstractSecondVariable, AbstractMinimax):
         differ = (
             "A client's gradient differs from the mean by s_i Delta v_i in x, and s_i Delta_y v_i in y, at every point."
         )
-        for name, size in (("local_gradient_heterogeneity", self.Delta), ("dual_heterogeneity", self.Delta_y)):
-            yield attained(name, self.share * size, differ, *self._pair(0.0, 0.0))
+        sizes = {"local_gradient_heterogeneity": self.Delta, "dual_heterogeneity": self.Delta_y}
+        yield from self.everywhere(differ, **{name: self.share * size for name, size in sizes.items()})
 
     def _of_the_noise(self) -> Iterator[Certificate]:
         error = "The error is sigma z v_i in x and sigma_y z' v_i in y with |v_i| = 1 and E z^2 = 1, at every point."
-        for name, size in (("local_gradient_noise", self.sigma), ("dual_gradient_noise", self.sigma_y)):
-            yield attained(name, size, error, *self._pair(0.0, 0.0))
+        yield from self.everywhere(error, local_gradient_noise=self.sigma, dual_gradient_noise=self.sigma_y)
 
     def _of_the_objective(self) -> Iterator[Certificate]:
         reach = min(_NEAR, self.mu * self.R / self.b)

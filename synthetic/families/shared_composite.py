@@ -17,14 +17,12 @@ from torch import Tensor
 from ..certificate import Certificate, as_point, by_quantity, exact, upper
 from ..kinds import INDEPENDENT_CLIENTS, AbstractSharedComposite, Sample
 from ..parts.bowl import RippledBowl
-from ..parts.composition import no_extra_certificates
-from ..parts.convex import convex_minimum
+from ..parts.composition import cap_certificate, convex_minimum, no_extra_certificates
 from ..parts.inner_certificates import inner_certificates, onto_gap
 from ..parts.inner_map import RippledMap
+from ..parts.noise import AbstractRippled, mean_sign
 from ..parts.outer import CenteredOuter
 from ..parts.parameters import require_exceeds, require_nonnegative
-from ..parts.ripples import AbstractRippled, mean_sign
-from ..parts.whole_certificates import cap_certificate
 
 
 @dataclass(frozen=True)

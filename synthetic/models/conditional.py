@@ -24,6 +24,7 @@ from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample, Predic
 from ..parts.patterns import equal_weights
 from .base import AbstractModelProblem, ModelParts
 from .data import ClientData
+from .flat import pulled
 
 
 class AbstractConditionalModel(AbstractModelProblem, AbstractConditional):
@@ -123,10 +124,7 @@ class InvariantModel(AbstractConditionalModel):
         return self.parts.flat.lanes(each, x, data=(self._views(outer, inner),))
 
     def inner_vjp(self, x: Tensor, v: Tensor, outer: OuterSample, inner: InnerSample | None = None) -> Tensor:
-        def pulled(at: Tensor, along: Tensor, views: Tensor) -> Tensor:
-            return grad(lambda p: (along * self._mean(p, views)).sum())(at)
-
-        each = vmap(pulled, in_dims=(None, 0, 0))
+        each = vmap(pulled(self._mean), in_dims=(None, 0, 0))
         return self.parts.flat.lanes(each, x, v, data=(self._views(outer, inner),))
 
     def sample_gradient(self, x: Tensor, outer: OuterSample, inner: InnerSample | None = None) -> Tensor:
@@ -224,10 +222,7 @@ class TasksModel(AbstractConditionalModel):
         return x - self.lam * self._over(grad(self.parts.flat.mean_loss), x, data=data)
 
     def inner_vjp(self, x: Tensor, v: Tensor, outer: OuterSample, inner: InnerSample | None = None) -> Tensor:
-        def product(at: Tensor, along: Tensor, *rest: Tensor) -> Tensor:
-            return grad(lambda p: (grad(self.parts.flat.mean_loss)(p, *rest) * along).sum())(at)
-
-        data = self._tuned_with(outer, inner)
+        data, product = self._tuned_with(outer, inner), pulled(grad(self.parts.flat.mean_loss))
         return v - self.lam * self._over(product, self._spread(x, outer), v, data=data)
 
     def outer_value(self, y: Tensor, outer: OuterSample) -> Tensor:

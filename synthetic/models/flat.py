@@ -191,16 +191,22 @@ class FlatModel:
 
     def hvp(self, x: Tensor, v: Tensor, data: tuple[Tensor, ...]) -> Tensor:
         """Hessian times v, `(runs, clients, dim)`."""
-
-        def product(at: Tensor, along: Tensor, *rest: Tensor) -> Tensor:
-            return grad(lambda p: (grad(self.mean_loss)(p, *rest) * along).sum())(at)
-
-        return self.lanes(product, x, v, data=data)
+        return self.lanes(pulled(grad(self.mean_loss)), x, v, data=data)
 
     def scores(self, x: Tensor, inputs: Tensor) -> Tensor:
         """Outputs `(runs, clients, batch, outputs)` at x `(runs, clients, dim)`."""
         found = self.lanes(self.outputs, x, data=(inputs,))
         return found.unsqueeze(-1) if found.dim() == 3 else found
+
+
+def pulled(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """(x, v, *rest) -> the transposed Jacobian of `function(x, *rest)` times v; of a gradient, the Hessian times v."""
+
+    def product(at: Tensor, along: Tensor, *rest: Tensor) -> Tensor:
+        slope: Tensor = grad(lambda p: (function(p, *rest) * along).sum())(at)
+        return slope
+
+    return product
 
 
 def same(one: Tensor, other: Tensor) -> bool:

@@ -96,20 +96,26 @@ class _Exponential:
         return INDEPENDENT_CLIENTS | ONE_OUTER_FUNCTION
 
 
-@dataclass(frozen=True, eq=False)
-class KLOverClients(_Exponential, AbstractModelProblem, AbstractLocalComposite):
-    """g_k = L_k, f = c exp(y / gamma): the adversary weighs clients."""
+class _OfLosses:
+    """g_k = L_k, a number."""
 
     parts: ModelParts
-    gamma: float = 1.0
-    level: float = 0.0
-    inner_dim: ClassVar[int] = 1  # type: ignore[misc]
 
     def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
         return self.parts.value(x, rows_of(sample)).unsqueeze(-1)
 
     def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
         return self.parts.gradient(x, rows_of(sample)) * v
+
+
+@dataclass(frozen=True, eq=False)
+class KLOverClients(_OfLosses, _Exponential, AbstractModelProblem, AbstractLocalComposite):
+    """g_k = L_k, f = c exp(y / gamma): the adversary weighs clients."""
+
+    parts: ModelParts
+    gamma: float = 1.0
+    level: float = 0.0
+    inner_dim: ClassVar[int] = 1  # type: ignore[misc]
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,19 +258,13 @@ class KLOverExamples(_OfExamples, AbstractSharedComposite):
 
 
 @dataclass(frozen=True, eq=False)
-class Chi2OverExamples(_OfExamples, AbstractSharedComposite):
+class Chi2OverExamples(_OfLosses, _OfExamples, AbstractSharedComposite):
     """g_k = mean_i l_ki, f = -y^2 / (2 lambda), h_k = mean_i (l_ki + l_ki^2 / (2 lambda)): the mean loss plus its variance
     over 2 lambda. It is the worst case over weights of the examples where no loss is more than lambda below the mean."""
 
     parts: ModelParts
     weight: float = 1.0
     inner_dim: ClassVar[int] = 1  # type: ignore[misc]
-
-    def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return self.parts.value(x, rows_of(sample)).unsqueeze(-1)
-
-    def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return self.parts.gradient(x, rows_of(sample)) * v
 
     def outer(self, y: Tensor) -> Tensor:
         return -(y * y).squeeze(-1) / (2 * self.weight)

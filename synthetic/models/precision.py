@@ -21,6 +21,7 @@ from ...errors import InputError
 from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample
 from ..parts.patterns import equal_weights
 from .base import AbstractModelProblem, ModelParts
+from .flat import pulled
 
 _SMALLEST = 1e-12
 """Added to u_2, which is 0 where every pair is ranked rightly by the margin."""
@@ -80,10 +81,7 @@ class PrecisionModel(AbstractModelProblem, AbstractConditional):
         return self.parts.flat.lanes(each, x, data=self._rows(outer, inner))
 
     def inner_vjp(self, x: Tensor, v: Tensor, outer: OuterSample, inner: InnerSample | None = None) -> Tensor:
-        def pulled(at: Tensor, along: Tensor, *rows: Tensor) -> Tensor:
-            return grad(lambda p: (along * self._losses(p, *rows)).sum())(at)
-
-        each = vmap(pulled, in_dims=(None, 0, 0, 0, 0, 0))
+        each = vmap(pulled(self._losses), in_dims=(None, 0, 0, 0, 0, 0))
         return self.parts.flat.lanes(each, x, v, data=self._rows(outer, inner))
 
     def sample_gradient(self, x: Tensor, outer: OuterSample, inner: InnerSample | None = None) -> Tensor:

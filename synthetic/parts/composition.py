@@ -1,4 +1,4 @@
-"""Composition rules: certified constants of a composite from those of its parts.
+"""Composition rules: certified constants of a composite from those of its parts; and those of the whole, from its start or a lower bound.
 
 Every rule returns an upper certificate whose argument says what was composed. `tests/synthetic/test_composition.py`
 tests each of them against a direct certificate of the whole.
@@ -7,12 +7,18 @@ tests each of them against a direct certificate of the whole.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
-from ..certificate import Certificate, exact, upper
+import torch
+
+from ..certificate import ROUNDING, Certificate, as_point, attained, difference_above, exact, rounded_up, upper
+from ..kinds import AbstractFederated, AbstractProblem
 
 Parts = Mapping[str, Certificate]
+Number = Fraction | float
+Points = tuple[tuple[float, ...], ...]
 
 
 def composite_smoothness(parts: Parts) -> Certificate:
@@ -57,6 +63,14 @@ def deterministic_outer(lipschitz: Certificate, smoothness: Certificate) -> Iter
     yield exact("outer_gradient_noise", 0.0, "The outer function has no noise.", domain=smoothness.domain)
 
 
+def steepest_and_most_curved(
+    domain: str, steepest: tuple[Number, str, Points, float], most_curved: tuple[Number, str, Points, float]
+) -> Iterator[Certificate]:
+    """Exact Lipschitz and smoothness constants of an outer function: value, argument, points, and the share attained at these."""
+    for name, (value, argument, points, attains) in (("outer_lipschitz", steepest), ("outer_smoothness", most_curved)):
+        yield exact(name, value, argument, points, attains=attains, domain=domain)
+
+
 def no_extra_certificates() -> Iterator[Certificate]:
     """The constants of h = 0."""
     for name in ("smoothness", "sample_smoothness", "gradient_noise", "heterogeneity"):
@@ -77,3 +91,74 @@ def heterogeneity_of_average(bounds: Sequence[float]) -> float:
 
 def _value(parts: Parts, quantity: str) -> float:
     return float(parts[quantity].value)
+
+
+def cap_certificate(problem: AbstractProblem, cap: float, argument: str) -> Certificate:
+    """`cap` as an upper bound of ||grad F||; the start witnesses how much of it is attained there."""
+    start = problem.initial_point
+    attained = float(torch.linalg.vector_norm(problem.gradient(start.unsqueeze(0)))) / cap
+    return Certificate(
+        "gradient_cap",
+        cap,
+        "upper",
+        argument,
+        witness=min(1.0, attained) * (1 - ROUNDING),
+        points=(as_point(start),),
+    )
+
+
+def gap_above(problem: AbstractProblem, infimum: float, argument: str) -> Certificate:
+    """F(start) - `infimum`, where the argument says why F is never below `infimum`."""
+    start = problem.objective(problem.initial_point.unsqueeze(0)).item()
+    return upper("objective_gap", difference_above(start, infimum), argument)
+
+
+def gap_to_zero(problem: AbstractProblem) -> Certificate:
+    """F(start), for a sum of nonnegative functions that vanish at 0."""
+    gap, least = float(problem.objective(problem.initial_point.unsqueeze(0))), (0.0,) * problem.dim
+    return attained("objective_gap", gap, "F is a sum of nonnegative functions that vanish at 0.", least)
+
+
+def first_gradients(problem: AbstractFederated) -> Certificate:
+    """How unlike the clients' gradients are at the start, which is evaluated."""
+    start = problem.initial_point.unsqueeze(0)
+    gradients = problem.local_gradient(problem.to_clients(start), None)
+    apart = float((gradients - gradients.mean(1, keepdim=True)).square().sum(-1).mean().sqrt())
+    where = (as_point(start[0]),)
+    name, said = "initial_gradient_heterogeneity", "The gradients at the start, evaluated."
+    return exact(name, rounded_up(apart), said, where, attains=1 - 1e-9) if apart else exact(name, 0.0, said)
+
+
+_BISECTIONS = 200
+_ROUNDING = 1e-12  # relative: a few hundred rounding errors of the value at the end point
+
+
+def convex_minimum(function: Callable[[float], tuple[float, float]], low: float, high: float) -> float:
+    """A number at most min of a convex differentiable `function` on [low, high], and within rounding of it.
+
+    Bisection on the sign of the slope; then, by convexity, min >= value(r) - |slope(r)| (high - low) for every r.
+
+    Args:
+        function: returns (value, slope) at a point.
+        low, high: the interval, low <= high.
+
+    Raises:
+        ValueError: when low > high.
+
+    Example:
+        >>> abs(convex_minimum(lambda r: ((r - 1) ** 2, 2 * (r - 1)), 0.0, 5.0)) < 1e-11
+        True
+    """
+    if low > high:
+        raise ValueError(f"low must not exceed high, got {low} and {high}")
+    left, right = low, high
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (left + right)
+        left, right = (left, middle) if function(middle)[1] > 0 else (middle, right)
+    return max(_bound_from(function, point, low, high) for point in (low, high, left, right))
+
+
+def _bound_from(function: Callable[[float], tuple[float, float]], point: float, low: float, high: float) -> float:
+    value, slope = function(point)
+    reach = (point - low) if slope > 0 else (high - point)
+    return value - abs(slope) * reach - _ROUNDING * (1.0 + abs(value))

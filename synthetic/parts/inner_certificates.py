@@ -9,7 +9,9 @@ from dataclasses import replace
 import torch
 
 from ..certificate import Certificate, as_point, exact, upper
+from ..kinds import AbstractProblem
 from .inner_map import RippledMap
+from .outer import CenteredOuter
 
 _NEARLY_ALL = 0.9999  # attained by the pairs below: sin(a)/a = 0.99998 at a = 0.01
 _HALF_ANGLE = 0.01
@@ -28,6 +30,16 @@ def inner_certificates(map_: RippledMap) -> Iterator[Certificate]:
         "J_k - J = Delta s_k cos(w u_k.x) e u_k^T: rank one, norm at most Delta, attained at 0.",
         _origin(map_),
     )
+
+
+def gap_of_compositions(
+    problem: AbstractProblem, map_: RippledMap, outer: CenteredOuter, functions: str
+) -> Certificate:
+    """F(start) less the infimum of a mean of outer functions of these maps; it is known where all of them are alike."""
+    start = problem.objective(problem.initial_point.unsqueeze(0)).item()
+    if map_.heterogeneity == 0 and outer.spread == 0:
+        return onto_gap(start, map_, outer.target)
+    return upper("objective_gap", start, f"Every {functions} is nonnegative.")
 
 
 def onto_gap(start: float, map_: RippledMap, target: float) -> Certificate:

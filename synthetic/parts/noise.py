@@ -1,4 +1,4 @@
-"""Three-valued noise with a given fourth moment, and problems each of whose samples is one number of this law."""
+"""What samples are made of: three-valued noise with a given fourth moment, or two fair signs; and the problems that have such samples."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ import torch
 from torch import Tensor
 
 from ..certificate import Certificate, attained
-from ..kinds import AbstractSampled, Draws, Sample
+from ..kinds import AbstractComposite, AbstractSampled, Draws, Sample, batch_mean
 from .bowl import RippledBowl
-from .patterns import triple_signs, uneven_direction, walsh_directions
-from .whole_certificates import gap_to_zero
+from .composition import gap_to_zero
+from .inner_map import RippledMap
+from .outer import CenteredOuter
+from .patterns import sign_grid, start_beyond, triple_signs, uneven_direction, walsh_directions
 
 
 @dataclass(frozen=True)
@@ -162,6 +164,11 @@ class AbstractSecondVariable(AbstractNoisyPairs, AbstractTriples):
             pull = pull + noise * getattr(sample, which).mean(-1)
         return pull.unsqueeze(-1) * self.directions
 
+    def everywhere(self, argument: str, **sizes: float) -> Iterator[Certificate]:
+        """Constants that are attained at every point (x, y), by quantity."""
+        for name, size in sizes.items():
+            yield attained(name, size, argument, (0.0,) * (2 * self.dim))
+
     def whole_certificates(self, best: Tensor, closed: str) -> Iterator[Certificate]:
         """How far the start is from the least objective, and y from its best value there, `(1, dim)`, of which `closed` says why."""
         yield gap_to_zero(self)
@@ -199,3 +206,54 @@ class AbstractBowls(AbstractNoisy):
     def local_hvp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
         """Hessian of f_i at x_i times v_i, `(runs, clients, dim)`."""
         return self.bowl.hvp(x, v, mean_noise(sample))
+
+
+@dataclass(frozen=True)
+class SignPair(Sample):
+    """Signs +-1, `(runs, clients, batch)`: one for a sampled inner map, one for another sampled function of the client."""
+
+    inner: Tensor
+    other: Tensor
+
+
+def mean_sign(sample: Sample | None, which: str = "inner") -> Tensor | None:
+    """The mean of one of the signs over a batch, `(runs, clients)`; None for the exact oracle."""
+    return batch_mean(getattr(sample, which)) if isinstance(sample, SignPair) else None
+
+
+class AbstractRippled(AbstractComposite):
+    """g_k a `RippledMap`, f_k a `CenteredOuter`; the start is on the far side of the target."""
+
+    OTHER: ClassVar[str]
+    """What the second sign of a sample acts on: the name under which it is drawn."""
+    target: float
+    start: float
+    device: str
+
+    @property
+    @abstractmethod
+    def inner_map(self) -> RippledMap: ...
+
+    @property
+    @abstractmethod
+    def _outer(self) -> CenteredOuter: ...
+
+    @cached_property
+    def initial_point(self) -> Tensor:
+        return start_beyond(self.target, self.start, self.dim, self.device)
+
+    def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
+        return self.inner_map.value(x, mean_sign(sample))
+
+    def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
+        return self.inner_map.vjp(x, v, mean_sign(sample))
+
+    def outer(self, y: Tensor) -> Tensor:
+        return self._outer.value(y)
+
+    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> SignPair:
+        return SignPair(draws.signs(f"{purpose}.inner", batch), draws.signs(f"{purpose}.{self.OTHER}", batch))
+
+    def atoms(self) -> tuple[SignPair, Tensor]:
+        inner, other, weights = sign_grid(self.clients, self.device)
+        return SignPair(inner, other), weights

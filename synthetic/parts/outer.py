@@ -1,17 +1,19 @@
-"""The outer functions f_k: pseudo-Hubers about client centres, with multiplicative gradient noise."""
+"""The outer functions f_k: pseudo-Hubers about client centres, with multiplicative gradient noise; and an exponential, made Lipschitz."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import torch
 from torch import Tensor
 
 from ..certificate import Certificate, as_point, exact, upper
+from ..kinds import INDEPENDENT_CLIENTS, ONE_OUTER_FUNCTION, AbstractLocalComposite, Sample
 from .blocks import RadialPseudoHuber, Sine, short_sum
+from .composition import deterministic_outer, steepest_and_most_curved
 from .parameters import require_nonnegative, require_positive
 from .patterns import pair_signs
 
@@ -89,54 +91,74 @@ class CenteredOuter:
         B, L, sigma = self.lipschitz, self.smoothness, self.noise
         reach = _FAR * self.radial.width + math.sqrt(self.inner_dim) * (abs(self.target) + self.spread)
         crest = (self._along(2 * math.pi * math.ceil(reach / (2 * math.pi))),)
-        tends = "|grad f| = B r / sqrt(w^2 + r^2) tends to B"
-        yield exact("outer_lipschitz", B, f"{tends}.", crest, attains=_NEARLY_ALL, domain=_DOMAIN)
-        yield exact(
-            "outer_mean_square_lipschitz",
-            math.hypot(B, sigma),
-            f"{tends}, E||noise||^2 = sigma^2 cos^2(e.y); both nearly attained far away at e.y = 2 pi n.",
-            crest,
-            attains=_NEARLY_ALL,
-            domain=_DOMAIN,
-        )
-        yield exact(
-            "outer_sample_lipschitz",
-            B + sigma,
-            f"{tends} e along e, where the noise gradient at e.y = 2 pi n, s = +1 is sigma e.",
-            crest,
-            attains=_NEARLY_ALL,
-            domain=_DOMAIN,
-        )
-        yield exact(
-            "outer_gradient_noise",
-            sigma,
-            "The error is sigma s cos(e.y) e, so at most sigma.",
-            (self._along(0.0),),
-            domain=_DOMAIN,
-        )
+        nearly = partial(exact, attains=_NEARLY_ALL, domain=_DOMAIN)
         root = math.sqrt(self.inner_dim)
         pair = tuple(self._along(root * self._first_center + side * _NEAR * self.radial.width) for side in (-1, 1))
-        yield exact(
-            "outer_smoothness",
-            L,
-            "Both Hessian eigenvalues are at most B/w = L.",
-            pair,
-            attains=_NEARLY_ALL,
-            domain=_DOMAIN,
-        )
+        tends = "|grad f| = B r / sqrt(w^2 + r^2) tends to B"
+        both = f"{tends}, E||noise||^2 = sigma^2 cos^2(e.y); both nearly attained far away at e.y = 2 pi n."
+        along = f"{tends} e along e, where the noise gradient at e.y = 2 pi n, s = +1 is sigma e."
+        yield nearly("outer_lipschitz", B, f"{tends}.", crest)
+        yield nearly("outer_mean_square_lipschitz", math.hypot(B, sigma), both, crest)
+        yield nearly("outer_sample_lipschitz", B + sigma, along, crest)
+        error = "The error is sigma s cos(e.y) e, so at most sigma."
+        yield exact("outer_gradient_noise", sigma, error, (self._along(0.0),), domain=_DOMAIN)
+        yield nearly("outer_smoothness", L, "Both Hessian eigenvalues are at most B/w = L.", pair)
         if sigma == 0:
-            yield exact(
-                "outer_sample_smoothness",
-                L,
-                "As outer_smoothness: there is no noise.",
-                pair,
-                attains=_NEARLY_ALL,
-                domain=_DOMAIN,
-            )
+            yield nearly("outer_sample_smoothness", L, "As outer_smoothness: there is no noise.", pair)
             return
-        yield upper(
-            "outer_sample_smoothness",
-            L + sigma,
-            "The noise adds the Hessian -sigma s sin(e.y) e e^T, of norm at most sigma.",
-            _DOMAIN,
-        )
+        turns = "The noise adds the Hessian -sigma s sin(e.y) e e^T, of norm at most sigma."
+        yield upper("outer_sample_smoothness", L + sigma, turns, _DOMAIN)
+
+
+@dataclass(frozen=True)
+class Exponential:
+    """exp(y / gamma) on [0, top], continued linearly on both sides: increasing, convex and smooth on all of R."""
+
+    gamma: float
+    top: float
+
+    def __post_init__(self) -> None:
+        require_positive(self, "gamma", "top", of="exponential")
+
+    def value(self, y: Tensor) -> Tensor:
+        """The function, elementwise."""
+        inside = y.clamp(0.0, self.top)
+        return torch.exp(inside / self.gamma) * (1 + (y - inside) / self.gamma)
+
+    def slope(self, y: Tensor) -> Tensor:
+        """Its derivative."""
+        return torch.exp(y.clamp(0.0, self.top) / self.gamma) / self.gamma
+
+    @property
+    def lipschitz(self) -> float:
+        """The slope at and beyond the top."""
+        return math.exp(self.top / self.gamma) / self.gamma
+
+    @property
+    def smoothness(self) -> float:
+        """The curvature just below the top."""
+        return self.lipschitz / self.gamma
+
+    def certificates(self) -> Iterator[Certificate]:
+        """Of a deterministic outer function that is the same for every client."""
+        near = 1e-3 * self.gamma
+        pair = ((max(self.top - near, 0.0),), (self.top,))
+        steep, curved = "exp is steepest at the top, linear beyond.", "exp curves most just below the top, 0 beyond."
+        both = (self.lipschitz, steep, pair[1:], 1 - 1e-12), (self.smoothness, curved, pair, 0.999)
+        yield from deterministic_outer(*steepest_and_most_curved("all of R", *both))
+
+
+class AbstractExponential(AbstractLocalComposite):
+    """The mean over the clients of the exponential of their inner values."""
+
+    _outer: Exponential
+
+    @property
+    def properties(self) -> frozenset[str]:
+        return INDEPENDENT_CLIENTS | ONE_OUTER_FUNCTION
+
+    def outer(self, y: Tensor) -> Tensor:
+        return self._outer.value(y).squeeze(-1)
+
+    def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
+        return self._outer.slope(y)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -31,86 +32,67 @@ def softplus(t: Tensor) -> Tensor:
     return t.clamp_min(0.0) + torch.log1p(torch.exp(-t.abs()))
 
 
-class ScalarLoss(Protocol):
-    """A smooth bounded loss of a margin. `crude` bounds the absolute values of its first three derivatives."""
+class ScalarLoss(ABC):
+    """A smooth bounded loss of a margin.
 
-    @property
-    def smallest(self) -> float: ...
+    Attributes:
+        M: its supremum. smallest: its infimum. steepest: an upper bound of |slope|, within 0.01% of the supremum.
+        crude: bounds of the absolute values of its first three derivatives. reach: beyond it they are all negligible.
+    """
 
-    @property
-    def largest(self) -> float: ...
+    M: float
+    smallest: float
+    steepest: float
+    crude: tuple[float, float, float]
+    reach: float
 
-    @property
-    def steepest(self) -> float: ...
-
-    @property
-    def crude(self) -> tuple[float, float, float]: ...
-
-    @property
-    def reach(self) -> float: ...
-
+    @abstractmethod
     def value(self, t: Tensor) -> Tensor: ...
 
+    @abstractmethod
     def slope(self, t: Tensor) -> Tensor: ...
 
+    @abstractmethod
     def curvature(self, t: Tensor) -> Tensor: ...
 
 
 @dataclass(frozen=True)
-class Sigmoid:
+class Sigmoid(ScalarLoss):
     """A bounded non-convex loss of the margin t: M / (1 + exp(t)), between 0 and M.
 
     With s = 1/(1 + exp(t)): slope -M s (1 - s), at most M/4; curvature M s (1 - s)(1 - 2 s), at most M/(6 sqrt 3); third
     derivative -M s (1 - s)(1 - 6 s (1 - s)), at most M/8 because s (1 - s) <= 1/4.
     """
 
+    smallest: ClassVar[float] = 0.0  # type: ignore[misc]
+    reach: ClassVar[float] = _REACH  # type: ignore[misc]
     M: float
 
     def __post_init__(self) -> None:
         require_positive(self, "M", of="loss")
 
     @property
-    def smallest(self) -> float:
-        """The infimum."""
-        return 0.0
-
-    @property
-    def largest(self) -> float:
-        """The supremum."""
-        return self.M
-
-    @property
-    def steepest(self) -> float:
-        """The supremum of |slope|."""
+    def steepest(self) -> float:  # type: ignore[override]
         return self.M / 4
 
     @property
-    def crude(self) -> tuple[float, float, float]:
-        """Bounds of the first three derivatives."""
+    def crude(self) -> tuple[float, float, float]:  # type: ignore[override]
         return self.M / 4, self.M * _SIGMOID_CURVATURE, self.M / 8
 
-    @property
-    def reach(self) -> float:
-        """Beyond it all derivatives are negligible."""
-        return _REACH
-
     def value(self, t: Tensor) -> Tensor:
-        """The loss."""
         return self.M * sigmoid(-t)
 
     def slope(self, t: Tensor) -> Tensor:
-        """Its derivative."""
         s = sigmoid(-t)
         return -self.M * s * (1 - s)
 
     def curvature(self, t: Tensor) -> Tensor:
-        """Its second derivative."""
         s = sigmoid(-t)
         return self.M * s * (1 - s) * (1 - 2 * s)
 
 
 @dataclass(frozen=True)
-class SaturatedLogistic:
+class SaturatedLogistic(ScalarLoss):
     """The logistic loss log(1 + exp(-c)) of the saturated margin c = r tanh(t / r), where M = log(1 + exp(r)).
 
     The plain logistic loss is unbounded, so that exp(loss / lambda) is neither Lipschitz nor bounded; this one is within
@@ -132,28 +114,21 @@ class SaturatedLogistic:
         return math.log(math.expm1(self.M))
 
     @property
-    def smallest(self) -> float:
-        """The infimum."""
+    def smallest(self) -> float:  # type: ignore[override]
         return math.log1p(math.exp(-self.saturation))
 
-    @property
-    def largest(self) -> float:
-        """The supremum."""
-        return self.M
-
     @cached_property
-    def steepest(self) -> float:
-        """An upper bound of |slope|, within 0.01% of the supremum."""
+    def steepest(self) -> float:  # type: ignore[override]
         return identity_of(self).lipschitz
 
     @property
-    def crude(self) -> tuple[float, float, float]:
+    def crude(self) -> tuple[float, float, float]:  # type: ignore[override]
         """Bounds of the first three derivatives, by the chain rule with |tanh'''| <= 2."""
         curvature, third = TANH_CURVATURE / self.saturation, 2 / self.saturation**2
         return 1.0, 0.25 + curvature, _SIGMOID_CURVATURE + 0.75 * curvature + third
 
     @property
-    def reach(self) -> float:
+    def reach(self) -> float:  # type: ignore[override]
         """Beyond it all derivatives are negligible: tanh'(t/r) <= 4 exp(-2 t/r)."""
         return _REACH * self.saturation
 
@@ -164,16 +139,13 @@ class SaturatedLogistic:
         return self.saturation * th, first, (-2 / self.saturation) * th * first
 
     def value(self, t: Tensor) -> Tensor:
-        """The loss."""
         return softplus(-self.saturation * torch.tanh(t / self.saturation))
 
     def slope(self, t: Tensor) -> Tensor:
-        """Its derivative."""
         c, first, _ = self._saturated(t)
         return -sigmoid(-c) * first
 
     def curvature(self, t: Tensor) -> Tensor:
-        """Its second derivative."""
         c, first, second = self._saturated(t)
         s = sigmoid(-c)
         return s * (1 - s) * first * first - s * second
@@ -209,7 +181,7 @@ class OfLoss:
     @cached_property
     def range(self) -> tuple[float, float]:
         """The infimum and the supremum, at the smallest and the largest loss."""
-        ends = self.outer(torch.tensor([self.loss.smallest, self.loss.largest], dtype=torch.float64)).tolist()
+        ends = self.outer(torch.tensor([self.loss.smallest, self.loss.M], dtype=torch.float64)).tolist()
         return ends[0], ends[1]
 
     @cached_property
@@ -254,7 +226,7 @@ class OfLoss:
 
 def exponential_of(loss: ScalarLoss, temperature: float) -> OfLoss:
     """exp(loss / temperature): what KL-regularised DRO averages."""
-    top = math.exp(loss.largest / temperature)
+    top = math.exp(loss.M / temperature)
 
     def scaled(power: int) -> Callable[[Tensor], Tensor]:
         return lambda value: torch.exp(value / temperature) / temperature**power
@@ -270,7 +242,7 @@ def loss_and_half_square(loss: ScalarLoss, weight: float) -> OfLoss:
         lambda v: v + v * v / (2 * weight),
         lambda v: 1 + v / weight,
         lambda v: torch.full_like(v, 1 / weight),
-        (1 + loss.largest / weight, 1 / weight, 0.0),
+        (1 + loss.M / weight, 1 / weight, 0.0),
     )
 
 

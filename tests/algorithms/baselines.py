@@ -10,20 +10,34 @@ import numpy as np
 from reference import Composite, Conditional, Draw, P, Task, Vector, mean, meta_fl, rate
 
 
-def _local_steps(gradient, noise: Draw, x0: Vector, K: int, T: int, eta, tau, m=None):
-    """FedAvg: in every round each chosen client i takes tau steps x_i <- x_i - eta gradient(i, x_i, t)."""
-    sent, shared, path = Counter(), x0, [[x0] * K]
-    x = list(path[0])
-    for t in range(T):
-        if t % tau == 0:
-            chosen = range(K) if m is None else [i for i in range(K) if noise.subset("clients", t, m)[i]]
-        x = [x[i] - rate(eta, t) * gradient(i, x[i], t) for i in range(K)]
-        if (t + 1) % tau == 0:
-            shared = mean([x[i] for i in chosen])
-            x = [shared] * K
+def gradients(data, noise: Draw, size: int, b: int):
+    """The gradient of client i's own loss at x on the batch that it draws at step t."""
+    o = Task(data)
+    return lambda i, x, t: o.gradient(i, x, noise("sample", t, i, b, 2 * size))
+
+
+def chosen(noise: Draw, t: int, K: int, m: int | None) -> list[int]:
+    """The clients of the round that begins at step t."""
+    return list(range(K)) if m is None else [i for i in range(K) if noise.subset("clients", t, m)[i]]
+
+
+def local_steps(gradient, noise: Draw, x0: Vector, K: int, T: int, eta, tau, m=None, update=None, numbers=0):
+    """FedAvg: in every round each client takes tau steps x_i <- x_i - eta gradient(i, x_i, t), and those of the round share the mean.
+
+    update: (server, models of all, clients of the round, last step) -> the server's next model; `numbers` are sent beside a model.
+    """
+    sent, server, path = Counter(), x0, [[x0] * K]
+    for begin in range(0, T, tau):
+        x, S = [server] * K, chosen(noise, begin, K, m)
+        for t in range(begin, min(begin + tau, T)):
+            x = [x[i] - rate(eta, t) * gradient(i, x[i], t) for i in range(K)]
+            path.append(x)
+        if begin + tau <= T:
+            server = update(server, x, S, begin + tau - 1) if update else mean([x[i] for i in S])
+            path[-1] = [server] * K
             sent.update(rounds=1)
-            sent["model"] += x0.size * Fraction(len(chosen), K)
-        path.append(x)
+            sent["model"] += x0.size * Fraction(len(S), K)
+            sent["embedding"] += numbers * Fraction(len(S), K)
     return path, sent
 
 
@@ -40,7 +54,7 @@ def _blind(data, noise: Draw, size: int, b: int):
 
 def local_sgd(data, noise: Draw, x0: Vector, y0, T: int, eta, tau, b=1, m=None):
     """McMahan et al., Algorithm 1, on f_k(g_k(x; z); z)."""
-    return _local_steps(_blind(data, noise, x0.size, b), noise, x0, len(data.A), T, eta, tau, m)
+    return local_steps(_blind(data, noise, x0.size, b), noise, x0, len(data.A), T, eta, tau, m)
 
 
 def local_sgd_shared(data, noise: Draw, x0: Vector, y0, T: int, eta, tau, b=1):
@@ -50,19 +64,16 @@ def local_sgd_shared(data, noise: Draw, x0: Vector, y0, T: int, eta, tau, b=1):
         samples = [noise(f"sample {i}", t, k, 1, 3 * P + x0.size)[0] for i in range(b)]
         return mean([o.grad_h(k, x, z) + o.jacobian(k, x, z).T @ o.grad_f_shared(o.g(k, x, z)) for z in samples])
 
-    return _local_steps(gradient, noise, x0, o.K, T, eta, tau)
+    return local_steps(gradient, noise, x0, o.K, T, eta, tau)
 
 
 def local_sgd_conditional(data, noise: Draw, x0: Vector, y0, T: int, eta, tau, b=1):
     o = Conditional(data, noise, 1)
-    return _local_steps(lambda n, x, t: o.gradient(n, x, o.batch(t, n, b)), noise, x0, o.N, T, eta, tau)
+    return local_steps(lambda n, x, t: o.gradient(n, x, o.batch(t, n, b)), noise, x0, o.N, T, eta, tau)
 
 
 def local_sgd_meta(data, noise: Draw, x0: Vector, y0, T: int, eta, tau, b=1, m=None):
-    o = Task(data)
-    return _local_steps(
-        lambda i, x, t: o.gradient(i, x, noise("sample", t, i, b, 2 * x0.size)), noise, x0, o.N, T, eta, tau, m
-    )
+    return local_steps(gradients(data, noise, x0.size, b), noise, x0, len(data.A), T, eta, tau, m)
 
 
 def minibatch_sgd(data, noise: Draw, x0: Vector, y0, T: int, eta, b=1):
@@ -85,12 +96,12 @@ def local_bsgd(data, noise: Draw, x0: Vector, y0, T: int, eta, tau, m=1, b=1):
         g = mean([o.g(k, x, z) for z in inner])
         return mean([o.jacobian(k, x, z) for z in inner]).T @ mean([o.grad_f_local(k, g, z) for z in outer])
 
-    return _local_steps(gradient, noise, x0, o.K, T, eta, tau)
+    return local_steps(gradient, noise, x0, o.K, T, eta, tau)
 
 
 def local_bsgd_conditional(data, noise: Draw, x0: Vector, y0, T: int, eta, tau, m=1, b=1):
     o = Conditional(data, noise, m)
-    return _local_steps(lambda n, x, t: o.gradient(n, x, o.batch(t, n, b)), noise, x0, o.N, T, eta, tau)
+    return local_steps(lambda n, x, t: o.gradient(n, x, o.batch(t, n, b)), noise, x0, o.N, T, eta, tau)
 
 
 def minibatch_sgd_local(data, noise: Draw, x0: Vector, y0, T: int, eta, b=1):
@@ -196,7 +207,7 @@ def local_moml(
         H = o.hessian(i, w, noise("hessian", t, i, b, size)) if variant == "exact" else np.zeros((x0.size, x0.size))
         return (np.eye(x0.size) - alpha * H) @ d
 
-    return _local_steps(direction, noise, x0, o.N, T, eta, tau, m)
+    return local_steps(direction, noise, x0, o.N, T, eta, tau, m)
 
 
 def onto_simplex(v: list[float]) -> list[float]:
@@ -217,24 +228,24 @@ def _drfa(gradient, loss, noise: Draw, x0: Vector, N: int, T: int, eta, gamma, t
     for s in range(-(-T // tau)):
         start = s * tau
         numbers = noise.uniform("clients", start, 0, m)
-        chosen = []
+        stepping = []
         for number in numbers:
             i, left = 0, number * math.fsum(weights)
             while i < N - 1 and left >= weights[i]:
                 left -= weights[i]
                 i += 1
-            chosen.append(i)
+            stepping.append(i)
         moment = noise.integers("moment", start, 0, tau) + 1  # t' - s tau, counts finished steps
         x, snapshot = [shared] * N, None
         for j in range(min(tau, T - start)):
             x = [x[i] - rate(eta, start + j) * gradient(i, x[i], start + j) for i in range(N)]
             if j + 1 == moment:
-                snapshot = mean([x[i] for i in chosen])
+                snapshot = mean([x[i] for i in stepping])
             if j + 1 < tau:
                 path.append(list(x))
         if start + tau > T:
             break
-        shared = mean([x[i] for i in chosen])
+        shared = mean([x[i] for i in stepping])
         path.append([shared] * N)
         sent["rounds"] += 1
         sent["model"] += 2 * x0.size * Fraction(m, N)
@@ -257,36 +268,23 @@ def drfa(data, noise: Draw, x0: Vector, y0, T: int, eta, gamma, tau, b=1, m=None
 
 
 def drfa_meta(data, noise: Draw, x0: Vector, y0, T: int, eta, gamma, tau, b=1, m=None):
-    o = Task(data)
-
-    def gradient(i, x, t):
-        return o.gradient(i, x, noise("sample", t, i, b, 2 * x0.size))
-
+    o, gradient = Task(data), gradients(data, noise, x0.size, b)
     return _drfa(gradient, lambda i, x, t: o.value(i, x), noise, x0, o.N, T, eta, gamma, tau, m)
 
 
 def _q_fedavg(gradient, loss, noise: Draw, x0: Vector, N: int, T: int, eta, q, tau, m, L):
     """Li et al., Algorithm 2."""
-    sent, path, shared = Counter(), [[x0] * N], x0
     L = 1 / eta if L is None else L
-    for t in range(T):
-        if t % tau == 0:
-            chosen = range(N) if m is None else np.flatnonzero(noise.subset("clients", t, m)).tolist()
-            x = [shared] * N
-        x = [x[k] - eta * gradient(k, x[k], t) for k in range(N)]
-        if (t + 1) % tau == 0:
-            Delta, h = np.zeros(x0.size), 0.0
-            for k in chosen:
-                F, Delta_w = loss(k, shared), L * (shared - x[k])
-                Delta = Delta + F**q * Delta_w
-                h += q * F ** (q - 1) * float(Delta_w @ Delta_w) + L * F**q
-            shared = shared - Delta / h
-            x = [shared] * N
-            sent["rounds"] += 1
-            sent["model"] += x0.size * Fraction(len(chosen), N)
-            sent["embedding"] += Fraction(len(chosen), N)
-        path.append(x)
-    return path, sent
+
+    def update(shared, x, S, t):
+        Delta, h = np.zeros(x0.size), 0.0
+        for k in S:
+            F, Delta_w = loss(k, shared), L * (shared - x[k])
+            Delta = Delta + F**q * Delta_w
+            h += q * F ** (q - 1) * float(Delta_w @ Delta_w) + L * F**q
+        return shared - Delta / h
+
+    return local_steps(gradient, noise, x0, N, T, eta, tau, m, update, numbers=1)
 
 
 def q_fedavg(data, noise: Draw, x0: Vector, y0, T: int, eta, q, tau, b=1, m=None, L=None):
@@ -299,11 +297,7 @@ def q_fedavg(data, noise: Draw, x0: Vector, y0, T: int, eta, q, tau, b=1, m=None
 
 
 def q_fedavg_meta(data, noise: Draw, x0: Vector, y0, T: int, eta, q, tau, b=1, m=None, L=None):
-    o = Task(data)
-
-    def gradient(i, x, t):
-        return o.gradient(i, x, noise("sample", t, i, b, 2 * x0.size))
-
+    o, gradient = Task(data), gradients(data, noise, x0.size, b)
     return _q_fedavg(gradient, o.value, noise, x0, o.N, T, eta, q, tau, m, L)
 
 
@@ -316,8 +310,7 @@ def scaffold(data, noise: Draw, x0: Vector, y0, T: int, eta, tau, eta_g=1.0, b=1
     x, c, c_i = x0, 0 * x0, [0 * x0 for _ in range(o.N)]
     path = [[x0] * o.N]
     for begin in range(0, T, tau):
-        chosen = range(o.N) if m is None else [i for i in range(o.N) if noise.subset("clients", begin, m)[i]]
-        y, gathered = [x] * o.N, []
+        S, y, gathered = chosen(noise, begin, o.N, m), [x] * o.N, []
         for t in range(begin, min(begin + tau, T)):
             g = [o.gradient(i, y[i], noise("sample", t, i, b, 2 * x0.size)) for i in range(o.N)]
             gathered.append(g)
@@ -331,23 +324,23 @@ def scaffold(data, noise: Draw, x0: Vector, y0, T: int, eta, tau, eta_g=1.0, b=1
             new = [mean([g[i] for g in gathered]) for i in range(o.N)]
         if control == "gradient":
             new = [o.gradient(i, x, noise("control", begin, i, b, 2 * x0.size)) for i in range(o.N)]
-        moved, turned = mean([y[i] - x for i in chosen]), mean([new[i] - c_i[i] for i in chosen])
-        for i in chosen:
+        moved, turned = mean([y[i] - x for i in S]), mean([new[i] - c_i[i] for i in S])
+        for i in S:
             c_i[i] = new[i]
-        x, c = x + eta_g * moved, c + len(chosen) / o.N * turned
+        x, c = x + eta_g * moved, c + len(S) / o.N * turned
         path[-1] = [x] * o.N
         sent.update(rounds=1)
-        sent["model"] += 2 * x0.size * Fraction(len(chosen), o.N)
+        sent["model"] += 2 * x0.size * Fraction(len(S), o.N)
     return path, sent
 
 
 def fedprox(data, noise: Draw, x0: Vector, y0, T: int, eta, mu, tau, b=1, m=None):
     """Li et al., Algorithm 2: gradient steps on h_k(w; w^t) = F_k(w) + (mu / 2) |w - w^t|^2, w^t the model of the round."""
-    o, server = Task(data), {}
+    server, own = {}, gradients(data, noise, x0.size, b)
 
     def gradient(i, w, t):
         if t % tau == 0:
             server[i] = w
-        return o.gradient(i, w, noise("sample", t, i, b, 2 * x0.size)) + mu * (w - server[i])
+        return own(i, w, t) + mu * (w - server[i])
 
-    return _local_steps(gradient, noise, x0, o.N, T, eta, tau, m)
+    return local_steps(gradient, noise, x0, len(data.A), T, eta, tau, m)

@@ -244,6 +244,8 @@ CASES = {
     "fed_ttsa": Case("fed_ttsa", federated_baselines.fed_ttsa, dict(eta=0.05, eta_y=0.2, eta_v=0.3, K=3, tau=2, b=2)),
 }
 
+ONE_OF_EACH = {(case.name, case.problem_kind): label for label, case in reversed(CASES.items())}.values()
+"""One case of every method on each of its kinds, for what depends on no option: the others repeat it with another one."""
 REPRESENTATIVES = (
     "feddro",
     "local_scgdm",

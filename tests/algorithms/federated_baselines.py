@@ -6,41 +6,26 @@ from collections import Counter
 from fractions import Fraction
 
 import numpy as np
+from baselines import chosen, gradients, local_steps
 from reference import NOISE, Draw, P, Task, Vector, mean, rate
-
-
-def _gradients(data, noise: Draw, size: int, b: int):
-    """The gradient of client i at x on the batch that it draws at step t."""
-    o = Task(data)
-    return lambda i, x, t: o.gradient(i, x, noise("sample", t, i, b, 2 * size))
-
-
-def _chosen(noise: Draw, t: int, N: int, m: int | None) -> list[int]:
-    return list(range(N)) if m is None else [i for i in range(N) if noise.subset("clients", t, m)[i]]
 
 
 def two_sided_sgd(data, noise: Draw, x0: Vector, y0, T: int, eta, tau, eta_g=1.0, beta=0.0, b=1, m=None):
     """The server's pseudo-gradient is the negative mean change; SGD with momentum on it."""
-    N, g, sent = len(data.A), _gradients(data, noise, x0.size, b), Counter()
-    server, buffer, path = x0, 0 * x0, [[x0] * len(data.A)]
-    for begin in range(0, T, tau):
-        S, x = _chosen(noise, begin, N, m), [server] * N
-        for t in range(begin, min(begin + tau, T)):
-            x = [x[i] - rate(eta, t) * g(i, x[i], t) for i in range(N)]
-            path.append(x)
-        if begin + tau <= T:
-            pseudo_gradient = -sum(x[i] - server for i in S) / len(S)
-            buffer = beta * buffer + pseudo_gradient
-            server = server - rate(eta_g, begin + tau - 1) * buffer
-            path[-1] = [server] * N
-            sent.update(rounds=1)
-            sent["model"] += x0.size * Fraction(len(S), N)
-    return path, sent
+    buffer = 0 * x0
+
+    def update(server, x, S, t):
+        nonlocal buffer
+        pseudo_gradient = -sum(x[i] - server for i in S) / len(S)
+        buffer = beta * buffer + pseudo_gradient
+        return server - rate(eta_g, t) * buffer
+
+    return local_steps(gradients(data, noise, x0.size, b), noise, x0, len(data.A), T, eta, tau, m, update)
 
 
 def local_heavy_ball(data, noise: Draw, x0: Vector, y0, T: int, eta, beta, tau, b=1, m=None, momentum="average"):
     """A client's momentum is sum_s beta^(t-s) g_s, kept here as the list of what enters it."""
-    N, g, sent = len(data.A), _gradients(data, noise, x0.size, b), Counter()
+    N, g, sent = len(data.A), gradients(data, noise, x0.size, b), Counter()
     x, path = [x0] * N, [[x0] * N]
     entered = [[] for _ in range(N)]
 
@@ -48,7 +33,7 @@ def local_heavy_ball(data, noise: Draw, x0: Vector, y0, T: int, eta, beta, tau, 
         return sum((beta**age * v for age, v in enumerate(reversed(entered[i]))), 0 * x0)
 
     for t in range(T):
-        S = _chosen(noise, t - t % tau, N, m)
+        S = chosen(noise, t - t % tau, N, m)
         for i in range(N):
             entered[i].append(g(i, x[i], t))
         x = [x[i] - rate(eta, t) * velocity(i) for i in range(N)]
@@ -67,7 +52,7 @@ def local_heavy_ball(data, noise: Draw, x0: Vector, y0, T: int, eta, beta, tau, 
 
 def fednova(data, noise: Draw, x0: Vector, y0, T: int, eta, tau, steps=None, weights=None, b=1):
     """d_i: the mean over a client's steps of what it subtracted; the server subtracts tau_eff times their weighted sum."""
-    N, g, sent = len(data.A), _gradients(data, noise, x0.size, b), Counter()
+    N, g, sent = len(data.A), gradients(data, noise, x0.size, b), Counter()
     steps = [tau] * N if steps is None else [steps] * N if isinstance(steps, int) else steps
     p = [1 / N] * N if weights is None else weights
     server, path = x0, [[x0] * N]
@@ -90,7 +75,7 @@ def fednova(data, noise: Draw, x0: Vector, y0, T: int, eta, tau, steps=None, wei
 
 def delayed_sgd(data, noise: Draw, x0: Vector, y0, T: int, eta, D, b=1, delays="fixed"):
     """The whole list of models is kept, and looked up."""
-    N, g, models = len(data.A), _gradients(data, noise, x0.size, b), [x0]
+    N, g, models = len(data.A), gradients(data, noise, x0.size, b), [x0]
     for t in range(T):
         delay = [D if delays == "fixed" else noise.integers("delay", t, i, D + 1) for i in range(N)]
         models.append(models[t] - rate(eta, t) * mean([g(i, models[max(t - delay[i], 0)], t) for i in range(N)]))
@@ -99,7 +84,7 @@ def delayed_sgd(data, noise: Draw, x0: Vector, y0, T: int, eta, D, b=1, delays="
 
 def gossip_sgd(data, noise: Draw, x0: Vector, y0, T: int, eta, tau=1, b=1, topology="ring", W=None, gamma=None):
     """x <- W x for the matrix of models, one row for each client; a ring is written down by its edges."""
-    N, g, sent = len(data.A), _gradients(data, noise, x0.size, b), Counter()
+    N, g, sent = len(data.A), gradients(data, noise, x0.size, b), Counter()
     if W is None and (topology == "complete" or N < 3):
         W = np.full((N, N), 1 / N)
     elif W is None:
@@ -126,7 +111,7 @@ def _kept(v: Vector, noise: Draw, ratio: int, t: int, i: int) -> Vector:
 
 
 def compressed_sgd(data, noise: Draw, x0: Vector, y0, T: int, eta, ratio, b=1):
-    N, g, x, path = len(data.A), _gradients(data, noise, x0.size, b), x0, [[x0] * len(data.A)]
+    N, g, x, path = len(data.A), gradients(data, noise, x0.size, b), x0, [[x0] * len(data.A)]
     for t in range(T):
         x = x - rate(eta, t) * mean([_kept(g(i, x, t), noise, ratio, t, i) for i in range(N)])
         path.append([x] * N)
@@ -135,7 +120,7 @@ def compressed_sgd(data, noise: Draw, x0: Vector, y0, T: int, eta, ratio, b=1):
 
 def error_feedback(data, noise: Draw, x0: Vector, y0, T: int, eta, share, b=1):
     k = next(k for k in range(1, x0.size + 1) if k >= x0.size * share)
-    N, g, x, path = len(data.A), _gradients(data, noise, x0.size, b), x0, [[x0] * len(data.A)]
+    N, g, x, path = len(data.A), gradients(data, noise, x0.size, b), x0, [[x0] * len(data.A)]
     memory, sent = [0 * x0 for _ in range(N)], Counter()
     for t in range(T):
         messages = []
@@ -208,16 +193,9 @@ def fedadam(
     variant="adam",
 ):
     """One coordinate of the server's moments at a time."""
-    N, g, sent = len(data.A), _gradients(data, noise, x0.size, b), Counter()
-    server, path = x0, [[x0] * N]
     u, v = [0.0] * x0.size, [epsilon**2] * x0.size
-    for begin in range(0, T, tau):
-        S, x = _chosen(noise, begin, N, m), [server] * N
-        for t in range(begin, min(begin + tau, T)):
-            x = [x[i] - rate(eta, t) * g(i, x[i], t) for i in range(N)]
-            path.append(x)
-        if begin + tau > T:
-            break
+
+    def update(server, x, S, t):
         server = server.copy()
         for c in range(x0.size):
             D = sum(x[i][c] - server[c] for i in S) / len(S)
@@ -228,11 +206,10 @@ def fedadam(
                 v[c] = v[c] + D**2
             else:
                 v[c] = v[c] - (1 - beta_2) * D**2 * (1 if v[c] > D**2 else -1 if v[c] < D**2 else 0)
-            server[c] += rate(eta_g, begin + tau - 1) * u[c] / (v[c] ** 0.5 + epsilon)
-        path[-1] = [server] * N
-        sent.update(rounds=1)
-        sent["model"] += x0.size * Fraction(len(S), N)
-    return path, sent
+            server[c] += rate(eta_g, t) * u[c] / (v[c] ** 0.5 + epsilon)
+        return server
+
+    return local_steps(gradients(data, noise, x0.size, b), noise, x0, len(data.A), T, eta, tau, m, update)
 
 
 def fedglomo(data, noise: Draw, x0: Vector, y0, T: int, eta, beta, tau, a=1.0, b=1, m=None):
@@ -253,7 +230,7 @@ def fedglomo(data, noise: Draw, x0: Vector, y0, T: int, eta, beta, tau, a=1.0, b
         return models
 
     for begin in range(0, T, tau):
-        end, S = min(begin + tau, T), _chosen(noise, begin, N, m)
+        end, S = min(begin + tau, T), chosen(noise, begin, N, m)
         models = [run(server, i, begin, end) for i in range(N)]
         path += [[models[i][j] for i in range(N)] for j in range(1, end - begin + 1)]
         if begin + tau > T:
@@ -276,7 +253,7 @@ def local_sgda(data, noise: Draw, x0: Vector, y0, T: int, eta, eta_y, tau, b=1, 
     N, size, sent = len(data.A), x0.size + P, Counter()
     x, y, path = [x0] * N, [np.full(P, 0.25) if y0 is None else y0] * N, [[x0] * N]
     for t in range(T):
-        S = _chosen(noise, t - t % tau, N, m)
+        S = chosen(noise, t - t % tau, N, m)
         new_x, new_y = [], []
         for i in range(N):
             z = mean(list(noise("sample", t, i, b, size)))

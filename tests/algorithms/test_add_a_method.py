@@ -21,6 +21,9 @@ TESTS_OF_EVERY_METHOD = {
     "test_on_registered_problems", "test_a_slip_is_caught"}  # fmt: skip
 
 
+LAST_BLOCK = "test_the_last_block_runs"
+
+
 def apply(block, kind, root):
     """Write the block to the file that its first line names: a new file, more lines at the end, or a change."""
     name, body = block.split("\n", 1)
@@ -50,35 +53,21 @@ def repository(tmp_path_factory):
     for kind, block in BLOCKS:
         if block.startswith("# "):
             apply(block, kind, root)
+    (program,) = [block for kind, block in BLOCKS if kind == "python" and not block.startswith("# ")]
+    test = f"def {LAST_BLOCK}(capsys):\n    exec({program!r}, {{}})\n    assert 'Messages(rounds=50' in capsys.readouterr().out\n"
+    (root / "tests" / "algorithms" / "test_last_block.py").write_text(test)
     return root
 
 
-def run(repository, *command):
+def run_tests(repository, *options):
+    settings = ["-p", "no:cacheprovider", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(repository)]
+    paths = f"pythonpath={repository / 'tests' / 'algorithms'} {ROOT / 'tests'}"
     return subprocess.run(
-        [sys.executable, *command],
+        [sys.executable, "-m", "pytest", *settings, "-o", paths, "-rA", "-q", *options],
         cwd=repository / "tests",
         capture_output=True,
         text=True,
         env=os.environ | {"PYTHONPATH": str(repository.parent), "PYTHONDONTWRITEBYTECODE": "1"},
-    )
-
-
-def run_tests(repository, *options):
-    return run(
-        repository,
-        "-m",
-        "pytest",
-        "-p",
-        "no:cacheprovider",
-        "-c",
-        str(ROOT / "pyproject.toml"),
-        "--rootdir",
-        str(repository),
-        "-o",
-        f"pythonpath={repository / 'tests' / 'algorithms'} {ROOT / 'tests'}",
-        "-rA",
-        "-q",
-        *options,
     )
 
 
@@ -88,18 +77,12 @@ def outcomes(done, word):
 
 
 def test_the_new_method_gets_every_test_and_no_method_goes_without_a_case(repository):
-    chosen = "fedavgm or test_every_method_has_a_case"
+    chosen = f"fedavgm or test_every_method_has_a_case or {LAST_BLOCK}"
     files = [f"algorithms/test_{name}.py" for name in ("reference", "lanes", "matrix", "slips")]
-    done = run_tests(repository, *files, "-k", chosen)
+    done = run_tests(repository, *files, "algorithms/test_last_block.py", "-k", chosen)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
     passed = outcomes(done, "PASSED")
-    assert passed >= TESTS_OF_EVERY_METHOD | {"test_every_method_has_a_case_on_each_of_its_kinds"}
-
-
-def test_the_last_block_runs(repository):
-    (program,) = [block for kind, block in BLOCKS if kind == "python" and not block.startswith("# ")]
-    done = run(repository, "-W", "error", "-c", program)
-    assert done.returncode == 0 and "Messages(rounds=50" in done.stdout, done.stderr
+    assert passed >= TESTS_OF_EVERY_METHOD | {"test_every_method_has_a_case_on_each_of_its_kinds", LAST_BLOCK}
 
 
 def test_it_is_thirty_lines():

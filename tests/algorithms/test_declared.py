@@ -27,7 +27,7 @@ def test_what_is_read_is_what_the_class_says(name):
         assert each.default == (None if own.default is MISSING or own.metadata.get("options") else own.default)
 
 
-@pytest.mark.parametrize("value", ["Other.needs", "make()", "UNKNOWN", "tuple(x for x in 'ab')", "{**PLAIN_ORACLES}"])
+@pytest.mark.parametrize("value", ["Other.needs", "make()", "UNKNOWN", "tuple(x for x in 'ab')", "{**make()}"])
 def test_what_cannot_be_read_is_named(tmp_path, monkeypatch, value):
     folder = tmp_path / reader.FOLDERS[0]
     folder.mkdir()

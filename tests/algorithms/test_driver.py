@@ -1,13 +1,16 @@
 """The loop: what it records, how it reports, and that nothing can stop it for good."""
 
 import doctest
+import io
 import os
 import signal
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
+import fedco
 import numpy as np
 import pytest
 import torch
@@ -15,13 +18,14 @@ from fedco.algorithms import (
     ComFedL,
     FedAvg,
     FedDRO,
+    LocalSGD,
     NotApplicable,
     Result,
     Start,
     drive,
     drive_in_processes,
 )
-from fedco.algorithms.engine import draws, metrics, parallel, progress
+from fedco.algorithms.engine import draws, driver, metrics, parallel, progress
 from tiny import TinyData, TinyLocal, TinyMeta, TinyShared
 
 PROBLEM = TinyShared(TinyData.random(1, 3))
@@ -127,7 +131,7 @@ def test_an_interrupted_run_saves_itself_and_goes_on(number, tmp_path):
     assert torch.equal(resumed.values["x"], whole.values["x"]) and torch.equal(resumed.state.x, whole.state.x)
 
 
-@pytest.mark.parametrize("kills", [10, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [5, pytest.param(100, marks=pytest.mark.slow)])
 def test_a_killed_run_resumes_to_the_last_bit(kills, tmp_path):
     """kill -9 at random moments, many times: the file is always whole and the end is always the same."""
     script = Path(__file__).with_name("killed_runs.py")
@@ -247,3 +251,87 @@ def test_results_of_several_processes_took_as_long_as_the_slowest():
     together = parallel.gathered(parts, [0, 1, 2])
     assert together.seconds == 3.0 and together.seeds == (0, 1, 2)
     assert torch.equal(together.state.x, whole.state.x)
+
+
+# --- the weighted sum of the averaged models over a run
+
+
+SHARES = [0.0, 0.125, 0.25, 0.625, 0.0]
+
+
+def run(**more):
+    return drive(
+        LocalSGD(eta=0.25, tau=2), fedco.problem("federated_noisy"), steps=4, seeds=3, **{"shares": SHARES, **more}
+    )
+
+
+def test_it_is_the_sum_of_the_models_times_their_shares(tmp_path):
+    found = run()
+    models = [fedco.problem("federated_noisy").initial_point.expand(3, -1)]
+    models += [
+        drive(LocalSGD(eta=0.25, tau=2), fedco.problem("federated_noisy"), steps=steps, seeds=3).models
+        for steps in (1, 2, 3, 4)
+    ]
+    expected = sum(share * model for share, model in zip(SHARES, models, strict=True))
+    torch.testing.assert_close(found.averaged, expected, rtol=1e-14, atol=0)
+    assert torch.equal(run(seeds_at_once=1).averaged, found.averaged)
+    found.save(tmp_path / "run")
+    assert torch.equal(Result.load(tmp_path / "run").averaged, found.averaged)
+    assert run(shares=None).averaged is None
+
+
+def test_it_goes_on_from_a_checkpoint(tmp_path):
+    kept = tmp_path / "checkpoint"
+    whole = run(checkpoint=kept, checkpoint_every=1)
+    again = run(checkpoint=kept, checkpoint_every=1)
+    assert torch.equal(whole.averaged, again.averaged) and torch.equal(whole.averaged, run().averaged)
+
+
+# --- what a run says while it runs, and how often
+
+
+class Log(io.StringIO):
+    flushed = 0
+
+    def flush(self):
+        self.flushed += 1
+
+
+class Terminal(Log):
+    def isatty(self):
+        return True
+
+
+def test_one_line_is_kept_up_to_date_on_a_terminal():
+    shown = Terminal()
+    show = progress.to_stream(shown, "a: ")
+    show(progress.Progress(2, 4, 0, 10, 2.0))
+    show(progress.Progress(4, 4, 0, 10, 2.5))
+    lines = ["a: step 2/4, 10 lane-steps/s, 2 s left", "a: step 4/4, 16 lane-steps/s, 0 s left"]
+    assert shown.getvalue() == f"\r{lines[0]:<78}\r{lines[1]:<78}\n" and shown.flushed == 2
+
+
+def test_a_log_gets_a_line_every_ten_seconds_and_one_at_the_end():
+    shown = Log()
+    show = progress.to_stream(shown)
+    for step, seconds in ((1, 9.0), (2, 10.0), (3, 10.5), (4, 20.4), (5, 20.6), (6, 20.7)):
+        show(progress.Progress(step, 6, 0, 1, seconds))
+    assert [line.split(",")[0] for line in shown.getvalue().splitlines()] == ["step 3/6", "step 5/6", "step 6/6"]
+    assert shown.flushed == 3  # each line can be read at once
+
+
+def test_speed_counts_what_this_process_did():
+    report = progress.Progress(6, 9, 2, 12, 2.0)
+    assert report.lane_steps_per_second == 24.0 and report.seconds_left == 1.5
+    assert progress.Progress(6, 9, 2, 12, 0.0).lane_steps_per_second == pytest.approx(4 * 12 / 1e-9)
+
+
+def test_a_run_reports_about_twice_a_second(monkeypatch):
+    """The clock goes on by 0.2 s whenever it is read: a report at the first time over 0.5 s from the one before."""
+    clock = iter(range(1000))
+    monkeypatch.setattr(driver.time, "perf_counter", lambda: 0.2 * next(clock))
+    told = []
+    drive(METHOD, PROBLEM, steps=12, seeds=5, progress=told.append)
+    apart = [after.seconds - before.seconds for before, after in pairwise(told)]
+    assert len(told) > 3 and all(0.5 < seconds < 1.1 for seconds in apart[:-1]) and told[-1].step == 12
+    assert {(each.first_step, each.steps, each.lanes) for each in told} == {(0, 12, 5 * 3)}

@@ -1,7 +1,6 @@
 """What the shared tests cannot ask of a method on plain federated losses: lists over the clients, and what it is there for."""
 
 from fractions import Fraction
-from types import SimpleNamespace
 
 import federated_baselines
 import numpy as np
@@ -12,20 +11,16 @@ from fedco.algorithms import (
     DRFA,
     MARINA,
     CompressedSGD,
-    DelayedSGD,
     ErrorFeedback,
     FedNova,
     GossipSGD,
     LocalSTORM,
-    MinibatchSGD,
     Schedule,
     drive,
 )
 from fedco.algorithms.engine import metrics
 from fedco.algorithms.engine.compressors import largest_entries, sparsified
 from fedco.algorithms.engine.draws import Draws
-from fedco.algorithms.engine.method import State, is_due
-from fedco.algorithms.engine.participation import at_round_start, fraction
 from test_reference import batched_path, plain_noise
 from tiny import TinyData, TinyFederated
 
@@ -92,33 +87,6 @@ def test_lists_are_frozen_and_a_run_with_them_is_resumed(tmp_path):
     drive(method, PROBLEM, steps=5, seeds=2, checkpoint=tmp_path / "run.npz")
     resumed = drive(method, PROBLEM, steps=9, seeds=2, checkpoint=tmp_path / "run.npz")
     assert torch.equal(whole.state.x, resumed.state.x)
-
-
-@pytest.mark.parametrize("W", [None, DIRECTED])
-def test_an_exchange_keeps_the_mean_and_brings_the_models_together(W):
-    x = torch.randn(3, CLIENTS, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(2))
-    method = GossipSGD(eta=0.1, W=W)
-    state = method.init(PROBLEM, _Start(x), None)
-    mixed = method.communicate(PROBLEM, state, 0)
-    torch.testing.assert_close(mixed.average, state.average)
-    drift = [metrics.consensus_error(PROBLEM, each, 0) for each in (state, mixed)]
-    assert (drift[1] < drift[0]).all() and (drift[1] > 0).all()
-
-
-class _Start:
-    """A start at which the clients' models differ."""
-
-    def __init__(self, x):
-        self.x = x
-
-    def models(self, problem, draws):
-        return self.x
-
-
-@pytest.mark.parametrize("clients", [1, 2, 3, 4, 7])
-def test_a_ring_has_two_neighbours(clients):
-    sent = GossipSGD(eta=0.1).messages(TinyFederated(TinyData.random(1, clients)), 10)
-    assert sent.model_floats == 10 * 3 * min(2, clients - 1)
 
 
 @pytest.mark.slow
@@ -198,30 +166,8 @@ def test_a_recursive_estimate_has_its_share_of_the_noise():
     assert (end(a) / end(1.0)).item() == pytest.approx(a / (2 - a), rel=0.05)
 
 
-def test_a_long_delay_makes_a_step_too_long():
-    """On a quadratic a step of 1 / L is stable without delay, and not with one of 3 steps."""
-    problem = synthetic.problem("federated_quadratic")
-    L = float(problem.certificates["objective_smoothness"].value)
-    ends = [
-        drive(method, problem, steps=300, record={"g": metrics.gradient_norm_squared}, every=300).final("g").mean()
-        for method in (MinibatchSGD(eta=1 / L), DelayedSGD(eta=1 / L, D=3), DelayedSGD(eta=0.1 / L, D=3))
-    ]
-    assert ends[1] > 1e6 * max(ends[0], ends[2])
-
-
 def test_what_is_sent_of_a_run_of_marina():
     sent = MARINA(eta=0.1, p=0.25, ratio=4).messages(PROBLEM, 9)
     assert sent.model_floats == 3 * (1 + 8 * (Fraction(1, 4) + Fraction(3, 16)))
     over_grid = MARINA(eta=0.1, p=torch.tensor([0.0, 0.5], dtype=torch.float64), ratio=4)
     assert over_grid.messages(PROBLEM, 9) == sent
-
-
-def test_a_round_begins_with_clients_of_its_own():
-    draws = Draws(3, 4, 5)
-    state = State(x=torch.zeros(4, 5, 1))
-    assert (
-        at_round_start(state, draws.at(2), 2, 3, 2) is state and at_round_start(state, draws.at(3), 3, 3, None) is state
-    )
-    assert torch.equal(at_round_start(state, draws.at(3), 3, 3, 2).active, draws.at(3).subset("clients", 2))
-    assert fraction(SimpleNamespace(clients=6), 4) == Fraction(2, 3) and fraction(None, None) == 1
-    assert [t for t in range(7) if is_due(t, 3)] == [2, 5]

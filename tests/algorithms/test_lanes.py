@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import pytest
 import torch
-from cases import CASES, REPRESENTATIVES
+from cases import CASES, ONE_OF_EACH, REPRESENTATIVES
 from fedco.algorithms import drive
 from fedco.algorithms.engine import metrics
 from quick import slow_but
@@ -40,11 +40,16 @@ def assert_same_bits(left, right):
 
 NUMBERS_OF_CLIENTS = (3, 8, 2, 1)
 ON_CLIENTS = [
-    pytest.param(label, clients, marks=[pytest.mark.slow] * ((i + j) % len(NUMBERS_OF_CLIENTS) > 0))
+    pytest.param(
+        label,
+        clients,
+        marks=() if label in ONE_OF_EACH and (i + j) % len(NUMBERS_OF_CLIENTS) == 0 else pytest.mark.slow,
+    )
     for i, label in enumerate(CASES)
     for j, clients in enumerate(NUMBERS_OF_CLIENTS)
 ]
 """Every method with every number of clients: quickly with one of them, each number with every fourth method."""
+HALF, STOPS = REPRESENTATIVES[::2], (6, STEPS, 1)
 
 
 @pytest.mark.parametrize(("label", "clients"), ON_CLIENTS)
@@ -59,7 +64,7 @@ def test_a_lane_is_the_same_alone_and_in_a_batch_of_7_or_512(label, clients):
 ELEMENTS_PER_THREAD = 32768  # below this torch gives an elementwise operation to one thread
 
 
-@pytest.mark.parametrize("label", slow_but(REPRESENTATIVES, CASES))
+@pytest.mark.parametrize("label", slow_but(REPRESENTATIVES[1::2], CASES))
 def test_a_lane_is_the_same_with_one_and_two_and_eight_threads(label, monkeypatch):
     before, used, step = torch.get_num_threads(), [], CASES[label].method.local_step
 
@@ -78,7 +83,7 @@ def test_a_lane_is_the_same_with_one_and_two_and_eight_threads(label, monkeypatc
     assert_same_bits(lane(runs[0], seeds - 7), lane(run(CASES[label], [seeds - 7], steps=4), 0))
 
 
-@pytest.mark.parametrize("label", slow_but(REPRESENTATIVES, CASES))
+@pytest.mark.parametrize("label", slow_but(HALF, CASES))
 @pytest.mark.parametrize("at_once", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_blocks_of_seeds_change_nothing_and_a_resumed_run_may_use_others(label, at_once, tmp_path):
     case, file = CASES[label], tmp_path / "run.npz"
@@ -93,7 +98,7 @@ def test_blocks_of_seeds_change_nothing_and_a_resumed_run_may_use_others(label, 
     assert_same_bits(whole.sums, cut.sums)
 
 
-@pytest.mark.parametrize("label", CASES)
+@pytest.mark.parametrize("label", slow_but(ONE_OF_EACH, CASES))
 def test_a_grid_point_is_the_same_alone_and_beside_others(label):
     case = CASES[label]
     parts = (3, 2, 1)
@@ -106,8 +111,20 @@ def test_a_grid_point_is_the_same_alone_and_beside_others(label):
     assert not torch.equal(moved[0], moved[1]), "the grid must matter"
 
 
-@pytest.mark.parametrize("label", slow_but(REPRESENTATIVES, CASES))
-@pytest.mark.parametrize("stop", [pytest.param(1, marks=pytest.mark.slow), 6, STEPS])
+@pytest.mark.parametrize(
+    ("label", "stop"),
+    [
+        pytest.param(
+            label,
+            stop,
+            marks=()
+            if label in REPRESENTATIVES and (label in HALF, stop) in ((True, 6), (False, STEPS))
+            else pytest.mark.slow,
+        )
+        for label in CASES
+        for stop in STOPS
+    ],
+)
 def test_a_resumed_run_is_the_same(label, stop, tmp_path):
     case, file = CASES[label], tmp_path / "run.npz"
     record = {"gradient": metrics.gradient_norm_squared, "drift": metrics.consensus_error}
@@ -120,7 +137,7 @@ def test_a_resumed_run_is_the_same(label, stop, tmp_path):
     assert_same_bits(whole.sums, resumed.sums)
 
 
-@pytest.mark.parametrize("label", CASES)
+@pytest.mark.parametrize("label", slow_but(ONE_OF_EACH, CASES))
 def test_seeds_differ_exactly_when_the_method_samples(label):
     case = CASES[label]
     x = run(case, 2).state.x

@@ -56,17 +56,10 @@ def test_test_data_are_taken_where_there_are_some():
     assert metrics.accuracy(problem, state, 0).tolist() == pytest.approx([4 / 7, 3 / 7])
 
 
-def test_the_class_of_the_largest_of_several_scores_is_predicted():
-    scores = torch.eye(3, dtype=torch.float64)[torch.tensor([[[0, 1], [2, 2]]])]
-    problem = Classified(scores, None, torch.tensor([[0, 2], [2, 1]]))
-    assert on_training_data(metrics.accuracy)(problem).tolist() == [0.5]
-    assert on_training_data(metrics.worst_class_accuracy)(problem).tolist() == [0.0]
-    with pytest.raises(InputError, match="wanted two classes with one score, got 3 scores"):
-        on_training_data(metrics.average_precision)(problem)
-
-
 def test_average_precision_is_the_sum_over_thresholds():
     """At each distinct score: the precision of all examples at least as large, times the new share of class 1."""
+    with pytest.raises(InputError, match="wanted two classes with one score, got 3 scores"):
+        on_training_data(metrics.average_precision)(Classified(torch.zeros(1, 2, 2, 3), None, torch.zeros(2, 2).long()))
     problem = Classified(SCORES.unsqueeze(-1))
     found = on_training_data(metrics.average_precision)(problem)
     counted = WEIGHTS > 0

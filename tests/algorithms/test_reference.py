@@ -48,7 +48,7 @@ def batched_path(method, problem, root_seed, seeds, start=None, steps=STEPS):
 
 
 @pytest.mark.parametrize("label", CASES)
-@settings(max_examples=6, derandomize=True, deadline=None)
+@settings(max_examples=4, derandomize=True, deadline=None)
 @given(data=st.data())
 def test_a_method_is_its_pseudocode(label, data):
     case = CASES[label]

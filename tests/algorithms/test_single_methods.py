@@ -1,5 +1,7 @@
 """What the shared tests cannot ask of single methods: where they end, what they refuse, how they draw and project."""
 
+from fractions import Fraction
+
 import pytest
 import torch
 from fedco import synthetic
@@ -16,9 +18,13 @@ from fedco.algorithms import (
     Start,
     drive,
 )
-from fedco.algorithms.baselines.drfa import drawn, onto_simplex
+from fedco.algorithms.baselines.fair import drawn, onto_simplex
+from fedco.algorithms.baselines.gossip_sgd import GossipSGD
 from fedco.algorithms.engine import metrics
-from tiny import TINY, TinyData, TinyLocal, TinyMeta
+from fedco.bounds import get_theorem
+from fedco.bounds.language.reading import InputError
+from fedco.validation.runs.method_of import build_of
+from tiny import TinyData, TinyLocal, TinyMeta
 
 DETERMINISTIC = "feddro_counterexample"
 CLIENTS = 3
@@ -109,15 +115,6 @@ def test_scaffold_removes_the_drift_that_biases_local_sgd():
     assert corrected < 1e-12 < 1e-7 < local
 
 
-@pytest.mark.parametrize("m", [None, 2])
-def test_the_server_control_is_the_mean_of_the_clients_controls(m):
-    method, problem = Scaffold(eta=0.05, tau=3, m=m), TINY["federated"](TinyData.random(5, CLIENTS))
-    state = drive(method, problem, steps=9, seeds=2).state
-    mean = state.control.mean(1, keepdim=True).expand_as(state.control)
-    assert state.control.abs().min() > 0 and not torch.allclose(state.control, mean)
-    torch.testing.assert_close(state.shared_control, mean, rtol=1e-12, atol=1e-12)
-
-
 def test_the_projection_minimises_the_distance():
     """p is the projection of v on a convex set iff (v - p).(w - p) <= 0 for every extreme point w of it."""
     v = torch.randn(200, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(1)) * 2
@@ -131,3 +128,34 @@ def test_clients_are_drawn_in_proportion_to_their_weights():
     weights = torch.tensor([[0.5, 0.0, 0.25, 0.25]], dtype=torch.float64)
     grid = (torch.arange(4000, dtype=torch.float64) + 0.5) / 4000  # the law of the map: a fine grid of uniforms
     assert drawn(weights, grid[None]).tolist() == [[2000.0, 0.0, 1000.0, 1000.0]]
+
+
+# --- gossip SGD decides exactly whether its mixing matrix has a gap that a statement names; a double is the fraction
+
+
+RING = GossipSGD(eta=0.1)
+
+
+@pytest.mark.parametrize(("clients", "gap"), [(4, Fraction(2, 3)), (6, Fraction(1, 3)), (3, Fraction(1))])
+def test_the_exact_gap_is_attained_and_no_more(clients, gap):
+    """A ring of N has the eigenvalues (1 + 2 cos(2 pi k/N))/3."""
+    assert RING.measure(clients)["spectral_gap"] < gap
+    assert RING.attains("spectral_gap", float(gap), clients)
+    assert RING.attains("mixing_contraction", float(1 - gap), clients)
+    assert not RING.attains("spectral_gap", float(gap) + 1e-9, clients)
+    assert not RING.attains("mixing_contraction", float(1 - gap) - 1e-9, clients)
+
+
+def test_a_matrix_that_is_not_symmetric_has_its_largest_singular_value():
+    shift = GossipSGD(
+        eta=0.1, W=((0.5, 0.5, 0.0), (0.0, 0.5, 0.5), (0.5, 0.0, 0.5))
+    )  # |1 + w|/2 = 1/2 for w = exp(2 pi i/3)
+    assert shift.attains("spectral_gap", 0.5, 3) and not shift.attains("spectral_gap", 0.5 + 1e-9, 3)
+
+
+def test_a_run_takes_the_exact_gap_and_refuses_a_larger_one():
+    build = build_of(get_theorem("library.gossip_sgd"))
+    values = {"eta": 0.01, "b": 1, "N": 6, "L": 1.0, "sigma": 1.0, "zeta": 1.0, "F_gap": 1.0, "T": 10}
+    assert build({**values, "rho": 1 / 3}).name == "gossip_sgd"
+    with pytest.raises(InputError, match="rho: gossip_sgd has a spectral_gap of"):
+        build({**values, "rho": 1 / 3 + 1e-9})

@@ -7,11 +7,11 @@ from torch import nn
 
 
 class Wave(nn.Module):
-    """sin(w a + c): three parameters, and a Hessian for each example."""
+    """sin(w a + c): three parameters for each output, and a Hessian for each example."""
 
-    def __init__(self) -> None:
+    def __init__(self, outputs: int = 1) -> None:
         super().__init__()
-        self.layer = nn.Linear(2, 1).double()
+        self.layer = nn.Linear(2, outputs).double()
 
     def forward(self, a: torch.Tensor) -> torch.Tensor:
         return torch.sin(self.layer(a))

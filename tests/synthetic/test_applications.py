@@ -4,13 +4,15 @@ import math
 
 import pytest
 import torch
+from fedco.synthetic.applications.agnostic_maml import AgnosticMAML
+from fedco.synthetic.applications.auprc import AveragePrecision, RatioContinued
 from fedco.synthetic.applications.client_dro import ClientChi2, ClientKL
 from fedco.synthetic.applications.dro import RobustLoss
 from fedco.synthetic.applications.invariant import InvariantLogistic
+from fedco.synthetic.applications.maml import FederatedMAML
 from fedco.synthetic.applications.user import LocalFromFunctions, SharedFromFunctions
 from fedco.synthetic.conformance.suite import Budget, ConformanceError, check_problem
 from fedco.synthetic.parts import scalar
-from fedco.synthetic.parts.linear_losses import Spectrum
 
 GLANCE = Budget(lanes=3, steps=3, farthest=10.0)
 
@@ -55,49 +57,6 @@ def test_the_objective_is_the_penalised_worst_case(instance, penalty, weight):
         assert payoff == pytest.approx(weight * math.log(value) if isinstance(instance, ClientKL) else value, rel=1e-12)
         others = torch.distributions.Dirichlet(torch.full((m,), 0.7, dtype=torch.float64)).sample((2000,))
         assert float(((others * losses).sum(-1) - weight * divergence(penalty, others)).max()) <= payoff + 1e-12
-
-
-def test_the_papers_chi_square_formula_has_the_opposite_sign():
-    """(5) of FedDRO is minus the variance over 2 lambda: it decreases where the losses spread."""
-    instance = RobustLoss(penalty="chi2", clients=2, samples=4, dim=3, weight=1.0, shift=0.7)
-    x = torch.tensor([[2.0, -1.0, 0.5]], dtype=torch.float64)
-    losses = losses_of(instance, x)
-    printed = -(losses**2).mean() / 2 + losses.mean() ** 2 / 2
-    assert float(instance.objective(x)) == pytest.approx(float(losses.mean() - printed), rel=1e-12)
-    assert float(printed) < 0
-
-
-@pytest.mark.parametrize(
-    "function",
-    [
-        scalar.exponential_of(scalar.Sigmoid(1.5), 0.5),
-        scalar.loss_and_half_square(scalar.Sigmoid(1.0), 1.0),
-        scalar.identity_of(scalar.Sigmoid(2.0)),
-        scalar.identity_of(scalar.SaturatedLogistic(2.0)),
-        scalar.exponential_of(scalar.SaturatedLogistic(1.5), 0.8),
-    ],
-    ids=["exp", "square", "identity", "logistic", "exp of logistic"],
-)
-def test_scalar_suprema_enclose_and_are_tight(function):
-    t = torch.linspace(-20.0, 20.0, 60_017, dtype=torch.float64).requires_grad_()
-    (slope,) = torch.autograd.grad(function.value(t).sum(), t, create_graph=True)
-    (curvature,) = torch.autograd.grad(slope.sum(), t)
-    t, slope = t.detach(), slope.detach()
-    assert torch.allclose(slope, function.slope(t), atol=1e-12)
-    assert torch.allclose(curvature, function.curvature(t), atol=1e-11)
-    for declared, values in ((function.lipschitz, slope), (function.smoothness, curvature)):
-        assert 0.9998 * declared <= float(values.abs().max()) <= declared
-    low, high = function.range
-    assert low <= float(function.value(t).min()) and float(function.value(t).max()) <= high
-
-
-def test_spectrum_of_known_data():
-    features = torch.tensor([[[1.0, 0.0], [0.0, 1.0]], [[2.0, 0.0], [0.0, 0.0]]], dtype=torch.float64)
-    size = Spectrum.of(features)
-    assert size.per_client == pytest.approx((math.sqrt(0.5), math.sqrt(2.0)))
-    assert size.pooled == pytest.approx(math.sqrt(5 / 4)) and size.longest == pytest.approx(2.0)
-    assert size.root_mean_square == pytest.approx(math.sqrt(2.0))
-    assert size.apart == pytest.approx((math.sqrt(0.5) + math.sqrt(2.0)) / 2)
 
 
 def test_invariant_noise_has_the_papers_covariance_and_a_large_saturation_gives_its_loss():
@@ -175,3 +134,76 @@ def test_users_are_told_what_is_wrong():
         LocalFromFunctions(inner, lambda y, row: y.sum(), big, big, start).atoms()
     with pytest.raises(ValueError, match="safety factor must be at least 1"):
         _ = LocalFromFunctions(inner, lambda y, row: y.sum(), data, None, start, factor=0.5).certificates
+
+
+# --- DRO over clients, distribution-agnostic MAML and the AUPRC surrogate: their formulas, rebuilt independently
+
+
+def test_agnostic_maml_without_noise_is_the_papers_problem():
+    """(10) with the exact fine-tuning step, from the pieces of `FederatedMAML`."""
+    parameters = dict(clients=4, dim=3, lam=0.2, Delta=0.3, G=1.0, L_1=0.4, sigma_1=0.0, sigma_2=0.0)
+    instance, tasks = AgnosticMAML(gamma=1.5, top=50.0, **parameters), FederatedMAML(**parameters)
+    x = torch.randn(6, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    spread = x.unsqueeze(1).expand(-1, 4, -1)
+    losses = tasks.outer(tasks.inner(spread))
+    assert float(losses.min()) > 0 or float(losses.max()) < 50
+    wanted = torch.exp(losses / 1.5).mean(-1)
+    inside = (losses >= 0).all(-1)
+    assert int(inside.sum()) > 1
+    assert torch.allclose(instance.objective(x)[inside], wanted[inside], rtol=1e-12)
+
+
+def test_agnostic_maml_with_noise_expects_over_the_fine_tuning_step():
+    instance = AgnosticMAML(clients=2, dim=2, sigma_1=0.4, sigma_2=0.3, kurtosis=2)
+    x = torch.tensor([[1.0, -0.5]], dtype=torch.float64).expand(1, 2, -1)
+    values, weights = instance.law.support()
+    tuned = [x - instance.lam * instance.bowl.gradient(x, z.expand(1, 2)) for z in values]
+    wanted = sum(w * instance.bowl.value(point) for w, point in zip(weights, tuned, strict=True))
+    assert torch.allclose(instance.inner(x)[..., 0], wanted, atol=1e-14)
+    losses = torch.stack([instance.bowl.value(point) for point in tuned])
+    assert float(losses.std(0).min()) > 1e-3
+
+
+def test_the_auprc_surrogate_is_the_papers():
+    """Equation (6) with its squared hinge, by loops over the rows of one client after the other."""
+    instance = AveragePrecision(clients=2, samples=6, dim=3, positives=0.34)
+    x = torch.tensor([[0.3, -0.2, 0.4]], dtype=torch.float64)
+    features, labels = instance.data
+    total, count = 0.0, 0
+    for rows, ys in zip(features, labels, strict=True):
+        scores = instance.saturation * torch.tanh(rows @ x[0] / instance.saturation)
+        for own in scores[ys > 0]:
+            losses = torch.clamp(instance.margin - own + scores, min=0.0) ** 2
+            total, count = total + float((losses * ys).mean() / losses.mean()), count + 1
+    assert count == 4
+    assert float(instance.average_precision(x)) == pytest.approx(total / count, rel=1e-12)
+    assert float(instance.objective(x)) == -float(instance.average_precision(x))
+
+
+def test_the_ratio_is_the_papers_on_the_range_and_smooth_beyond():
+    outer = RatioContinued(0.25, 2.0)
+    inside = torch.tensor([[0.0, 0.25], [1.0, 1.0], [2.0, 2.0], [0.3, 5.0]], dtype=torch.float64)
+    assert torch.allclose(outer.value(inside), -inside[:, 0] / inside[:, 1], rtol=1e-15)
+    grid = torch.cartesian_prod(*(2 * [torch.linspace(-6.0, 6.0, 241, dtype=torch.float64) + 1e-3])).requires_grad_()
+    (expected,) = torch.autograd.grad(outer.value(grid).sum(), grid)
+    gradient = outer.gradient(grid.detach())
+    assert torch.allclose(gradient, expected, atol=1e-12)
+    assert 0.5 * outer.lipschitz < float(torch.linalg.vector_norm(gradient, dim=-1).max()) <= outer.lipschitz
+    for joint in (0.0, 2.0, -2.0, 4.0):
+        sides = torch.tensor([[joint - 1e-9, 0.7], [joint + 1e-9, 0.7]], dtype=torch.float64)
+        assert torch.allclose(*outer.gradient(sides), atol=1e-7)
+    for joint in (0.25, 0.125):
+        sides = torch.tensor([[0.7, joint - 1e-9], [0.7, joint + 1e-9]], dtype=torch.float64)
+        assert torch.allclose(*outer.gradient(sides), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"), [(scalar.sigmoid, torch.sigmoid), (scalar.softplus, torch.nn.functional.softplus)]
+)
+def test_scalar_functions_keep_their_bits_at_every_position(ours, theirs):
+    t = 10 * torch.randn(1003, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    whole = ours(t)
+    assert torch.allclose(whole, theirs(t), atol=1e-15)
+    for start in range(0, 1003, 97):
+        for size in (1, 2, 3, 5, 8):
+            assert torch.equal(ours(t[start : start + size].clone()), whole[start : start + size])

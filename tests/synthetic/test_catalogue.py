@@ -1,16 +1,11 @@
 """What `fedco problems` tells, and batches of another size at every step of the meta kind."""
 
 import json
-from itertools import product
 
 import fedco
 import pytest
-import torch
 from fedco.cli import app
 from fedco.synthetic import PRESETS, problem, problems
-from fedco.synthetic.conformance.oracle_checks import SeededDraws
-from fedco.synthetic.families.meta import Meta
-from fedco.synthetic.parts.noise import NoiseSample
 from typer.testing import CliRunner
 
 
@@ -65,34 +60,3 @@ def test_the_text_names_theorems_parameters_and_what_is_not_proved():
         and "properties independent_clients" in shown
         and "parameters clients=" in shown
     )
-
-
-def test_oracles_take_a_batch_of_another_size_at_every_step():
-    """2 nu + 1 independent batches, as Theorem 8 allows: each is the mean over its own samples."""
-    instance = Meta(clients=2, dim=3, nu=2, sigma_G=0.4, sigma_H=0.3, kurtosis=2)
-    draws = SeededDraws(5, 2)
-    x = torch.randn(5, 2, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    for step, size in enumerate((1, 4, 7)):
-        sample = instance.sample(draws, size, purpose=f"gradient {step}")
-        assert sample.noise.shape == (5, 2, size)
-        singles = [sample.at(i) for i in range(size)]
-        for oracle in (instance.local_gradient, lambda w, s: instance.local_hvp(w, x, s)):
-            mean = torch.stack([oracle(x, single) for single in singles]).mean(0)
-            assert torch.allclose(oracle(x, sample), mean, atol=1e-14)
-    first, second = (instance.sample(draws, 40, purpose=f"gradient {step}").noise for step in (0, 1))
-    assert not torch.equal(first, second)
-
-
-@pytest.mark.parametrize("size", [1, 2, 3])
-def test_moments_of_a_batch_follow_from_those_of_one_sample(size):
-    """E|mean|^2 = sigma^2/D and E|mean|^4 = sigma^4 (k + 3 (D - 1)) / D^3, exactly, over every tuple of atoms at 0."""
-    instance = Meta(clients=1, dim=2, sigma_G=0.4, sigma_H=0.3, kurtosis=2)
-    values, weights = instance.law.support()
-    x, moments = torch.zeros(1, 1, 2, dtype=torch.float64), [0.0, 0.0]
-    exact = instance.local_gradient(x)
-    for chosen in product(range(len(values)), repeat=size):
-        error = instance.local_gradient(x, NoiseSample(values[list(chosen)].view(1, 1, -1))) - exact
-        square, probability = float((error**2).sum()), float(weights[list(chosen)].prod())
-        moments[0] += probability * square
-        moments[1] += probability * square**2
-    assert moments == pytest.approx([0.4**2 / size, 0.4**4 * (2 + 3 * (size - 1)) / size**3], rel=1e-12)

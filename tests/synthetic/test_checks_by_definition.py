@@ -16,7 +16,7 @@ from fedco.synthetic.families.shared_composite import SharedComposite
 from fedco.synthetic.kinds import InnerSample, OuterSample, Sample
 from fedco.synthetic.parts import adversary
 from fedco.synthetic.parts.adversary import Attack, maximise
-from fedco.synthetic.parts.ripples import SignPair
+from fedco.synthetic.parts.noise import SignPair
 
 
 def double(*rows):

@@ -15,6 +15,7 @@ from fedco.synthetic.estimation.glm import certified_views
 from fedco.synthetic.estimation.losses import Losses
 from fedco.synthetic.kinds import InnerSample, OuterSample
 from fedco.synthetic.models import from_model
+from sine_model import Wave
 from torch import nn
 from torch.nn import functional
 
@@ -31,15 +32,6 @@ TASKS = [(normal(ROWS, 5, 2), normal(ROWS, 5, 1)) for _ in range(CLIENTS)]
 RANKED = [(normal(6, 2), torch.tensor([1, 0, 1, 0, 0, 0])) for _ in range(CLIENTS)]
 OUTER = OuterSample(torch.tensor([[[0, 2]], [[1, 1]]]).movedim(0, 1).contiguous())
 INNER = InnerSample(torch.tensor([[[[0, 3], [1, 1]], [[2, 0], [1, 0]]]]))
-
-
-class Wave(nn.Module):
-    def __init__(self, outputs):
-        super().__init__()
-        self.layer = nn.Linear(2, outputs).double()
-
-    def forward(self, a):
-        return torch.sin(self.layer(a))
 
 
 def squared(outputs, targets):

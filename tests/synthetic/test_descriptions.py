@@ -147,6 +147,8 @@ def test_losses_by_type_and_data_of_any_kind(loss, clients):
     ("changed", "said"),
     [
         ({"model": 3}, "model: wanted an nn.Module, got int"),
+        ({"model": nn.ReLU()}, "ReLU: has no parameter"),
+        ({"start": torch.zeros(3)}, r"start: wanted float64 of shape \(8,\), got torch.float32 \(3,\)"),
         ({"model": nn.Linear(4, 2)}, r"model: wanted one that takes a batch of one example of shape \(3,\), got"),
         ({"model": Random()}, "model: wanted one without randomness, got two answers for one example"),
         ({"model": Counting(True)}, "calls: wanted a model whose loss is a mean over examples, got a buffer that it changes"),

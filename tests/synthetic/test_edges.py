@@ -369,9 +369,11 @@ def test_a_landscape_is_what_a_fine_sum_says(points, slopes, bounded):
     assert float(found.steepest) == pytest.approx(np.abs(slopes).max())
 
 
-@pytest.mark.parametrize(("tilt", "gap"), [(0.0, 0.0), (1e-9, math.inf), (-1.0, 1.0), (-1.0 - 1e-9, math.inf)])
+@pytest.mark.parametrize(
+    ("tilt", "gap"), [(0.0, 0.0), (1e-9, math.inf), (-0.5, 1 / 3), (-1.0, 1.0), (-1.0 - 1e-9, math.inf)]
+)
 def test_losses_that_are_flat_at_an_end_have_a_minimum_there(tilt, gap):
-    """f' rises from the tilt by 1 in all: 0 at the left end or at the right one is still bounded below."""
+    """f' rises from the tilt by 1 in all: 0 at the left end or at the right one is still bounded below; with -1/2 F falls by 1/2 - 1/6."""
     family = MetaFamily(
         {
             "knots": double([[0.0, 1.0, 2.0]]),

@@ -487,10 +487,10 @@ def campaign(chosen) -> Tally:
 
 
 def test_a_few_models():
-    """Some from each part of the list."""
+    """One from each part of the list."""
     ordinary, others = ([one for one in cases() if one.ordinary == is_so] for is_so in (True, False))
-    tally = campaign(ordinary[5::60] + others[4::60])
-    assert not tally.wrong and tally.said["models"] == 4 and tally.said["ordinary and certified"] == 2
+    tally = campaign([ordinary[5], others[4]])
+    assert not tally.wrong and tally.said["models"] == 2 and tally.said["ordinary and certified"] == 1
 
 
 @pytest.mark.slow

@@ -44,7 +44,8 @@ def dropped(problem, method) -> float:
     return float((values[:, 0] - values[:, -1]).max())
 
 
-@pytest.mark.parametrize("build", [pytest.param(linear, marks=pytest.mark.slow), mlp])
+@pytest.mark.slow
+@pytest.mark.parametrize("build", [linear, mlp])
 def test_the_gap_of_a_kl_dro_problem_covers_what_a_run_descends(build, clients):
     problem = from_model(build(), cross_entropy, clients, "kl_dro", weight=1.0)
     drop = dropped(problem, FedDRO(eta=0.1, beta=0.5, I=2, b=8))

@@ -2,12 +2,17 @@
 
 import math
 
-import numpy as np
+import fedco
 import pytest
 import torch
-from fedco.algorithms import LocalSGD, MetaFL, drive, metrics
+from fedco.algorithms import LocalSGD, MinibatchSGD, drive
+from fedco.algorithms.engine.method import State
+from fedco.algorithms.engine.metrics import distance, distance_squared, gap
+from fedco.algorithms.registry import get_method
+from fedco.bounds.language.reading import InputError
 from fedco.synthetic import problem
 from fedco.synthetic.applications.federated_logistic import FederatedLogistic
+from fedco.synthetic.conformance.property_checks import CHECKS
 from fedco.synthetic.conformance.suite import Budget, check_problem
 from fedco.synthetic.families.federated import (
     FederatedHuber,
@@ -17,28 +22,18 @@ from fedco.synthetic.families.federated import (
 )
 from fedco.synthetic.families.federated_bowl import FederatedBowl
 from fedco.synthetic.families.meta import Meta
-from fedco.synthetic.parts.tables import deal
+from fedco.synthetic.parts.noise import NoiseSample
+from fedco.validation.runs.measures import metric_cap
 
 GLANCE = Budget(lanes=2, steps=2)
-SHARE = math.sqrt((1 + 1 / 4 + 1 / 4) / 3)  # root of the mean square of 1, -1/2, -1/2
 COMMON = dict(L=0.6, sigma=0.3, kurtosis=3, Delta=0.4, clients=6, dim=5, start=3.0)
-SAME = {"local_smoothness": 0.6, "local_sample_smoothness": 0.6, "objective_smoothness": 0.6,
-        "local_gradient_noise": 0.3, "local_gradient_fourth_moment": 3 * 0.3**4,
-        "local_gradient_noise_bound": 0.3 * math.sqrt(3),
-        "local_gradient_heterogeneity": SHARE * 0.4}  # fmt: skip
-BOUNDED = {"local_gradient_bound": 1.7, "local_sample_gradient_bound": 1.7 + 0.3 * math.sqrt(3), "gradient_cap": 1.3}
-PARAMETERS = [
-    (FederatedQuadratic(mu=0.2, **COMMON), SAME),
-    (FederatedStronglyConvex(mu=0.2, **COMMON), SAME | {"strong_convexity": 0.2, "initial_distance": 3.0}),
-    (FederatedHuber(G=1.7, **COMMON), SAME | BOUNDED),
-    (FederatedSines(G=1.7, **COMMON), SAME | BOUNDED),
-    (FederatedBowl(G=1.7, noise_wavenumber=0.7, **COMMON),
-     {"local_gradient_bound": 1.7, "local_smoothness": 0.6, "local_gradient_noise": 0.3, "gradient_cap": 1.3,
-      "local_gradient_fourth_moment": 3 * 0.3**4, "local_gradient_heterogeneity": 0.4,
-      "local_sample_smoothness": 0.6 + 0.3 * 0.7 * math.sqrt(3)}),
-]  # fmt: skip
 UNBOUNDED = {"local_gradient_bound", "local_sample_gradient_bound", "gradient_cap"}
-FAMILIES = [instance for instance, _ in PARAMETERS] + [
+FAMILIES = [
+    FederatedQuadratic(mu=0.2, **COMMON),
+    FederatedStronglyConvex(mu=0.2, **COMMON),
+    FederatedHuber(G=1.7, **COMMON),
+    FederatedSines(G=1.7, **COMMON),
+    FederatedBowl(G=1.7, noise_wavenumber=0.7, **COMMON),
     FederatedLogistic(clients=3, samples=7, dim=3, shift=0.8),
     FederatedLogistic(clients=4, samples=12, dim=4, ridge=0.3, table="wine", positives=0.25),
     FederatedHuber(clients=4, dim=2, G=0.7, L=2.5, Delta=0.3, sigma=0.1),
@@ -48,12 +43,6 @@ FAMILIES = [instance for instance, _ in PARAMETERS] + [
 
 def named(instance):
     return f"{instance.name}-{instance.clients}-{instance.dim}"
-
-
-@pytest.mark.parametrize(("instance", "wanted"), PARAMETERS, ids=lambda v: getattr(v, "name", ""))
-def test_parameters_come_back_as_certificates(instance, wanted):
-    for quantity, value in wanted.items():
-        assert float(instance.certificates[quantity].value) == pytest.approx(value, rel=1e-9), quantity
 
 
 @pytest.mark.parametrize("instance", FAMILIES, ids=named)
@@ -71,25 +60,9 @@ def test_only_bounded_gradients_are_certified_as_bounded():
         )
 
 
-def test_the_logistic_loss_is_that_of_the_table():
-    """Values and gradients from the rows themselves, in numpy."""
-    instance = problem("federated_breast_cancer")
-    features, labels, _ = deal("breast_cancer", instance.clients, instance.samples, instance.dim, 0.5, 1.0, 0)
-    x = np.linspace(-2.0, 3.0, instance.dim)
-    rows, signs = features.numpy(), labels.numpy()
-    margins = signs * (rows @ x)
-    values = np.log1p(np.exp(-margins)).mean(-1) + 0.025 * (x @ x)
-    slopes = -signs / (1 + np.exp(margins))
-    gradients = (slopes[..., None] * rows).mean(1) + 0.05 * x
-    at = torch.tensor(x).expand(1, instance.clients, -1)
-    np.testing.assert_allclose(instance.local_value(at)[0].numpy(), values, rtol=1e-12)
-    np.testing.assert_allclose(instance.local_gradient(at)[0].numpy(), gradients, rtol=1e-12)
-    assert instance.ridge == 0.05 and np.ptp(values) > 1e-3
-
-
 def test_the_infimum_of_the_logistic_loss_is_bounded_from_below_and_nearly_attained():
     """The gap is exact: the dual (no ridge) and the strongly convex (ridge) lower bounds meet the Newton point."""
-    for instance in (FAMILIES[4], FAMILIES[5], problem("federated_logistic"), problem("federated_breast_cancer")):
+    for instance in (FAMILIES[5], FAMILIES[6], problem("federated_logistic"), problem("federated_breast_cancer")):
         gap = instance.certificates["objective_gap"]
         assert gap.kind == "exact" and gap.witness > 1 - 1e-8
 
@@ -114,12 +87,114 @@ def test_meta_fl_without_fine_tuning_is_the_federated_kind():
     assert torch.equal(*models) and float(models[0].std()) > 0
 
 
-@pytest.mark.parametrize("variant", ["exact", "first_order", "hessian_free"])
-def test_the_meta_method_without_fine_tuning_is_local_sgd(variant):
-    meta = Meta(clients=5, dim=4, nu=0, B=1.7, L=0.6, Delta=0.4)
-    plain = FederatedBowl(clients=5, dim=4, G=1.7, L=0.6, Delta=0.4)
-    record = {"gradient": metrics.gradient_norm_squared}
-    left = drive(MetaFL(beta=0.2, tau=3, variant=variant), meta, steps=20, record=record)
-    right = drive(LocalSGD(eta=0.2, tau=3), plain, steps=20, record=record)
-    assert torch.equal(left.state.x, right.state.x)
-    torch.testing.assert_close(left.values["gradient"], right.values["gradient"], rtol=1e-12, atol=1e-15)
+# --- problems with a known minimiser: their growth, how far runs come from there, and what is refused
+
+
+GROWING = {
+    "quadratic": FederatedQuadratic(clients=4, dim=3, L=1.5, mu=0.25, sigma=0.5, Delta=0.75, start=2.0),
+    "strongly convex": FederatedStronglyConvex(
+        clients=4, dim=3, L=1.5, mu=0.25, knee=0.5, sigma=0.5, Delta=0.75, start=2.0
+    ),
+}
+CONVEX = {**GROWING, "huber": FederatedHuber(clients=4, dim=3, L=1.5, G=2.0, sigma=0.5, Delta=0.75, start=2.0)}
+
+
+def test_a_quadratic_with_one_coordinate_grows_by_its_only_curvature():
+    made = FederatedQuadratic(clients=1, dim=1, L=2.0, mu=0.5)
+    assert float(made.certificates["strong_convexity"].value) == 2.0
+    assert "strong_convexity" not in FederatedQuadratic(mu=0.0).certificates
+
+
+@pytest.mark.parametrize("name", CONVEX)
+def test_a_convex_problem_says_so_and_is(name: str):
+    made = CONVEX[name]
+    for name in ("convex", "convex_clients"):
+        assert name in made.properties
+        assert CHECKS[name](made, 0)
+
+
+def test_the_value_of_a_strongly_convex_problem_is_the_integral_of_its_slope():
+    made = GROWING["strongly convex"]
+    for x in (0.2, 0.5, 0.9, -3.0):
+        near = min(abs(x), 0.5)
+        by_hand = 0.25 * x * x / 2 + 1.25 * (near * near / 2 + near * (abs(x) - near))
+        point = torch.tensor([[x, 0.0, 0.0]], dtype=torch.float64)
+        assert float(made.objective(point)) == pytest.approx(by_hand, rel=1e-14)
+        slope = 0.25 * x + 1.25 * math.copysign(near, x)
+        assert made.gradient(point)[0].tolist() == pytest.approx([slope, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("wrong", [{"mu": 0.0}, {"mu": 2.0, "L": 1.0}, {"knee": 0.0}])
+def test_parameters_that_contradict_each_other_are_refused(wrong):
+    with pytest.raises(ValueError, match=r"mu|knee"):
+        FederatedStronglyConvex(**wrong)
+
+
+# --- how far a run comes from the minimiser ---------------------------------------------------------------------------
+
+
+def furthest(made, step: float, steps: int, period: int) -> float:
+    """The largest distance of a client's model over all constant signs of the noise, in plain numbers."""
+    signs = torch.tensor([[s] * made.clients for s in (-1.0, 1.0)], dtype=torch.float64)
+    x = made.to_clients(made.initial_point.unsqueeze(0)).repeat(2, 1, 1).clone()
+    noise, far = NoiseSample(made.law.largest * signs.unsqueeze(-1)), 0.0
+    for t in range(steps):
+        x = x - step * made.local_gradient(x, noise)
+        far = max(far, float(x.norm(dim=-1).max()))
+        if (t + 1) % period == 0:
+            x = x.mean(1, keepdim=True).expand_as(x).clone()
+    return far
+
+
+@pytest.mark.parametrize("name", CONVEX)
+@pytest.mark.parametrize(("step", "period"), [(0.1, 1), (0.6, 5), (0.6, 40), (1.3, 40)])
+def test_no_run_leaves_its_reach(name: str, step: float, period: int):
+    made = CONVEX[name]
+    assert furthest(made, step, 40, period) <= made.reach(step, 40)
+
+
+def test_the_reach_is_nearly_attained():
+    """One client without a flat direction: pushed along the axis with the smallest curvature for ever."""
+    made = FederatedQuadratic(clients=1, dim=1, L=0.5, mu=0.5, sigma=1.0, start=1.0)
+    assert made.reach(1.0, 400) == pytest.approx(2.0)
+    assert furthest(made, 1.0, 400, 1) == pytest.approx(2.0)
+    flat = FederatedHuber(clients=1, dim=1, L=1.0, G=1e-6, sigma=1.0, start=1.0)
+    assert furthest(flat, 0.5, 20, 1) == pytest.approx(flat.reach(0.5, 20), rel=1e-4)
+
+
+def test_nothing_is_known_of_long_steps_or_of_what_is_not_convex():
+    assert GROWING["quadratic"].reach(1.4, 10) is None
+    assert FederatedSines(clients=3, dim=2, L=1.5, G=2.0).reach(0.1, 10) is None
+
+
+# --- metrics ----------------------------------------------------------------------------------------------------------
+
+
+def test_gap_and_distance_are_those_of_the_averaged_model():
+    made = GROWING["quadratic"]
+    x = torch.arange(12.0, dtype=torch.float64).view(1, 4, 3)
+    state = State(x=x)
+    mean = x.mean(1)
+    curvatures = torch.tensor([1.5, 0.875, 0.25], dtype=torch.float64)
+    assert float(gap(made, state, 0)) == pytest.approx(float((curvatures * mean**2).sum() / 2))
+    assert float(distance_squared(made, state, 0)) == pytest.approx(float((mean**2).sum()))
+    assert float(distance(made, state, 0)) == pytest.approx(math.sqrt(float((mean**2).sum())))
+
+
+def test_a_method_without_gradient_steps_has_no_cap_of_a_gap():
+    theorem = fedco.theorem("library.sgd_pl")
+    made = GROWING["quadratic"]
+    assert LocalSGD(eta=0.1, tau=2).gradient_step == MinibatchSGD(eta=0.1).gradient_step == 0.1
+    cap = metric_cap(theorem, made, lambda: LocalSGD(eta=0.1, tau=2), lambda: 10)
+    assert cap == pytest.approx(1.5 * made.reach(0.1, 10) ** 2 / 2)
+    scaffold = get_method("scaffold")
+    with pytest.raises(InputError, match="the method scaffold has no bound"):
+        metric_cap(theorem, made, lambda: scaffold(eta=0.1, tau=2), lambda: 10)
+    with pytest.raises(InputError, match="no bound"):
+        metric_cap(theorem, problem("federated_sines"), lambda: LocalSGD(eta=0.1, tau=2), lambda: 10)
+    with pytest.raises(InputError, match="federated_logistic has no bound"):
+        metric_cap(theorem, problem("federated_logistic"), lambda: LocalSGD(eta=0.1, tau=2), lambda: 10)
+    distance_of = fedco.theorem("library.sgd_strongly_convex")
+    assert metric_cap(distance_of, made, lambda: LocalSGD(eta=0.1, tau=2), lambda: 10) == pytest.approx(
+        made.reach(0.1, 10) ** 2
+    )

@@ -6,32 +6,6 @@ from fedco.synthetic import problem
 from fedco.synthetic.applications.maml import FederatedMAML
 from fedco.synthetic.conformance.oracle_checks import SeededDraws
 from fedco.synthetic.families.local_composite import LocalComposite
-from fedco.synthetic.families.meta import Meta
-
-
-def test_meta_gradient_is_the_product_of_its_factors():
-    """Equation (8) with explicit matrices I - alpha Hessian, multiplied out."""
-    instance = Meta(clients=2, dim=3, nu=3, Delta=0.3, alpha=0.4)
-    x = torch.tensor([[1.0, -2.0, 0.5]], dtype=torch.float64)
-    total = torch.zeros(3, dtype=torch.float64)
-    for client in range(2):
-
-        def loss(w, client=client):
-            return instance.local_value(w.expand(1, 2, 3))[0, client]
-
-        w, product = x[0], torch.eye(3, dtype=torch.float64)
-        for _ in range(instance.nu):
-            product = product @ (torch.eye(3) - instance.alpha * torch.autograd.functional.hessian(loss, w))
-            w = w - instance.alpha * torch.autograd.functional.jacobian(loss, w)
-        total += product @ torch.autograd.functional.jacobian(loss, w) / 2
-    assert torch.allclose(instance.gradient(x)[0], total, atol=1e-12)
-
-
-def test_tasks_have_different_minimisers():
-    instance = problem("meta_heterogeneous")
-    origin = torch.zeros(1, instance.clients, instance.dim, dtype=torch.float64)
-    pulls = instance.local_gradient(origin)[0]
-    assert torch.allclose(pulls[0], -pulls[1]) and pulls[0].norm() == pytest.approx(instance.Delta)
 
 
 def test_inner_noise_is_conditional_on_the_outer_sample():

@@ -21,6 +21,7 @@ from fedco.validation.runs.instance import Instance
 from fedco.validation.runs.registry import recipes
 from fedco.validation.runs.values import evaluate_at
 from fedco.validation.statistics.planning import seeds_to_support
+from quick import slow_but
 
 RECIPES = recipes()
 
@@ -134,7 +135,7 @@ def can_be_supported(claim: str, instance: Instance) -> bool:
     return False
 
 
-@pytest.mark.parametrize("claim", BOUNDS)
+@pytest.mark.parametrize("claim", slow_but(BOUNDS[::2], BOUNDS))
 def test_a_theorem_can_be_supported_on_three_kinds_of_problems(claim):
     supported = [instance for instance in instances_of(claim) if can_be_supported(claim, instance)]
     deserved = [roles(made(instance.problem, tuple(instance.parameters.items()))) for instance in supported]

@@ -6,7 +6,7 @@ from fractions import Fraction as Q
 from itertools import product
 
 import pytest
-from fedco.algorithms.baselines.scgd import SCGD
+from fedco.algorithms import SCGD
 from fedco.algorithms.engine.schedule import Schedule
 from fedco.algorithms.methods.feddro import FedDRO
 from fedco.algorithms.methods.local_scgdm import LocalSCGDM

@@ -178,7 +178,7 @@ def test_what_a_paper_declares_of_its_runs_is_not_taken_for_a_strangers_theorem(
 
 
 MINE = """
-from fedco.algorithms.baselines.local_sgd import LocalSGD
+from fedco.algorithms import LocalSGD
 
 class Mine(LocalSGD):
     name = "mine"

@@ -9,7 +9,7 @@ from fractions import Fraction as Q
 import fedco
 import numpy as np
 import pytest
-from fedco.algorithms.baselines.local_sgd import LocalSGD
+from fedco.algorithms import LocalSGD
 from fedco.bounds.language.change import Change
 from fedco.bounds.language.definition import keys_of
 from fedco.bounds.language.theorem import Theorem

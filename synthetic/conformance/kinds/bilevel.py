@@ -12,7 +12,7 @@ from ...kinds import Sample, client_mean
 from ..inequalities import WHOLE, Inequalities, Inequality, Problem, Role, norm
 from ..kind import Kind, sampled
 from ..oracle_checks import AUTOGRAD, RUNS, Oracle, disagree, random_points
-from ..pairs import inverse_monotonicity, parts, turned
+from ..pairs import initial_error, inverse_monotonicity, parts, turned
 
 _SAMPLED = ("upper_gradient", "upper_gradient_in_y", "lower_gradient")
 _SECOND = ("lower_hvp", "lower_cross")
@@ -37,12 +37,6 @@ def _hypergradient(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
     return turned(problem.hypergradient, parts(problem, a), parts(problem, b), "y").unsqueeze(-1)
 
 
-def _initial_error(problem: Problem, x: Tensor) -> Tensor:
-    """The same at every point."""
-    start = problem.lower_minimiser(problem.initial_point.unsqueeze(0)) - problem.initial_lower
-    return norm(start).unsqueeze(-1).expand(len(x), 1)
-
-
 _ROLES = dict(zip(("local_gradient", "ascent_gradient", "lower_gradient"), _SAMPLED, strict=True))
 _ROWS = Inequalities({role: Role(partial(_of, name), "xy") for role, name in _ROLES.items()})
 _OF_ROWS = (
@@ -61,7 +55,7 @@ BILEVEL: dict[str, Inequality] = {
     "lower_coupling": Inequality("xy", True, partial(_turned, "lower_gradient", "x")),
     "lower_strong_convexity": Inequality("xy", True, _strong_convexity, inverse=True),
     "hypergradient_smoothness": Inequality("xy", True, _hypergradient),
-    "initial_dual_error": Inequality("x", False, _initial_error),
+    "initial_dual_error": Inequality("x", False, partial(initial_error, "lower_minimiser", "initial_lower")),
 }
 
 

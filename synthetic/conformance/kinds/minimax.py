@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from ...kinds import Sample, client_mean
-from ..inequalities import WHOLE, Inequalities, Inequality, Problem, Role, norm
+from ..inequalities import WHOLE, Inequalities, Inequality, Problem, Role
 from ..kind import Kind, sampled
 from ..oracle_checks import AUTOGRAD, RUNS, Oracle, disagree, random_points
-from ..pairs import Pair, inverse_monotonicity, parts, turned
+from ..pairs import Pair, initial_error, inverse_monotonicity, parts, turned
 
 _TRIED = 64  # points of Y at which nothing may exceed the maximum
 
@@ -49,12 +49,6 @@ def _strong_concavity(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
     return inverse_monotonicity(lambda x, y: -problem.ascent_gradient(x, y), *pair)
 
 
-def _initial_dual_error(problem: Problem, x: Tensor) -> Tensor:
-    """The same at every point."""
-    start = problem.maximiser(problem.initial_point.unsqueeze(0)) - problem.initial_dual
-    return norm(start).unsqueeze(-1).expand(len(x), 1)
-
-
 _ROWS = Inequalities({"local_gradient": Role(_descent, "xy"), "ascent_gradient": Role(_ascent, "xy")})
 _OF_ROWS = ("local_gradient_noise", "dual_gradient_noise", "local_gradient_heterogeneity", "dual_heterogeneity")
 MINIMAX: dict[str, Inequality] = {
@@ -64,7 +58,7 @@ MINIMAX: dict[str, Inequality] = {
     "dual_smoothness": Inequality("xy", True, lambda p, a, b: _turned(p, a, b, of="y", along="y")),
     "coupling": Inequality("xy", True, _coupling),
     "strong_concavity": Inequality("xy", True, _strong_concavity, inverse=True),
-    "initial_dual_error": Inequality("x", False, _initial_dual_error),
+    "initial_dual_error": Inequality("x", False, partial(initial_error, "maximiser", "initial_dual")),
 }
 
 

@@ -5,15 +5,12 @@ linear. Each constant of the vocabulary is then a closed formula in the paramete
 A family is a problem like any other; methods run on it through `drive`, each instance a run.
 """
 
-from .bilevel import BilevelFamily
+from .composite import LocalCompositeFamily, SharedCompositeFamily
 from .conditional import ConditionalFamily
 from .curve import PiecewiseLinear
 from .family import Family
-from .federated import FederatedFamily
-from .local_composite import LocalCompositeFamily
-from .meta import MetaFamily
-from .minimax import MinimaxFamily
-from .shared_composite import SharedCompositeFamily
+from .local_losses import FederatedFamily, MetaFamily
+from .second_variable import BilevelFamily, MinimaxFamily
 
 FAMILIES: dict[str, type[Family]] = {
     family.kind: family

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ...kinds import AbstractConditional, Draws, InnerSample, OuterSample
 from ...parts.patterns import equal_weights
-from .affine import AffineFamily
+from .composite import AffineFamily
 from .curve import Landscape
 
 _CONSTANTS = (

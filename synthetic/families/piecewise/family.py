@@ -17,8 +17,8 @@ from torch import Tensor
 from ....bounds.language.quantities import QUANTITIES
 from ...certificate import Certificate, upper
 from ...kinds import AbstractProblem, AbstractSampled, Draws, Sample
+from ...parts.noise import SignPair, mean_sign
 from ...parts.patterns import sign_grid
-from ...parts.ripples import SignPair, mean_sign
 from .curve import PiecewiseLinear
 
 _OF_A_RUN = ("initial_inner_error",)

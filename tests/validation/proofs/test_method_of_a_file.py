@@ -9,6 +9,7 @@ from pathlib import Path
 import fedco
 import pytest
 import sympy as sp
+from fedco.algorithms.declared import declared
 from fedco.bounds import get_theorem
 from fedco.bounds.language.definition import load
 from fedco.bounds.language.theorem import MethodCall
@@ -37,10 +38,8 @@ class Own({module}.{name}):
 
 def own(folder: Path, theorem: str, body: str, **values: str) -> Instances:
     """The code of a class that derives from a theorem's method and differs from it in `body`, in a file."""
-    base = get_theorem(theorem)
-    module = base.method.name
-    name = {"compressed_sgd": "CompressedSGD", "gossip_sgd": "GossipSGD", "local_storm": "LocalSTORM"}
-    head = HEAD.format(module=module, name=name.get(module, "ErrorFeedback"))
+    declares = declared()[get_theorem(theorem).method.name]
+    head = HEAD.format(module=declares.module.rpartition(".")[2], name=declares.class_name)
     return in_file(folder, theorem, head + body, "Own", **values)
 
 

@@ -31,7 +31,7 @@ def network() -> Any:
     from torch import nn
     from torch.nn.functional import cross_entropy
 
-    from ....synthetic.parts.tables import read_table
+    from ....synthetic.parts.data import read_table
     from ...experiments.estimates import estimate
 
     features, labels = read_table("wine")

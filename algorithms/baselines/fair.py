@@ -1,6 +1,7 @@
-"""DRFA: the worst mixture of the clients' losses, its weights raised once a round at a random moment of it.
+"""Methods that weight the clients by their losses, for the worst of them or for a fairer model.
 
-Source: Deng, Kamani, Mahdavi, "Distributionally robust federated averaging", NeurIPS 2020, Algorithm 1.
+DRFA: the worst mixture of the clients' losses, its weights raised once a round at a random moment of it.
+q-FedAvg: FedAvg whose server weights the clients by a power of their losses, for a fairer model.
 """
 
 from __future__ import annotations
@@ -14,10 +15,21 @@ import torch
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, average, broadcast, client_mean, descend, is_due
+from ..engine.method import (
+    Messages,
+    NotApplicable,
+    Scalar,
+    Start,
+    State,
+    broadcast,
+    client_mean,
+    descend,
+)
 from ..engine.oracles import VALUE_ORACLES
+from ..engine.participation import participants
 from ..engine.schedule import Schedule, at
 from .plain import plain_gradient, plain_value
+from .rounds import InRounds, RoundState
 
 
 def onto_simplex(v: Tensor) -> Tensor:
@@ -50,7 +62,7 @@ class DRFAState(State):
 
 
 @dataclass(frozen=True, eq=False)
-class DRFA(Method):
+class DRFA(InRounds):
     """Algorithm 1 on min over w, max over lambda in the simplex of sum_i lambda_i f_i(w), f_i the plain losses.
 
     Args:
@@ -64,6 +76,8 @@ class DRFA(Method):
     The box updates lambda at the end of a round: here at the beginning of the next one, with the same numbers. W is the
     whole space. t' in {s tau + 1, ..., (s + 1) tau} counts finished local steps. A client sends its model, its snapshot
     and, when in U, one loss (counted with the embeddings); one drawn twice is counted twice.
+
+    Source: Deng, Kamani, Mahdavi, "Distributionally robust federated averaging", NeurIPS 2020, Algorithm 1.
     """
 
     name: ClassVar[str] = "drfa"
@@ -102,9 +116,61 @@ class DRFA(Method):
         v = draws.subset("loss clients", m) * losses * (problem.clients / m)
         return onto_simplex(state.weights + (self.tau * self.gamma * v.unsqueeze(-1)).squeeze(-1))
 
-    def communicate(self, problem: Any, state: DRFAState, t: int) -> DRFAState:
-        return replace(state, x=average(state.x, state.active)) if is_due(t, self.tau) else state
-
     def messages(self, problem: Any, T: int) -> Messages:
         rounds, share_of_clients = T // self.tau, Fraction(self.m or problem.clients, problem.clients)
         return Messages(rounds, rounds * 2 * problem.dim * share_of_clients, rounds * share_of_clients)
+
+
+SMALLEST_LOSS = 1e-10  # the authors' program adds it to a loss before taking powers
+
+
+@dataclass(frozen=True, eq=False)
+class QFedAvg(InRounds):
+    """Algorithm 2 on sum_k F_k(w)^(q+1) / (q+1), F_k >= 0 the plain losses.
+
+    Args:
+        eta: local step size, in [x]^2 / [f].
+        q: how much fairness; 0 is FedAvg.
+        tau: local steps per round, in place of E epochs.
+        b: batch size.
+        m: number of clients that take part in a round, drawn uniformly without replacement; all when None.
+        L: Lipschitz constant in Delta w_k = L (w^t - w_k), in [f] / [x]^2; 1 / eta when None, as the authors have it.
+
+    F_k(w^t) is the exact loss at the beginning of the round. It must be positive: ``init`` looks at the first one, and
+    a smaller one later counts as 1e-10. The box draws clients with p_k; here p_k = 1 / N. A client sends Delta_k and
+    the number h_k (counted with the embeddings).
+
+    Source: Li, Sanjabi, Beirami, Smith, "Fair resource allocation in federated learning", ICLR 2020, Algorithm 2.
+    """
+
+    numbers: ClassVar[int] = 1
+    name: ClassVar[str] = "q_fedavg"
+    kinds: ClassVar[tuple[str, ...]] = tuple(VALUE_ORACLES)
+    needs: ClassVar[tuple[str, ...]] = ("sample",)
+    needs_on: ClassVar[Mapping[str, tuple[str, ...]]] = VALUE_ORACLES
+    quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period", "m": "sampled_clients"}
+
+    eta: Scalar
+    q: Scalar
+    tau: int
+    b: int = 1
+    m: int | None = None
+    L: Scalar | None = None
+
+    def init(self, problem: Any, start: Start, draws: Draws) -> RoundState:
+        x = start.models(problem, draws)
+        smallest = plain_value(problem, x).min().item()
+        if smallest <= 0:
+            raise NotApplicable(f"q_fedavg needs losses > 0: {problem.name} has one of {smallest:.3g} at the start")
+        return RoundState(x=x, origin=x, active=participants(draws, self.m))
+
+    def after_round(self, problem: Any, state: RoundState, t: int) -> RoundState:
+        L = 1 / self.eta if self.L is None else self.L
+        loss = plain_value(problem, state.origin).clamp(min=SMALLEST_LOSS).unsqueeze(-1)
+        loss_to_q = (self.q * loss.log()).exp()
+        delta_w = L * (state.origin - state.x)
+        delta = loss_to_q * delta_w
+        h = self.q * loss_to_q / loss * delta_w.square().sum(-1, keepdim=True) + L * loss_to_q
+        new = client_mean(state.origin) - client_mean(delta, state.active) / client_mean(h, state.active)
+        x = broadcast(new, problem.clients)
+        return replace(state, x=x, origin=x)

@@ -1,7 +1,7 @@
-"""Local-MOML: meta federated learning with a memory of each client's fine-tuned model.
+"""What the paper's method is compared with on losses after a step of fine-tuning.
 
-Source: Wang, Yuan, Ying, Yang, "Memory-based optimization methods for model-agnostic meta-learning and personalized
-federated learning", JMLR 24 (2023), LocalMOML, and the authors' programs at github.com/bokun-wang/moml.
+Per-FedAvg: meta federated learning with one step of fine-tuning.
+Local-MOML: meta federated learning with a memory of each client's fine-tuned model.
 """
 
 from __future__ import annotations
@@ -13,9 +13,46 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, average, blend, choice, descend, is_due
-from ..engine.participation import at_round_start, fraction, participants
+from ..engine.method import Batches, Method, Scalar, Start, State, blend, choice, descend
+from ..engine.oracles import META_ORACLES
+from ..engine.participation import participants
 from ..engine.schedule import Schedule, at
+from ..engine.special_case import SpecialCase
+from ..methods.meta_fl import MetaFL
+from .rounds import InRounds
+
+
+@dataclass(frozen=True, eq=False)
+class PerFedAvg(SpecialCase):
+    """Generalised meta FL with nu = 1, whatever the nu of the problem.
+
+    Args:
+        beta, tau, D, D_H, m, variant, delta: as in ``MetaFL``. D = (size of D, size of D'), D_H = size of D''.
+
+    On a problem with nu > 1 it descends the loss after one step of fine-tuning, not the problem's objective: so the
+    generalised meta FL paper compares the two (section 5).
+
+    Source: Fallah, Mokhtari, Ozdaglar, "Personalized federated learning with theoretical guarantees: a model-agnostic
+    meta-learning approach", NeurIPS 2020, Algorithm 1, and its first-order and Hessian-free versions.
+    """
+
+    name: ClassVar[str] = "per_fedavg"
+    kinds: ClassVar[tuple[str, ...]] = ("meta",)
+    needs: ClassVar[tuple[str, ...]] = META_ORACLES
+    quantities: ClassVar[Mapping[str, str]] = {"tau": "communication_period", "m": "sampled_clients"}
+
+    beta: Scalar | Schedule
+    tau: int
+    D: Batches = 1
+    D_H: Batches | None = None
+    m: int | None = None
+    variant: str = choice("exact", "first_order", "hessian_free")
+    delta: Scalar = 1e-3
+
+    def general(self, kind: str) -> Method:
+        return MetaFL(
+            beta=self.beta, tau=self.tau, D=self.D, D_H=self.D_H, m=self.m, variant=self.variant, delta=self.delta, nu=1
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +63,7 @@ class LocalMOMLState(State):
 
 
 @dataclass(frozen=True, eq=False)
-class LocalMOML(Method):
+class LocalMOML(InRounds):
     """u <- (1 - beta) u + beta (x - alpha grad f_i(x)), x <- x - eta (I - alpha hess f_i(x)) grad f_i(u).
 
     Args:
@@ -43,6 +80,9 @@ class LocalMOML(Method):
     alpha is the problem's; there is one step of fine-tuning whatever its nu. The authors' sinewave program
     differentiates through the moving average and takes the support batch for the Hessian too: the step is then beta
     times as long. The Hessian of a fresh batch makes the estimate unbiased for a given u, and so it is here.
+
+    Source: Wang, Yuan, Ying, Yang, "Memory-based optimization methods for model-agnostic meta-learning and personalized
+    federated learning", JMLR 24 (2023), LocalMOML, and the authors' programs at github.com/bokun-wang/moml.
     """
 
     name: ClassVar[str] = "local_moml"
@@ -68,7 +108,7 @@ class LocalMOML(Method):
         return LocalMOMLState(x=x, u=x, active=participants(draws, self.m))  # u: replaced at t = 0
 
     def local_step(self, problem: Any, state: LocalMOMLState, draws: Draws, t: int) -> LocalMOMLState:
-        state = at_round_start(state, draws, t, self.tau, self.m)
+        state = self.begun(state, draws, t)
         x, u = state.x, state.u
         if t == 0 or (self.memory == "reset" and t % self.tau == 0):
             u = self._fine_tuned(problem, x, problem.sample(draws, self.b_0 or self.b, purpose="memory"))
@@ -81,10 +121,3 @@ class LocalMOML(Method):
 
     def _fine_tuned(self, problem: Any, x: Tensor, batch: Any) -> Tensor:
         return x - problem.alpha * problem.local_gradient(x, batch)
-
-    def communicate(self, problem: Any, state: LocalMOMLState, t: int) -> LocalMOMLState:
-        return replace(state, x=average(state.x, state.active)) if is_due(t, self.tau) else state
-
-    def messages(self, problem: Any, T: int) -> Messages:
-        rounds = T // self.tau
-        return Messages(rounds, rounds * problem.dim * fraction(problem, self.m))
