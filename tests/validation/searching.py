@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import time
+from collections.abc import Callable
 from typing import Any
 
 from fedco.bounds.language.change import Change
@@ -34,3 +36,8 @@ def replayed(target: Target, violation: Confirmed) -> Bundle:
     bundle = bundle_of(target, violation)
     assert recompute(bundle)[:2] == (bundle.values, bundle.bound)
     return bundle
+
+
+def ticking() -> Callable[[], float]:
+    """A clock that is a second later each time it is read: a search by it ends after so many readings, however fast the machine is."""
+    return map(float, itertools.count()).__next__
