@@ -24,11 +24,11 @@ from fedco.validation.exact.run import (
 from fedco.validation.exact.statistic import Statistic
 from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, check_shape, sides
 from fedco.validation.falsifier.declared import target_of
-from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.laws import MOMENTS, PARTIAL, PATHS, POWERS
 from fedco.validation.falsifier.rounding import drafts, settle
 from fedco.validation.falsifier.search_space import SearchSpace
 from fedco.validation.falsifier.spaces import SPACES
+from searching import targeted
 
 # --- runs --------------------------------------------------------------------------------------------------------------------
 
@@ -268,8 +268,8 @@ SEARCHED = {
 def test_a_search_scores_what_the_exact_check_finds(kind):
     """Left side over bound of an instance at random, in doubles and in fractions, the step just below its limit in both."""
     name, space, clients, period, horizon, more = SEARCHED[kind]
-    target = target_of(get_theorem(name), "printed")
-    search_space = SearchSpace(target, Formula(target.theorem, "printed"), space, clients, period, horizon, **more)
+    target, formula = targeted(name)
+    search_space = SearchSpace(target, formula, space, clients, period, horizon, **more)
     points = np.random.default_rng(0).random((48, search_space.size))
     scores = search_space.score(points)
     order = np.argsort(-np.where(scores < -0.05, scores, -np.inf))
