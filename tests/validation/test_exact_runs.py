@@ -222,13 +222,6 @@ def test_a_crowd_of_quadratics_by_hand(monkeypatch):
     assert asked == [(50, Q(3, 4), Q(7, 2))]
 
 
-def test_the_chance_to_miss_a_mean_is_that_of_hoeffding():
-    assert infinite_clients.chance_to_miss(8, Q(1, 2), Q(2)) == 2 * Q(1, 2 ** int(2 * 8 * Q(1, 16))) == 1
-    assert infinite_clients.chance_to_miss(32, Q(1, 2), Q(2)) == 2 * Q(1, 16) and infinite_clients.chance_to_miss(
-        10**9, Q(1), Q(1)
-    ) == 2 * Q(1, 2**4096)
-
-
 @pytest.mark.parametrize("when", [0, 1])
 def test_a_method_that_exchanges_models_within_a_round_has_no_crowd(when):
     class Early(LocalSGD):

@@ -425,8 +425,13 @@ def test_values_of_a_hidden_constant_are_searched_up_to_the_first_that_survives(
     assert {(more["seconds"], more["seed"], more["where"], more["assume"]) for more in asked} == {
         (2.0, 3, ("nu=1",), ("x",))
     }
-    assert hidden.any_value(theorem, values=(1,)).refuted == [1] and asked[-1]["out"] is None
-    assert (asked[-1]["seed"], asked[-1]["seconds"], asked[-1]["assume"], asked[-1]["where"]) == (0, 60.0, (), ())
+    assert found.to_dict()["refuted_up_to"] == 2.5 and [row["value"] for row in found.to_dict()["sequence"]] == [
+        1,
+        2.5,
+        10,
+    ]
+    assert hidden.any_value(theorem, values=(1,)).refuted == [1] and asked[-1] == {"hidden": 1, "out": None}
+    assert hidden.any_value(theorem, values=(5,)).to_dict()["refuted_up_to"] is None
     with pytest.raises(InputError, match="hides no constant"):
         hidden.any_value(SGD.theorem)
 

@@ -21,7 +21,7 @@ from fedco.bounds.registry import all_theorems, paper_keys
 from fedco.cli import app
 from fedco.errors import InputError
 from fedco.validation.explorer.data import statement_data
-from fedco.validation.falsifier import attack, necessary_table, record
+from fedco.validation.falsifier import attack, each_term, necessary_table, record
 from fedco.validation.falsifier.attack import falsify_changes
 from fedco.validation.falsifier.bundle import claimed_of, needed_part
 from fedco.validation.falsifier.carry import are_related, carried, with_free_choices
@@ -283,15 +283,24 @@ def test_a_term_that_is_necessary_is_given_back_as_far_as_instances_go(monkeypat
     Violations stay as they were found: to make them simpler takes far longer than the search.
     """
     monkeypatch.setattr(attack, "shrunk", lambda target, formula, made, found: (made, found))
-    dropped = Change("drift", "dropped")
-    found = falsify_changes(SGD, "printed", [dropped], climb=True, seconds=100, clock=ticking())
+    kept, dropped = {}, Change("drift", "dropped")
+
+    def heard(*given, **more):
+        kept.update(falsify_changes(*given, **more))
+        return kept
+
+    monkeypatch.setattr(each_term, "falsify_changes", heard)
+    parts = {part.part: part for part in each_term.each_term(SGD, "printed", seconds=25, clock=ticking())}
+    assert [*parts] == ["initialisation", "variance", "drift", "step_size"] and parts["step_size"].relaxed == 4
+    assert {part.verdict for part in parts.values()} == {NECESSARY}, "every part of a tight theorem is necessary"
+    found = {change: result for change, result in kept.items() if change.part == "drift"}
     assert next(iter(found)) == dropped and len(found) > 1
     left = [0 if change.way == "dropped" else 1 / change.factor for change in found]
     assert left == sorted(set(left)) and all(change.part == "drift" for change in found)
     refuted = [result for result in found.values() if result.refuted]
     assert len(refuted) >= len(found) - 1, "the last one may be open"
     assert all(below.needed < part for below, part in zip(refuted, left[1:], strict=False))
-    assert max(result.needed for result in refuted) > found[dropped].needed > 0
+    assert parts["drift"].least == max(result.needed for result in refuted) > found[dropped].needed > 0
 
 
 def test_an_instance_shows_the_same_part_of_another_label_and_of_a_variant():

@@ -14,7 +14,7 @@ from ...algorithms import Method
 from .interval import Ends, ends_of
 from .noise import AllPaths
 from .problem import ExactProblem
-from .run import MOST_SIGNS, SQUARES, CannotReplay, Walk, constant, require_equal_rounds
+from .run import MOST_SIGNS, SQUARES, CannotReplay, Walk, constant, require_equal_rounds, signs_of
 from .statistic import Statistic
 from .tensor import ExactTensor, tensors_of
 
@@ -66,12 +66,10 @@ def _round(
     Raises:
         CannotReplay: they end in several, or one of them leaves the start.
     """
-    counting = AllPaths(0, problem.clients)
-    counting.is_counting = True
-    _walked(method, problem, period, t, state, counting)
-    if counting.columns.count > MOST_SIGNS:
-        raise CannotReplay(f"{counting.columns.count} signs in a round have too many paths")
-    run = _walked(method, problem, period, t, state, AllPaths(counting.columns.count, problem.clients))
+    count = signs_of(problem, lambda draws: _walked(method, problem, period, t, state, draws))
+    if count > MOST_SIGNS:
+        raise CannotReplay(f"{count} signs in a round have too many paths")
+    run = _walked(method, problem, period, t, state, AllPaths(count, problem.clients))
     if same_end and any(
         lane != numbers[0].tolist() for numbers in tensors_of(run.state).values() for lane in numbers.tolist()
     ):

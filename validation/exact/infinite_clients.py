@@ -15,9 +15,8 @@ from ...algorithms import Method
 from ...synthetic.families.piecewise import FAMILIES
 from .every_path import EveryPath
 from .interval import Ends, Interval, ends_of
-from .noise import AllPaths
 from .problem import ExactProblem, Instance, exact_problem
-from .run import SQUARES, CannotReplay, Walk, keeps_models_only, moved_least, require_equal_rounds
+from .run import SQUARES, CannotReplay, Walk, keeps_models_only, moved_least, require_equal_rounds, signs_of
 from .statistic import Statistic
 from .tensor import ExactTensor
 
@@ -141,12 +140,13 @@ def bits_of(method: Method, problem: ExactProblem, period: int) -> int:
     Raises:
         CannotReplay: too many.
     """
-    draws = AllPaths(0, problem.clients)
-    draws.is_counting = True
-    run = Walk(method, problem, problem.start, draws)
-    for _ in range(period):
-        run.step()
-    bits = draws.columns.count // problem.clients
+
+    def walk(draws: Any) -> None:
+        run = Walk(method, problem, problem.start, draws)
+        for _ in range(period):
+            run.step()
+
+    bits = signs_of(problem, walk) // problem.clients
     if bits > MOST_BITS:
         raise CannotReplay(f"{bits} signs of a client in a round have too many paths")
     return bits

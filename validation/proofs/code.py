@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from random import Random
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -40,7 +40,7 @@ from ..runs.method_of import build_of
 from ..runs.registry import codes_of, recipe_for
 from . import constants, further
 from .exactly import in_fractions, not_simple
-from .paths import NEAR, PATHS, PERIODS, STEPS, Difference, Draws, Oracles, OtherSampleError, Paths, Values, numbers_of
+from .paths import NEAR, PATHS, PERIODS, STEPS, Difference, Oracles, OtherSampleError, Paths, Values, numbers_of
 
 STYLE = Style(
     "methods",
@@ -251,15 +251,10 @@ class Beside:
         problem = Oracles(run, code, noiseless=self.is_noiseless, values=Values(run, exactly=exactly))
         start = problem.values.floats(run.variable(code.model, 0))
         given = problem.values.floats(run.variable(code.embedding, -1))[0, 0] if code.embedding else None
-        draws = Draws(
-            problem.clients,
-            chosen=problem.chosen if code.sets else None,
-            kept=problem.kept if "kept" in code.samples else None,
-        )
         method = code.build(numbers_of(run))
         if exactly:
             method = in_fractions(self.progress.theorem, method, self._given(run))
-        found = walk(method, problem, self.length, PATHS, start=Start(x=start[0, 0], y=given), draws=cast(Any, draws))
+        found = walk(method, problem, self.length, PATHS, start=Start(x=start[0, 0], y=given), draws=problem.draws)
         return tuple(found)
 
     def _given(self, run: Paths) -> dict[str, Fraction]:
