@@ -6,7 +6,8 @@ operation is an error, never a rounded result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import isqrt
 from typing import Any
@@ -82,6 +83,22 @@ def raw(value: Any) -> Any:
 def tensors_of(state: Any) -> dict[str, np.ndarray]:
     """The exact numbers of a method's state by name, `(lanes, ...)`."""
     return {name: part.numbers for name, part in vars(state).items() if isinstance(part, ExactTensor)}
+
+
+def entries_of(state: Any, lane: int = 0) -> list[Any]:
+    """The entries of one lane of a state; what is the same in all lanes may be held once."""
+    parts = tensors_of(state).values()
+    return [entry for numbers in parts for entry in numbers[lane if len(numbers) > 1 else 0].flatten()]
+
+
+def with_entries(state: Any, entries: Sequence[Any], lanes: int = 1) -> Any:
+    """The state with these entries in each of so many lanes."""
+    made, first = {}, 0
+    for name, numbers in tensors_of(state).items():
+        one = numbers[:1].copy()
+        one.flat[:] = entries[first : first + one.size]
+        made[name], first = ExactTensor.of(np.repeat(one, lanes, axis=0)), first + one.size
+    return replace(state, **made)
 
 
 def _exact(number: float | int | bool) -> Any:

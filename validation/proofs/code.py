@@ -96,16 +96,6 @@ ESTIMATES: Mapping[str, Callable[[Any], torch.Tensor]] = {**MODELS, "u": lambda 
 
 
 @dataclass(frozen=True)
-class OtherConstant:
-    """What of a method is not as it says of itself, a sentence."""
-
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-
-@dataclass(frozen=True)
 class Code:
     """The method of a derivation, in one of its variants, and how the two are read beside each other.
 
@@ -218,10 +208,8 @@ class Beside:
 
     def _check_mixing(self, name: str, rows: Sequence[Sequence[Fraction]], paths: Paths) -> None:
         """Raises where the method's own matrix does not keep the mean, or shrinks the distance from it by less than the symbol says."""
-        if any(sum(column) != 1 for column in zip(*rows, strict=True)):
+        if (found := constants.contraction(rows)) is None:
             raise InputError(f"the matrix of {name} does not keep the mean over the clients")
-        W = torch.tensor([[float(weight) for weight in row] for row in rows], dtype=torch.float64)
-        found = float(torch.linalg.matrix_norm(W - 1 / len(W), 2))
         gap, contraction = (self._value_of(quantity, paths) for quantity in ("spectral_gap", "mixing_contraction"))
         said = contraction if gap is None else 1 - gap
         if said is not None and found > said + NEAR:
@@ -272,8 +260,9 @@ class Beside:
         period = self.progress.state.period
         return PERIODS if period.params else (int(period.at({})),)
 
-    def differences(self, setting: Setting | None = None) -> Iterator[Difference | OtherConstant]:
-        """Where the equations of the derivation, or of another setting, and the code have other values.
+    def differences(self, setting: Setting | None = None) -> Iterator[Difference | str]:
+        """Where the equations of the derivation, or of another setting, and the code have other values; as a sentence where a method is not
+        as it says of itself.
 
         A method that the theorem names is compared at two points, in doubles and then, where these do not differ, in exact numbers;
         that of a file also for many steps, and with what it says of itself.
@@ -303,7 +292,7 @@ class Beside:
             except OtherSampleError as error:
                 yield Difference(f"period {period}", "none of the kind", str(error))
 
-    def _unlike_its_constants(self) -> Iterator[OtherConstant]:
+    def _unlike_its_constants(self) -> list[str]:
         """Where the method of a file has other constants than it says.
 
         Raises:
@@ -324,7 +313,7 @@ class Beside:
             found += constants.variance(build, values, omega, eta)
         if self.mixes:
             found += constants.mixing(build(values))
-        yield from map(OtherConstant, found)
+        return found
 
     def _exact_differences(self) -> Iterator[Difference]:
         """Where they have other values in exact numbers, in which nothing is too small to be seen.
