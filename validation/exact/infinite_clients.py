@@ -18,7 +18,7 @@ from .interval import Ends, Interval, ends_of
 from .problem import ExactProblem, Instance, exact_problem
 from .run import SQUARES, CannotReplay, Walk, keeps_models_only, moved_least, require_equal_rounds, signs_of
 from .statistic import Statistic
-from .tensor import ExactTensor
+from .tensor import ExactTensor, raw
 
 Q = Fraction
 MOST_BITS = 6
@@ -50,7 +50,7 @@ class InfiniteClients:
             raise CannotReplay(f"{method.name}: a client's round depends on the noise of others")
 
     def draws(self, turned: int | None = None) -> Any:
-        return EveryPath(self.groups, self.bits, wrap=_exact, turned=turned)
+        return EveryPath(self.groups, self.bits, wrap=lambda signs: ExactTensor.of(raw(signs)), turned=turned)
 
     def _runs_apart(self) -> bool:
         """Whether a client that takes another path changes no other client before the models are averaged."""
@@ -160,14 +160,6 @@ def laid_out(problem: ExactProblem, bits: int) -> ExactProblem:
         for name, value in problem.parameters.items()
     }
     return exact_problem(Instance(problem.kind, parameters, problem.settings))
-
-
-def _exact(signs: Any) -> ExactTensor:
-    return ExactTensor.of(_fractions(signs))
-
-
-def _fractions(signs: Any) -> Any:
-    return [_fractions(part) for part in signs] if signs.dim() else Q(int(signs))
 
 
 def _models(state: Any) -> list[Any]:

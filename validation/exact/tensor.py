@@ -73,11 +73,15 @@ def raw(value: Any) -> Any:
     if isinstance(value, ExactTensor):
         return value.numbers
     if isinstance(value, Tensor):
-        entries = [_exact(entry) for entry in value.flatten().tolist()]
-        array = np.empty(len(entries), dtype=object)
-        array[:] = entries
-        return array.reshape(tuple(value.shape))
+        return laid_out([_exact(entry) for entry in value.flatten().tolist()], tuple(value.shape))
     return _exact(value) if isinstance(value, float) else value
+
+
+def laid_out(entries: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
+    """Entries as an array of objects."""
+    made = np.empty(len(entries), dtype=object)
+    made[:] = entries
+    return made.reshape(shape)
 
 
 def tensors_of(state: Any) -> dict[str, np.ndarray]:
