@@ -301,6 +301,7 @@ def test_a_term_that_is_necessary_is_given_back_as_far_as_instances_go(monkeypat
     assert len(refuted) >= len(found) - 1, "the last one may be open"
     assert all(below.needed < part for below, part in zip(refuted, left[1:], strict=False))
     assert parts["drift"].least == max(result.needed for result in refuted) > found[dropped].needed > 0
+    assert needed_part(parts["drift"].found) == pytest.approx(parts["drift"].least), "the instance that needs the most"
 
 
 def test_an_instance_shows_the_same_part_of_another_label_and_of_a_variant():
