@@ -60,8 +60,8 @@ def test_a_theorem_is_supported_and_its_control_refuted(tmp_path, monkeypatch) -
 def test_a_control_stops_at_the_first_power_of_ten_that_fails() -> None:
     """A constant statistic of 1 below a bound of 150: 15 and 1.5 still hold, and the third share of alpha decides."""
     (experiment,) = plan(THEOREM, [HOMOGENEOUS], AlphaBudget("1e-6"), horizons=(T,), seeds=400)
-    ones, bound = np.ones(400), SimpleNamespace(total=150.0, numbers={})
-    result = ExperimentResult(experiment, bound, 4.0, "exact", ones, ones, ones, {}, 0.0, None)
+    ones, bound = np.ones(400), SimpleNamespace(total=150.0, numbers={}, about=experiment.theorem.statement("printed"))
+    result = ExperimentResult(HOMOGENEOUS, bound, 4.0, "exact", ones, ones, ones, {}, 0.0, experiment, None)
     ledger = AlphaBudget("9e-3")
     ledger.allot("control", "9e-3", 400)
     verdict = negative_control(result, "control", ledger)

@@ -24,11 +24,11 @@ from fedco.validation.exact.run import (
 from fedco.validation.exact.statistic import Statistic
 from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, check_shape, sides
 from fedco.validation.falsifier.declared import target_of
-from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.laws import MOMENTS, PARTIAL, PATHS, POWERS
 from fedco.validation.falsifier.rounding import drafts, settle
 from fedco.validation.falsifier.search_space import SearchSpace
 from fedco.validation.falsifier.spaces import SPACES
+from searching import targeted
 
 # --- runs --------------------------------------------------------------------------------------------------------------------
 
@@ -222,13 +222,6 @@ def test_a_crowd_of_quadratics_by_hand(monkeypatch):
     assert asked == [(50, Q(3, 4), Q(7, 2))]
 
 
-def test_the_chance_to_miss_a_mean_is_that_of_hoeffding():
-    assert infinite_clients.chance_to_miss(8, Q(1, 2), Q(2)) == 2 * Q(1, 2 ** int(2 * 8 * Q(1, 16))) == 1
-    assert infinite_clients.chance_to_miss(32, Q(1, 2), Q(2)) == 2 * Q(1, 16) and infinite_clients.chance_to_miss(
-        10**9, Q(1), Q(1)
-    ) == 2 * Q(1, 2**4096)
-
-
 @pytest.mark.parametrize("when", [0, 1])
 def test_a_method_that_exchanges_models_within_a_round_has_no_crowd(when):
     class Early(LocalSGD):
@@ -268,8 +261,8 @@ SEARCHED = {
 def test_a_search_scores_what_the_exact_check_finds(kind):
     """Left side over bound of an instance at random, in doubles and in fractions, the step just below its limit in both."""
     name, space, clients, period, horizon, more = SEARCHED[kind]
-    target = target_of(get_theorem(name), "printed")
-    search_space = SearchSpace(target, Formula(target.theorem, "printed"), space, clients, period, horizon, **more)
+    target, formula = targeted(name)
+    search_space = SearchSpace(target, formula, space, clients, period, horizon, **more)
     points = np.random.default_rng(0).random((48, search_space.size))
     scores = search_space.score(points)
     order = np.argsort(-np.where(scores < -0.05, scores, -np.inf))

@@ -1,10 +1,9 @@
 """A search about the field's methods: with fractions for hyperparameters, in exact numbers, or with the reason why not."""
 
-import itertools
-
 import fedco
 import pytest
 from fedco.validation.falsifier.attack import falsify
+from searching import ticking
 
 SYMBOLS = {
     "L": "local_smoothness", "sigma": "local_gradient_noise", "G": "local_gradient_bound", "F_gap": "objective_gap",
@@ -37,9 +36,8 @@ EXACT = {
 
 def searched(method, seconds):
     """A search of so many turns: the clock is a counter."""
-    turns = itertools.count()
     theorem = fedco.define(**(LOOSE if "K" in method.values() else WITHOUT_ROUNDS), method=method)
-    return falsify(theorem, seconds=seconds * 10, clock=lambda: float(next(turns)))
+    return falsify(theorem, seconds=seconds * 10, clock=ticking())
 
 
 @pytest.mark.parametrize("name", EXACT)

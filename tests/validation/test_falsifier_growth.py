@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from fractions import Fraction as Q
 
@@ -20,8 +19,6 @@ from fedco.validation.exact.long_run import in_powers
 from fedco.validation.exact.noise import GroupSigns, expectation
 from fedco.validation.exact.problem import ExactProblem, Instance, exact_problem
 from fedco.validation.exact.run import scalar, stepped
-from fedco.validation.falsifier.attack import falsify
-from fedco.validation.falsifier.bundle import bundle_of, recompute
 from fedco.validation.falsifier.confirm import NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.exact_run import ExactRun
@@ -29,7 +26,7 @@ from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.growth import FACTOR, grows_from, longest_times, next_times, with_rounds
 from fedco.validation.falsifier.laws import MOMENTS, POWERS, law_of
 from fedco.validation.falsifier.search import Claim, Search
-from fedco.validation.falsifier.search_spaces import search_spaces
+from searching import claims_on, falsified, replayed, spaces_of
 
 SGD = get_theorem("baselines.local_sgd")
 
@@ -46,20 +43,19 @@ def wrong_drift() -> Theorem:
 
 
 def test_a_lost_power_of_the_period_is_found_though_it_shows_in_long_rounds_only() -> None:
-    target = target_of(wrong_drift(), "printed")
-    formula, claim = Formula(target.theorem, "printed"), Claim(target)
-    short = [i for i in search_spaces(target, formula) if i.stays and i.period == 4 and not i.is_random]
-    run = Search(short, formula, [claim], 0, 30.0, None, time.process_time)
-    run.sample()
-    assert claim.is_open
-    run.evolve()
-    assert claim.found.violation is not None and claim.found.violation.claimed.hyperparameters["p"] > 12
+    short = [i for i in spaces_of(wrong_drift()) if i.stays and i.period == 4 and not i.is_random]
+    (sampled,), (claim,) = (claims_on(short, None, evolve=evolve) for evolve in (False, True))
+    assert (
+        sampled.is_open
+        and claim.found.violation is not None
+        and claim.found.violation.claimed.hyperparameters["p"] > 12
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_a_lost_power_of_the_period_is_found_in_seconds(seed: int) -> None:
-    found = falsify(wrong_drift(), seconds=30, seed=seed, clock=time.process_time)
+    found = falsified(wrong_drift(), seconds=30, seed=seed)
     assert found.refuted and int(found.instance["p"]) > 12
 
 
@@ -72,9 +68,7 @@ def test_rounds_are_made_longer_where_the_ratio_grows_with_them_and_further_the_
 
 
 def test_the_same_runs_have_longer_rounds() -> None:
-    target = target_of(SGD, "printed")
-    listed = search_spaces(target, Formula(target.theorem, "printed"))
-    grown = [i for i in listed if grows_from(i)]
+    grown = [i for i in spaces_of(SGD) if grows_from(i)]
     assert {i.law.name for i in grown} == {"none", "powers"} and {i.period for i in grown} == {4}
     for space in grown:
         longer = with_rounds(space, FACTOR)
@@ -82,8 +76,7 @@ def test_the_same_runs_have_longer_rounds() -> None:
         assert longer.horizon == space.horizon * (1 if space.stays else FACTOR)
     assert longest_times(grown[0], lambda space: True) * 4 == 2**12
     assert longest_times(grown[0], lambda space: space.period < 20) == 4
-    set_period = target_of(SGD, "printed", where=("p=4",))
-    assert not any(grows_from(i) for i in search_spaces(set_period, Formula(set_period.theorem, "printed")))
+    assert not any(grows_from(i) for i in spaces_of(SGD, where=("p=4",)))
 
 
 # --- groups of clients ----------------------------------------------------------------------------------------------------------
@@ -131,29 +124,17 @@ def test_the_signs_of_two_members_are_their_mean_and_opposite_offsets() -> None:
     assert (first - mean).reach == (second - mean).reach == 2 and (first + second - 2 * mean).reach == 0
 
 
-def found_in_powers(name: str, change: Change):
-    base, claim = (
-        target_of(get_theorem(name), "printed"),
-        Claim(target_of(get_theorem(name), "printed", change), change),
-    )
-    formula = Formula(base.theorem, "printed")
-    spaces = [i for i in search_spaces(base, formula) if i.law is POWERS]
-    run = Search(spaces, formula, [claim], 0, 30.0, None, time.process_time)
-    run.sample()
-    run.evolve()
-    assert claim.found.violation is not None, claim.found.ratio
-    return claim.target, claim.found.violation
-
-
 def test_a_lost_power_of_the_clients_is_found_where_they_act_in_groups() -> None:
-    target, found = found_in_powers("baselines.scgd", Change("variance", "power", Q(-1), "N"))
-    claimed = found.claimed
+    (claim,) = claims_on(
+        [i for i in spaces_of("baselines.scgd") if i.law is POWERS], Change("variance", "power", Q(-1), "N")
+    )
+    assert claim.found.violation is not None, claim.found.ratio
+    claimed = claim.found.violation.claimed
     clients = len(claimed.instance.parameters["gradient_noise"])
     assert claimed.hyperparameters["N"] > clients and any(claimed.instance.parameters["gradient_noise"])
-    bundle = bundle_of(target, found)
-    assert recompute(bundle)[:2] == (bundle.values, bundle.bound)
+    assert replayed(claim.target, claim.found.violation)
     with pytest.raises(NotConfirmed, match="the bound holds"):  # with one client for each group 1/N is the same
-        confirm(target, replace(claimed, hyperparameters={**claimed.hyperparameters, "N": Q(1)}))
+        confirm(claim.target, replace(claimed, hyperparameters={**claimed.hyperparameters, "N": Q(1)}))
 
 
 # --- what an exact check may take --------------------------------------------------------------------------------------------
@@ -185,9 +166,7 @@ def test_after_its_time_a_search_begins_one_more_exact_check(monkeypatch: pytest
 
 
 def test_free_clients_of_a_run_with_noise_are_groups() -> None:
-    target = target_of(get_theorem("baselines.scgd"), "printed")
-    listed = search_spaces(target, Formula(target.theorem, "printed"))
-    for space in [i for i in listed if i.is_random]:
+    for space in [i for i in spaces_of("baselines.scgd") if i.is_random]:
         numbers = space.numbers(np.random.default_rng(0).random((64, space.size)))[1]["N"]
         has_groups = space.law is POWERS and not space.space.own_noise
         if not space.law.infinite:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from dataclasses import replace
 from fractions import Fraction as Q
 from types import SimpleNamespace
@@ -30,6 +29,7 @@ from fedco.validation.falsifier.lemma import balanced, rows_of
 from fedco.validation.falsifier.rounding import Draft, drafts, settle
 from fedco.validation.falsifier.search_space import Candidate
 from fedco.validation.falsifier.search_spaces import search_spaces
+from searching import attacked, targeted
 from test_falsifier import CLAIMED, THEOREM
 
 SGD, THEOREM_8 = (target_of(get_theorem(name), "printed") for name in ("baselines.local_sgd", "meta_fl.theorem_8"))
@@ -168,8 +168,7 @@ def test_a_constant_is_no_hyperparameter():
 
 
 def test_what_an_equality_says_of_a_constant_is_declared_of_it():
-    target = target_of(fedco.define(**DESCENT), "printed")
-    formula = Formula(target.theorem, "printed")
+    target, formula = targeted(fedco.define(**DESCENT))
     nearly = {**SLOWER.parameters, "slopes": [[Q(-10) + Q(1, 10**10), Q(-5), Q(0)]]}  # the equality holds in doubles
     draft = Draft("federated", nearly, {}, {"eta": Q(1), "T": Q(1)}, Q(1), Q(1, 10**15), False)
     made = settle(target, formula, draft)
@@ -356,8 +355,7 @@ def test_both_sides_are_sums_of_positive_parts():
 
 def along_a_run(name: str) -> tuple[Any, Claimed]:
     """An instance at random of a lemma, at the row of a run where it is worst."""
-    target = target_of(get_theorem(name), "printed")
-    formula = Formula(target.theorem, "printed")
+    target, formula = targeted(name)
     search_space = search_spaces(target, formula)[0]
     points = np.random.default_rng(0).random((16, search_space.size))
     candidate = search_space.candidate(points[int(search_space.score(points).argmax())])
@@ -427,8 +425,13 @@ def test_values_of_a_hidden_constant_are_searched_up_to_the_first_that_survives(
     assert {(more["seconds"], more["seed"], more["where"], more["assume"]) for more in asked} == {
         (2.0, 3, ("nu=1",), ("x",))
     }
-    assert hidden.any_value(theorem, values=(1,)).refuted == [1] and asked[-1]["out"] is None
-    assert (asked[-1]["seed"], asked[-1]["seconds"], asked[-1]["assume"], asked[-1]["where"]) == (0, 60.0, (), ())
+    assert found.to_dict()["refuted_up_to"] == 2.5 and [row["value"] for row in found.to_dict()["sequence"]] == [
+        1,
+        2.5,
+        10,
+    ]
+    assert hidden.any_value(theorem, values=(1,)).refuted == [1] and asked[-1] == {"hidden": 1, "out": None}
+    assert hidden.any_value(theorem, values=(5,)).to_dict()["refuted_up_to"] is None
     with pytest.raises(InputError, match="hides no constant"):
         hidden.any_value(SGD.theorem)
 
@@ -458,12 +461,11 @@ def test_a_condition_that_is_not_refuted_is_relaxed_by_nothing():
 
 
 def test_an_exact_run_is_broken_off_when_its_time_is_over(monkeypatch: pytest.MonkeyPatch):
-    theorem = get_theorem(THEOREM)
-    target, formula = target_of(theorem, "printed"), Formula(theorem, "printed")
+    target, _ = targeted(THEOREM)
     steps = iter(range(3))
     with as_long_as(lambda: next(steps, None) is None), pytest.raises(NotConfirmed, match="broken off at step 3"):
         confirm(target, CLAIMED)
     monkeypatch.setattr(search, "_CHECK_PART", 0.0)
     monkeypatch.setattr(search, "_SHORTEST_CHECK", -1.0)
-    found = search.search(target, formula, seconds=1, clock=time.process_time)
+    found = attacked(*targeted("comfedl.theorem_1"), seconds=0.05)
     assert found.violation is None and "takes too long: broken off at step 0" in found.refused[0]

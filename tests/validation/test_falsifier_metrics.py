@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
@@ -36,16 +35,13 @@ from fedco.validation.exact.problem import Instance, exact_problem
 from fedco.validation.exact.run import CannotReplay, endless, scalar, stepped
 from fedco.validation.exact.statistic import Statistic
 from fedco.validation.exact.tensor import InexactError
-from fedco.validation.falsifier import falsify
 from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
-from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.long_run import Counted, long_runs
 from fedco.validation.falsifier.measures import MEASURED
 from fedco.validation.falsifier.noise import Run, measured, moments, paths, signs_of
-from fedco.validation.falsifier.search_spaces import search_spaces
 from quick import slow_but
-from searching import replayed, violation_of
+from searching import falsified, replayed, spaces_of, violation_of
 
 Q = Fraction
 BOWL = Instance(
@@ -198,24 +194,23 @@ def test_a_constant_that_says_more_the_larger_it_is_may_not_be_declared_larger()
 # --- which search spaces there are ----------------------------------------------------------------------------------------
 
 
-def spaces_of(name: str) -> list[str]:
-    target = target_of(get_theorem(name), "printed")
-    return [space.name for space in search_spaces(target, Formula(target.theorem, "printed"))]
+def names_of(name: str) -> list[str]:
+    return [space.name for space in spaces_of(name)]
 
 
 def test_a_schedule_in_t_leaves_out_what_repeats_a_round():
-    declining, constant = spaces_of("library.sgd_strongly_convex_declining"), spaces_of("library.sgd_strongly_convex")
+    declining, constant = names_of("library.sgd_strongly_convex_declining"), names_of("library.sgd_strongly_convex")
     assert any("closed moments" in name for name in declining) and any("all paths" in name for name in declining)
     assert not any("powers" in name or "stays" in name for name in declining)
     assert any("closed powers" in name for name in constant)
 
 
 def test_what_is_deterministic_is_searched_without_noise_and_a_probability_by_paths():
-    assert not any("noise" in name for name in spaces_of("library.gd_convex"))
-    assert {name.rpartition(", ")[2] for name in spaces_of("library.sgd_probable") if "noise" in name} == {
+    assert not any("noise" in name for name in names_of("library.gd_convex"))
+    assert {name.rpartition(", ")[2] for name in names_of("library.sgd_probable") if "noise" in name} == {
         "all paths of noise"
     }
-    assert all("curvature" in name or "bowls" in name for name in spaces_of("library.sgd_pl"))
+    assert all("curvature" in name or "bowls" in name for name in names_of("library.sgd_pl"))
 
 
 # --- the library ----------------------------------------------------------------------------------------------------------
@@ -308,7 +303,7 @@ def test_a_planted_mistake_is_refuted_and_its_bundle_replays(name, term, formula
     "name", slow_but(["sgd_pl", "gd"], [n for n in PLANTED if n.startswith(("sgd_pl", "gd", "local_sgd_pl"))])
 )
 def test_what_the_library_says_survives(name):
-    found = falsify(get_theorem(f"library.{name}"), seconds=1, clock=time.process_time)
+    found = falsified(f"library.{name}", seconds=0.2)
     assert found.outcome == "SURVIVED" and found.ratio > 0.1
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from fractions import Fraction as Q
 from typing import Any
 
@@ -15,9 +14,8 @@ from fedco.user_files import trusting
 from fedco.validation.exact.problem import Instance, exact_problem
 from fedco.validation.falsifier.attack import falsify
 from fedco.validation.falsifier.confirm import Claimed, Confirmed, NotConfirmed, sides
-from fedco.validation.falsifier.declared import formula_of, target_of
-from fedco.validation.falsifier.search_spaces import search_spaces
-from searching import replayed, violation_of
+from fedco.validation.falsifier.declared import target_of
+from searching import falsified, replayed, spaces_of, violation_of
 
 CURVATURES, CENTRES, FAR = (Q(1), Q(3), Q(1, 2), Q(2)), (Q(0), Q(2), Q(-1), Q(1)), 100
 
@@ -109,8 +107,7 @@ def test_groups_of_equal_clients_go_to_the_mean_of_all_as_one():
 
 
 def test_a_round_that_leaves_the_models_apart_is_no_map_of_a_start():
-    target = target_of(on(), "printed")
-    found = search_spaces(target, formula_of(target))
+    found = spaces_of(on())
     assert found and not any(space.stays for space in found)
 
 
@@ -135,7 +132,7 @@ def test_a_network_that_depends_on_a_symbol_is_not_searched():
 
 
 def test_a_named_network_is_searched_with_the_gap_that_it_has():
-    found = falsify(on(topology="ring"), seconds=0.75, clock=time.process_time)
+    found = falsified(on(topology="ring"), seconds=0.1)
     assert found.outcome == "SURVIVED" and 0 < found.ratio <= 1
 
 

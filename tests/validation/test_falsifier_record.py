@@ -11,8 +11,9 @@ import pytest
 from fedco.bounds.language.change import Change, changed
 from fedco.bounds.registry import all_theorems, get_theorem
 from fedco.storage import DamagedError
-from fedco.validation.falsifier import record
+from fedco.validation.falsifier import falsify, record
 from fedco.validation.report.pages import paper_pages
+from searching import ticking
 
 SGD = get_theorem("baselines.local_sgd")
 PAGE = Path(fedco.__file__).parent / "docs" / "falsifier.md"
@@ -20,8 +21,10 @@ PAGE = Path(fedco.__file__).parent / "docs" / "falsifier.md"
 
 @pytest.fixture
 def file(tmp_path, monkeypatch):
+    """Where searches are kept, of so many turns instead of seconds."""
     path = tmp_path / "searches.json"
     monkeypatch.setattr(record, "FILE", path)
+    monkeypatch.setattr(record, "falsify", lambda *given, **more: falsify(*given, **{**more, "clock": ticking()}))
     record.kept_searches.cache_clear()
     yield path
     record.kept_searches.cache_clear()
@@ -31,7 +34,7 @@ def test_a_search_is_kept_and_forgotten_when_its_statement_changes(file) -> None
     assert record.searched(SGD, "printed") is None
     assert record.standing(SGD, "printed") == "not searched"
     assert record.standing(SGD, "printed", supported=3) == "supported on 3 instances"
-    made = record.keep(SGD, "printed", 1.0, file=file)
+    made = record.keep(SGD, "printed", 12.0, file=file)
     assert made["outcome"] == "SURVIVED"
     found = record.searched(SGD, "printed")
     assert (found.evaluations, found.ratio) == (made["evaluations"], made["ratio"])
@@ -73,7 +76,7 @@ def test_a_refuted_statement_says_so_whatever_a_search_found(file) -> None:
 
 
 def test_a_damaged_file_is_refused(file) -> None:
-    record.keep(SGD, "printed", 0.2, file=file)
+    record.keep(SGD, "printed", 2.0, file=file)
     stored = json.loads(file.read_text())
     stored["searches"]["baselines.local_sgd (printed)"]["ratio"] = 0.1
     file.write_text(json.dumps(stored))

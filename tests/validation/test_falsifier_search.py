@@ -30,18 +30,17 @@ from fedco.validation.falsifier.search_space import (
 from fedco.validation.falsifier.search_spaces import PERIODS, ROUNDS, Asked, search_spaces
 from fedco.validation.falsifier.spaces import SILENT_BOWL, SPACES
 from fedco.validation.falsifier.unit_cube import UnitCube
+from searching import spaces_of, targeted
 
 # --- search spaces ---------------------------------------------------------------------------------------------------------------
 
 
 def listed(name: str, *where: str, label: str = "printed"):
-    target = target_of(get_theorem(name), label, where=where)
-    return search_spaces(target, Formula(target.theorem, label))
+    return spaces_of(name, label, where=where)
 
 
 def silent(name: str, *where: str):
-    target = target_of(get_theorem(name), "printed", where=where)
-    return Asked(target, Formula(target.theorem, "printed")).silent()
+    return Asked(*targeted(name, where=where)).silent()
 
 
 def laws(found) -> dict[str, list]:
@@ -119,8 +118,8 @@ def test_runs_over_all_paths_are_on_every_space_but_the_bowls():
 
 def test_silent_bowls_run_long_where_several_clients_carry_more_than_models_through_long_rounds():
     """Elsewhere a few steps say as much as many."""
-    target = target_of(get_theorem("local_scgdm.theorem_3_4"), "printed")
-    formula, silent = Formula(target.theorem, "printed"), SPACES["local_composite"].silent[-1]
+    target, formula = targeted("local_scgdm.theorem_3_4")
+    silent = SPACES["local_composite"].silent[-1]
     for clients, period, some in ((2, 2, True), (1, 2, False), (2, 1, False)):
         made = SearchSpace(target, formula, silent, clients, period, 16)
         assert not made.keeps_models_only
@@ -260,19 +259,16 @@ def test_an_endless_run_of_random_rounds_is_affine_as_far_as_the_rests_of_its_ch
 
 
 def test_so_many_of_the_lengths_that_a_schedule_has_are_searched(monkeypatch):
-    target = target_of(get_theorem("local_scgdm.corollary_3_5"), "printed")
-    formula = Formula(target.theorem, "printed")
-    every = list(Asked(target, formula).lengths(1))
+    asked = Asked(*targeted("local_scgdm.corollary_3_5"))
+    every = list(asked.lengths(1))
     for most in (1, 2):
         monkeypatch.setattr(module, "MOST_HORIZONS", most)
-        assert list(Asked(target, formula).lengths(1)) == every[:most] != every
+        assert list(asked.lengths(1)) == every[:most] != every
 
 
 def test_a_long_run_takes_as_much_more_time_as_more_lengths_are_compared():
-    target = target_of(get_theorem("baselines.local_sgd"), "printed")
-    made = SearchSpace(
-        target, Formula(target.theorem, "printed"), SPACES["federated"].silent[1], 2, 4, 4 * (1 + 2**7), law=POWERS
-    )
+    bowls = SPACES["federated"].silent[1]
+    made = SearchSpace(*targeted("baselines.local_sgd"), bowls, 2, 4, 4 * (1 + 2**7), law=POWERS)
     longer = replace(made, horizon=4 * (1 + 2**10))
     assert (len(rounds_compared(made)), len(rounds_compared(longer))) == (3, 4)
     assert longer.effort(64) - made.effort(64) == pytest.approx(EACH_RUN_BEGUN * EACH_STEP)
@@ -284,11 +280,8 @@ def test_a_long_run_takes_as_much_more_time_as_more_lengths_are_compared():
 
 def test_a_round_of_a_meta_problem_takes_as_much_more_time_as_it_has_draws():
     """It was thought to take a thirtieth of its time, so that one batch of long rounds outlasted a search of a minute."""
-    target = target_of(get_theorem("meta_fl.theorem_8"), "corrected")
-    formula = Formula(target.theorem, "corrected")
-    made = next(
-        s for s in search_spaces(target, formula) if s.law is POWERS and s.settings["nu"] == 2 and s.clients == 2
-    )
+    listed = spaces_of("meta_fl.theorem_8", "corrected")
+    made = next(s for s in listed if s.law is POWERS and s.settings["nu"] == 2 and s.clients == 2)
     lanes = 64 * 2 * (1 + 2 * (3 + 5 * made.period))  # two fine-tuning steps draw three gradients and two Hessians
     assert made.effort(128) - made.effort(64) == pytest.approx(3 * made.period * lanes * 15 * EACH_LANE_STEP)
 
@@ -525,8 +518,8 @@ def test_when_a_visit_ends():
 
 
 def test_an_interrupt_keeps_what_was_found(monkeypatch):
-    target = target_of(get_theorem("baselines.local_sgd"), "printed", where=("p=1", "T=16", "b=2"))
-    formula, claims = Formula(target.theorem, "printed"), [Claim(target), Claim(target)]
+    target, formula = targeted("baselines.local_sgd", where=("p=1", "T=16", "b=2"))
+    claims = [Claim(target), Claim(target)]
 
     def stop(now):
         raise KeyboardInterrupt
@@ -539,8 +532,7 @@ def test_an_interrupt_keeps_what_was_found(monkeypatch):
 
 
 def test_a_search_is_a_sample_and_then_visits_with_what_it_was_given(monkeypatch):
-    target = target_of(get_theorem("baselines.local_sgd"), "printed", where=("p=1", "T=16", "b=2"))
-    done, formula = [], Formula(target.theorem, "printed")
+    (target, formula), done = targeted("baselines.local_sgd", where=("p=1", "T=16", "b=2")), []
     for name in ("sample", "evolve"):
         monkeypatch.setattr(Search, name, lambda run, name=name: done.append((name, run)))
     found = search.search(target, formula, seconds=60.0, seed=7, hidden=3.0, clock=lambda: 5.0)

@@ -18,7 +18,6 @@ from fedco.validation.falsifier.attack import Falsified, falsify, falsify_change
 from fedco.validation.falsifier.coefficient_lower_bound import coefficient_lower_bound
 from fedco.validation.falsifier.confirm import NotConfirmed
 from fedco.validation.falsifier.declared import target_of
-from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.instance_space import least_counts, whole_choices
 from fedco.validation.falsifier.laws import FOREVER, INFINITE, MOMENTS, NONE, PARTIAL, PATHS, POWERS, Law
 from fedco.validation.falsifier.laws.base import EACH_GENERATION, REST_BISECTIONS
@@ -28,13 +27,9 @@ from fedco.validation.falsifier.search import Found
 from fedco.validation.falsifier.search_space import SearchSpace
 from fedco.validation.falsifier.search_spaces import ENDLESS_HORIZON, HORIZONS, MOST_HORIZONS, PERIODS, Asked
 from fedco.validation.falsifier.spaces import SPACES
+from searching import targeted
 
 SGD = get_theorem("baselines.local_sgd")
-
-
-def targeted(name: str, label: str = "printed", where: tuple[str, ...] = ()):
-    target = target_of(get_theorem(name), label, where=where)
-    return target, Formula(target.theorem, label)
 
 
 # --- what a search came to -------------------------------------------------------------------------------------------------
@@ -244,19 +239,8 @@ def test_the_part_of_a_coefficient_that_an_instance_needs_by_hand():
 
 
 def search_space(law: Law = NONE, stays: bool = False, **more) -> SearchSpace:
-    target, formula = targeted(more.pop("name", "baselines.local_sgd"))
-    space = more.pop("space", SPACES["federated"].silent[0])
-    return SearchSpace(
-        target,
-        formula,
-        space,
-        more.pop("clients", 2),
-        more.pop("period", 4),
-        more.pop("horizon", 16),
-        law=law,
-        stays=stays,
-        **more,
-    )
+    usual = {"space": SPACES["federated"].silent[0], "clients": 2, "period": 4, "horizon": 16}
+    return SearchSpace(*targeted("baselines.local_sgd"), **{**usual, **more}, law=law, stays=stays)
 
 
 def test_where_a_run_is_compared():

@@ -14,7 +14,6 @@ from fedco.bounds.language.theorem import Condition
 from fedco.validation.falsifier.bisection import bisected
 from fedco.validation.falsifier.edges import edge
 from fedco.validation.falsifier.formula import Formula
-from fedco.validation.falsifier.hidden import Sequence
 from fedco.validation.falsifier.search import Claim, followed, is_guided, next_power, visiting_order
 
 
@@ -129,19 +128,3 @@ def test_the_largest_step_that_conditions_admit():
     eta = 10.0 ** float(edge(formula, {name: float(value) for name, value in values.items()}, "eta", 1, {}, 1)[0])
     exact = formula.theorem.admissible("eta", "printed", L_bar=4).intervals["eta"].upper
     assert eta == pytest.approx(float(exact), rel=1e-9) and eta <= float(exact) * (1 + 1e-12)
-
-
-def test_a_sequence_of_hidden_constants_says_up_to_which_it_is_refuted():
-    def found(refuted, ratio):
-        return SimpleNamespace(
-            refuted=refuted, outcome="REFUTED" if refuted else "SURVIVED", ratio=ratio, path=None, to_dict=dict
-        )
-
-    some = Sequence("x.y", "printed", {1.0: found(True, 3.5), 10.0: found(True, 1.25), 100.0: found(False, 0.5)})
-    assert some.to_dict()["refuted_up_to"] == 10.0 and [row["value"] for row in some.to_dict()["sequence"]] == [
-        1.0,
-        10.0,
-        100.0,
-    ]
-    none = Sequence("x.y", "printed", {1.0: found(False, 0.5)})
-    assert none.to_dict()["refuted_up_to"] is None

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from fractions import Fraction as Q
-from functools import cache
 
 import numpy as np
 import pytest
@@ -17,17 +15,15 @@ from fedco.bounds.registry import get_theorem
 from fedco.synthetic.families.piecewise import FAMILIES, MetaFamily
 from fedco.validation.falsifier import instance_space
 from fedco.validation.falsifier.confirm import NotConfirmed, confirm, confirm_beside
-from fedco.validation.falsifier.declared import formula_of, target_of
-from fedco.validation.falsifier.formula import Formula
+from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.laws import NONE, POWERS, Law
-from fedco.validation.falsifier.search import Claim, Search, carried_over
-from fedco.validation.falsifier.search_space import SearchSpace
+from fedco.validation.falsifier.search import Claim, carried_over
 from fedco.validation.falsifier.search_spaces import search_spaces
 from fedco.validation.falsifier.spaces import SPACES
 from fedco.validation.falsifier.unit_cube import UnitCube
 from fedco.validation.falsifier.units import SAME, Units, units_against
 from quick import slow_but
-from searching import replayed
+from searching import claims_on, replayed, spaces_of, targeted
 
 OTHER = Units(f=4, y=-6, x=10)
 SPACE_OF = {kind: (found.affine or found.silent)[0] for kind, found in SPACES.items()}
@@ -64,7 +60,7 @@ def test_a_homogeneous_statement_says_the_same_in_all_units(name: str, monkeypat
     """Where what an instance has not is declared as next to nothing in either units."""
     monkeypatch.setattr(instance_space, "TINY", 1e-100)
     compared = 0
-    short = [i for i in spaces_of(name) if i.stepped < 100]
+    short = [i for i in spaces_of(name, get_theorem(name).default) if i.stepped < 100]
     for space in [*short[:3], *short[-3:]]:
         where = points(space.size, 16)
         before, after = (each.score(where) for each in (space, replace(space, units=OTHER)))
@@ -84,18 +80,10 @@ def test_units_make_what_loses_a_power_large_and_respect_those_that_a_paper_sets
     assert not list(units_against(sgd, Dimension()))
 
 
-@cache
-def spaces_of(name: str) -> list[SearchSpace]:
-    target = target_of(get_theorem(name), get_theorem(name).default)
-    return search_spaces(target, Formula(target.theorem, target.label))
-
-
 def sampled(name: str, law: Law, *changes: Change) -> list[Claim]:
     """The claims after the first sample on the search spaces of one law: nothing is evolved."""
-    theorem, spaces = get_theorem(name), [space for space in spaces_of(name) if space.law is law]
-    claims = [Claim(target_of(theorem, theorem.default, change), change) for change in changes]
-    Search(spaces, spaces[0].formula, claims, 0, 60.0, None, time.process_time).sample()
-    return claims
+    spaces = [space for space in spaces_of(name, get_theorem(name).default) if space.law is law]
+    return claims_on(spaces, *changes, evolve=False)
 
 
 def replays(claim: Claim) -> bool:
@@ -129,12 +117,10 @@ def test_a_term_may_lose_the_only_power_of_a_symbol_that_it_has() -> None:
 
 
 def test_nothing_is_carried_over_to_another_term_or_to_a_smaller_coefficient() -> None:
-    theorem = get_theorem("baselines.scgd")
-    base = target_of(theorem, "printed")
-    space = search_spaces(base, Formula(base.theorem, "printed"))[0]
+    space = spaces_of("baselines.scgd")[0]
 
     def claim(change: Change) -> Claim:
-        return Claim(target_of(theorem, "printed", change), change)
+        return Claim(targeted("baselines.scgd", change=change)[0], change)
 
     dropped, root = claim(Change("inner_noise", "dropped")), claim(Change("inner_noise", "power", Q(-1), "delta_g"))
     assert len(list(carried_over(dropped, root, space))) > 3
@@ -172,22 +158,17 @@ def test_a_lemma_is_not_confirmed_beside_another() -> None:
 
 
 def test_a_relaxed_condition_is_attacked_outside_the_condition_as_it_was() -> None:
-    theorem, change = get_theorem("baselines.local_sgd"), Change("step_size", "relaxed", Q(4))
-    target = target_of(theorem, "printed", change)
-    formula = formula_of(target)
+    target, formula = targeted("baselines.local_sgd", change=Change("step_size", "relaxed", Q(4)))
     space = search_spaces(target, formula)[0]
     values = space.with_horizon(space.numbers(points(space.size, 256))[1], space.horizon)
     met, stated = formula.met(values)[0], values["eta"] * values["L"]
     assert met.any() and (stated[met] > 1).all() and (stated[met] <= 4).all()
     assert (formula.admits(values) & (stated <= 1)).any()  # how large a step may be is another question
-    assert formula_of(target_of(theorem, "printed")).outside is None
+    assert targeted("baselines.local_sgd")[1].outside is None
 
 
 def test_what_a_relaxed_condition_does_not_add_is_no_near_miss() -> None:
     """B = b is the statement's choice, so that b <= B holds whatever is relaxed."""
-    theorem = get_theorem("fcsg.theorem_4_1")
-    target = target_of(theorem, "corrected", Change("first_batch", "relaxed", Q(4)))
-    claim = Claim(target)
-    formula = formula_of(target)
-    Search(search_spaces(target, formula)[:4], formula, [claim], 0, 60.0, None, time.process_time).sample()
+    change = Change("first_batch", "relaxed", Q(4))
+    (claim,) = claims_on(search_spaces(*targeted("fcsg.theorem_4_1", "corrected", change))[:4], None, evolve=False)
     assert claim.found.evaluations > 100 and claim.found.ratio == 0.0

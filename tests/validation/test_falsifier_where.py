@@ -1,6 +1,5 @@
 """`fedco falsify --where`: a part of the region of a statement."""
 
-import time
 from dataclasses import replace
 from fractions import Fraction as Q
 from types import SimpleNamespace
@@ -15,11 +14,9 @@ from fedco.validation.falsifier import attack, falsify
 from fedco.validation.falsifier.bundle import recompute
 from fedco.validation.falsifier.confirm import NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
-from fedco.validation.falsifier.formula import Formula
-from fedco.validation.falsifier.search_spaces import search_spaces
 from fedco.validation.runs.bundle import BundleError, read, replay
 from fedco.validation.runs.refutations import REGISTRY
-from searching import replayed, violation_of
+from searching import falsified, replayed, spaces_of, violation_of
 from test_falsifier import CLAIMED, THEOREM
 
 
@@ -54,12 +51,10 @@ def test_what_no_instance_has_before_it_runs_is_not_applicable(name: str, text: 
 
 def test_whole_numbers_that_are_set_are_those_of_the_search() -> None:
     where = ("p=3", "T=10", "C_g=7")
-    target = target_of(get_theorem(THEOREM), "printed", where=where)
-    listed = search_spaces(target, Formula(target.theorem, "printed"))
+    listed = spaces_of(THEOREM, where=where)
     assert {(i.period, i.horizon, i.stays) for i in listed if i.law.name != "paths"} == {(3, 10, False)}
     assert {search_space.period for search_space in listed} == {3}
-    one = target_of(get_theorem("acc_fcsg_m.theorem_4_7"), "printed", where=("N=1",))
-    assert {search_space.clients for search_space in search_spaces(one, Formula(one.theorem, "printed"))} == {1}
+    assert {space.clients for space in spaces_of("acc_fcsg_m.theorem_4_7", where=("N=1",))} == {1}
 
 
 def test_a_violation_elsewhere_is_none_of_the_narrower_statement() -> None:
@@ -108,7 +103,7 @@ def test_a_printed_lemma_with_observables_of_its_own_is_compared_beside_the_chai
     theorem = get_theorem("acc_fcsg_m.lemma_d_1")
     printed, corrected = (target_of(theorem, label) for label in ("printed", "corrected"))
     assert set(printed.link.observables) - set(corrected.link.observables) == {"client_deviation_sq"}
-    assert {i.clients for i in search_spaces(printed, Formula(theorem, "printed"))} == {1, 2, 3}
+    assert {i.clients for i in spaces_of(theorem)} == {1, 2, 3}
     step = SimpleNamespace(
         before=SimpleNamespace(
             x=torch.tensor([[[1.0], [-1.0], [6.0]]], dtype=torch.float64),
@@ -126,14 +121,20 @@ def test_a_printed_lemma_with_observables_of_its_own_is_compared_beside_the_chai
         (THEOREM, {"assume": ("equal_inner_maps",)}),
         ("meta_fl.theorem_8", {"where": ("nu=2",), "hidden": 1e6}),
         ("meta_fl.theorem_8", {"where": ("r=1",), "hidden": 1e6}),
+        ("meta_fl.theorem_8", {"where": ("tau=1",), "hidden": 1000.0}),
+        ("meta_fl.theorem_8", {"where": ("r=1/2", "nu=1")}),
+        ("meta_fl.theorem_8", {"where": ("r=1/2", "nu=2")}),
         ("acc_fcsg_m.lemma_d_1", {"where": ("N=3",)}),
         ("acc_fcsg_m.lemma_d_2", {"where": ("N=1",)}),
     ],
 )
 def test_variants_of_refuted_theorems_are_refuted(name: str, options: dict, tmp_path) -> None:
     result = falsify(name, seconds=300, out=tmp_path, **options)
-    assert result.refuted
-    assert replay(read(result.path), REGISTRY).confirmed
+    assert result.refuted and replay(read(result.path), REGISTRY).confirmed
+    hidden = read(result.path).hyperparameters.get("c")
+    assert hidden is None or Q(hidden) == options.get("hidden", 1.0)
+    if "r=1/2" in options.get("where", ()):
+        assert not any("deterministic" in line for line in result.why)
 
 
 def test_a_statement_about_identical_clients_is_searched_on_identical_clients() -> None:
@@ -141,5 +142,5 @@ def test_a_statement_about_identical_clients_is_searched_on_identical_clients() 
     theorem = get_theorem("local_scgdm.lemma_a_2")
     assert set(theorem.statement("corrected").assume) == {"equal_inner_maps", "equal_outer_functions"}
     assert violation_of(theorem)
-    result = falsify(theorem, "corrected", seconds=0.75, clock=time.process_time)
+    result = falsified(theorem, "corrected", seconds=0.1)
     assert result.outcome == "SURVIVED" and result.evaluations > 1000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from fractions import Fraction as F
 from pathlib import Path
@@ -23,6 +22,7 @@ from fedco.validation.runs.fit import fitting_problems, misfit
 from fedco.validation.runs.method_of import build_of, period_of, steps_of
 from fedco.validation.runs.problem_list import listed
 from fedco.validation.runs.refutations import registry
+from searching import ticking
 
 ANY = {"text": "as it says"}
 CONVEX = {
@@ -94,12 +94,6 @@ class Mean(Method):
 SAYS_PERIOD = 'quantities: ClassVar[dict[str, str]] = {"p": "communication_period"}'
 
 
-def turns():
-    """A clock that counts how often it is asked."""
-    count = itertools.count()
-    return lambda: float(next(count))
-
-
 def of_file(folder: Path, quantities: str, **method):
     """The theorem in rounds about a method in a file of its own."""
     file = folder / "own.py"
@@ -144,12 +138,12 @@ def test_a_property_is_read_from_what_an_assumption_says(saying, property_, kind
 def test_what_instances_cannot_be_given_is_named():
     either = {**CONVEX, "assumptions": {"either": {**ANY, "says": ["convex objective", "one of several"]}}}
     theorem = fedco.define(**either)
-    found = falsify(theorem, seconds=1.0, clock=turns())
+    found = falsify(theorem, seconds=1.0, clock=ticking())
     assert found.outcome == "NOT_APPLICABLE"
     assert found.why[0].endswith(
         "falsify cannot make instances with 'either', which says one of several things: wanted one of them under `assume` too"
     )
-    assert falsify(theorem, seconds=2.0, clock=turns(), assume=("convex",)).outcome == "SURVIVED"
+    assert falsify(theorem, seconds=2.0, clock=ticking(), assume=("convex",)).outcome == "SURVIVED"
     problems = {each.name: each for each in listed()}
     assert "says one of several things" in misfit(theorem, problems["federated_sines"])
     assert not misfit(theorem, problems["federated_quadratic"])
@@ -307,7 +301,7 @@ META = {
 
 
 def test_a_statement_about_any_number_of_fine_tuning_steps_is_searched(tmp_path):
-    found = falsify(fedco.define(**META), seconds=20.0, clock=turns(), out=tmp_path)
+    found = falsify(fedco.define(**META), seconds=20.0, clock=ticking(), out=tmp_path)
     assert found.refuted and replay(read(found.path), registry(None)).confirmed
     assert found.found.problem["parameters"]["instance"]["settings"]["nu"] >= 1
 
@@ -315,5 +309,5 @@ def test_a_statement_about_any_number_of_fine_tuning_steps_is_searched(tmp_path)
 @pytest.mark.slow
 def test_a_constant_that_no_instance_has_is_named():
     cap = {**META, "symbols": {**META["symbols"], "B": "gradient_cap"}}
-    unknown = falsify(fedco.define(**cap), seconds=60.0, clock=turns())
+    unknown = falsify(fedco.define(**cap), seconds=60.0, clock=ticking())
     assert not unknown.refuted and any("no known gradient_cap" in line for line in unknown.why)

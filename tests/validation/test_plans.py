@@ -153,7 +153,7 @@ def test_a_verdict_outside_the_conditions_spends_its_alpha_and_names_what_fails(
     one, ledger = experiment(), AlphaBudget("1e-3")
     ledger.allot(one.name, "1e-3", 300)
     bound = SimpleNamespace(admissible=False, failed=("step", "period"))
-    found = campaign.verdict_for(one, bound, 1.0, "exact", np.ones(300), ledger)
+    found = campaign.verdict_for(one, SimpleNamespace(bound=bound, statistic=np.ones(300)), ledger)
     assert str(found.outcome) == "NOT_APPLICABLE" and "condition step, period fails" in str(found)
     with pytest.raises(ValueError):
         ledger.spend(one.name, actual_seeds=300)

@@ -121,7 +121,7 @@ def test_a_run_is_judged_by_its_own_number():
         found = measure(theorem, instance, 40, 200, label="printed")
         ledger = AlphaBudget(Fraction(1, 1000))
         ledger.allot(experiment.name, Fraction(1, 1000), 200)
-        verdict = verdict_for(experiment, found.bound, found.cap, found.certificates, found.statistic, ledger)
+        verdict = verdict_for(experiment, found, ledger)
         assert str(verdict.outcome) == outcome, verdict
         assert verdict.bound == 0.25 and "how often it fails" in verdict.claim
 

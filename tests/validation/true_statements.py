@@ -176,10 +176,10 @@ def all_made() -> tuple[Made, ...]:
             rows.append(list(variants(theorem, theorem.default)))
         if (theorem.method is not None or theorem.id in METHODS) and theorem.id not in NO_FORMULAS:
             rows.append(list(rewritten(theorem)))
-    return tuple(m for turn in itertools.zip_longest(*rows) for m in turn if m is not None and _is_written(m))
+    return tuple(m for turn in itertools.zip_longest(*rows) for m in turn if m is not None)
 
 
-def _is_written(made: Made) -> bool:
+def is_written(made: Made) -> bool:
     """Whether it can be kept in a bundle: what cannot is not searched."""
     try:
         definition_of(target_of(made.theorem, made.label))
@@ -200,7 +200,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=10_000)
     given = parser.parse_args()
     outcomes: Counter[str] = Counter()
-    for made in all_made()[given.first : given.first + given.count]:
+    for made in filter(is_written, all_made()[given.first : given.first + given.count]):
         found = searched(made, given.seconds)
         outcomes[found.outcome] += 1
         print(f"{found.outcome:15} {found.ratio:9.6f} {found.evaluations:8} {made.name}", flush=True)

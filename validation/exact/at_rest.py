@@ -14,9 +14,9 @@ from ...algorithms import Method
 from .interval import Ends, ends_of
 from .noise import AllPaths
 from .problem import ExactProblem
-from .run import MOST_SIGNS, SQUARES, CannotReplay, Walk, constant, require_equal_rounds
+from .run import MOST_SIGNS, SQUARES, CannotReplay, Walk, constant, require_equal_rounds, signs_of
 from .statistic import Statistic
-from .tensor import ExactTensor, tensors_of
+from .tensor import ExactTensor, entries_of, tensors_of, with_entries
 
 _LATER = (1, 2, 5)
 """Rounds that are compared: a method that does something else from round to round is not run this way."""
@@ -31,7 +31,7 @@ def at_rest(method: Method, problem: ExactProblem, period: int, statistic: Stati
     require_equal_rounds(method)
     first = _round(method, problem, period)
     for later in _LATER:
-        if _first(_round(method, problem, period, later * period, first)) != _first(first):
+        if entries_of(_round(method, problem, period, later * period, first)) != entries_of(first):
             raise CannotReplay("a round changes what the method keeps")
     return statistic.measure.at(problem, problem.start)
 
@@ -66,12 +66,10 @@ def _round(
     Raises:
         CannotReplay: they end in several, or one of them leaves the start.
     """
-    counting = AllPaths(0, problem.clients)
-    counting.is_counting = True
-    _walked(method, problem, period, t, state, counting)
-    if counting.columns.count > MOST_SIGNS:
-        raise CannotReplay(f"{counting.columns.count} signs in a round have too many paths")
-    run = _walked(method, problem, period, t, state, AllPaths(counting.columns.count, problem.clients))
+    count = signs_of(problem, lambda draws: _walked(method, problem, period, t, state, draws))
+    if count > MOST_SIGNS:
+        raise CannotReplay(f"{count} signs in a round have too many paths")
+    run = _walked(method, problem, period, t, state, AllPaths(count, problem.clients))
     if same_end and any(
         lane != numbers[0].tolist() for numbers in tensors_of(run.state).values() for lane in numbers.tolist()
     ):
@@ -82,21 +80,10 @@ def _round(
 def _walked(method: Method, problem: ExactProblem, period: int, t: int, state: Any, draws: Any) -> Walk:
     run = Walk(method, problem, problem.start, draws)
     if state is not None:
-        run.state, run.t = _in_lanes(state, draws.runs), t
+        run.state, run.t = with_entries(state, entries_of(state), draws.runs), t
     for _ in range(period):
         run.step()
         models = run.state.x.numbers
         if any(ends_of(model) != (problem.start, problem.start) for model in models.flatten()):
             raise CannotReplay("a path leaves the start")
     return run
-
-
-def _in_lanes(state: Any, runs: int) -> Any:
-    """The state of the first lane, in so many lanes."""
-    laid = {name: ExactTensor.of(np.repeat(part[:1], runs, axis=0)) for name, part in tensors_of(state).items()}
-    return replace(state, **laid)
-
-
-def _first(state: Any) -> dict[str, Any]:
-    """What the first lane of a state holds."""
-    return {name: part[0].tolist() for name, part in tensors_of(state).items()}

@@ -27,7 +27,7 @@ from .participation import choices
 from .plain import ExactMeta
 from .problem import ExactProblem
 from .run import MOST_SIGNS, CannotReplay, Walk, keeps_models_only
-from .tensor import ExactTensor, tensors_of
+from .tensor import ExactTensor, entries_of, tensors_of, with_entries
 
 Q = Fraction
 Rows = list[list[Fraction]]
@@ -101,7 +101,7 @@ def _recursion(
     `followed`: steps during which it has to be seen that the reach is kept.
     """
     run = _begun(method, problem, chosen)
-    state, moves, begin = run.state, run.method, _entries(run.state, 0)
+    state, moves, begin = run.state, run.method, entries_of(run.state)
     if reach is not None:
         _check_straight(problem, moves, state, reach, chosen)
     whole = _read(run, period, chosen)
@@ -137,7 +137,7 @@ def _read(run: Walk, period: int, chosen: Tensor | None) -> Recursion:
     Raises:
         CannotReplay: the method does not do the same in every step.
     """
-    problem, state, moves, begin = run.problem, run.state, run.method, _entries(run.state, 0)
+    problem, state, moves, begin = run.problem, run.state, run.method, entries_of(run.state)
 
     def local(t: int) -> RandomMap:
         return _map(lambda held, draws: moves.local_step(problem, held, draws.at(t), t), state, problem, chosen)
@@ -199,7 +199,7 @@ def _asked(run: Walk, t: int, chosen: Tensor | None) -> dict[str, Rows]:
     if not isinstance(problem, (ExactLocalComposite, ExactSharedComposite)):
         raise CannotReplay("wanted a reach, or a composition in front of which one is found")
     asked: Any = _Asked(problem)
-    begin = _entries(state, 0)
+    begin = entries_of(state)
     counting: Any = BatchMeans(problem.clients, chosen=chosen)
     run.method.local_step(problem, _held(state, 1), counting.at(t), t)
     draws: Any = BatchMeans(problem.clients, counting.sizes, chosen)
@@ -215,7 +215,7 @@ def _coordinates(state: Any, problem: Any) -> Rows:
 
     Entries of other names are coordinates by themselves.
     """
-    held, begin, clients = _held(state, 1), _entries(state, 0), range(problem.clients)
+    held, begin, clients = _held(state, 1), entries_of(state), range(problem.clients)
     parts = {name: list(numbers[0].flatten()) for name, numbers in tensors_of(held).items()}
     x = parts.pop("x")
     mean = sum(x, Q(0)) / problem.clients
@@ -292,14 +292,14 @@ def _map(act: Act, state: Any, problem: ExactProblem, chosen: Tensor | None) -> 
     Raises:
         CannotReplay: too many outcomes, or a state that is not affine in the mean of a batch.
     """
-    counting, begin = BatchMeans(problem.clients, chosen=chosen), _entries(state, 0)
+    counting, begin = BatchMeans(problem.clients, chosen=chosen), entries_of(state)
     act(_held(state, 1), counting)
     if len(counting.sizes) > MOST_SIGNS:
         raise CannotReplay(f"{len(counting.sizes)} signs of a step have too many paths")
     draws = BatchMeans(problem.clients, counting.sizes, chosen)
     ended = act(_held(state, draws.runs), draws)
     first = [Q(1), *[Q(0)] * len(begin)]
-    maps = [[first, *(_row(entry, begin) for entry in _entries(ended, lane))] for lane in range(draws.runs)]
+    maps = [[first, *(_row(entry, begin) for entry in entries_of(ended, lane))] for lane in range(draws.runs)]
     for lane, column in np.ndindex(draws.runs, len(draws.sizes)):
         if (sides := draws.opposite(lane, column)) is None:
             continue
@@ -324,12 +324,6 @@ def _then(first: RandomMap, second: RandomMap) -> RandomMap:
     return RandomMap([(weight, matrix) for (weight, _), matrix in zip(first.outcomes, joined, strict=True)])
 
 
-def _entries(state: Any, lane: int) -> list[Any]:
-    """The entries of a lane of a state; what is the same in all lanes may be held once."""
-    parts = tensors_of(state).values()
-    return [entry for numbers in parts for entry in numbers[lane if len(numbers) > 1 else 0].flatten()]
-
-
 def _row(entry: Any, begin: Sequence[Fraction]) -> list[Fraction]:
     """A number as a constant and a multiple of each entry of the state."""
     if not isinstance(entry, Noisy):
@@ -342,10 +336,5 @@ def _row(entry: Any, begin: Sequence[Fraction]) -> list[Fraction]:
 
 def _held(state: Any, lanes: int) -> Any:
     """The state with every entry a variable near it, in so many lanes."""
-    parts, place = {}, 0
-    for name, numbers in tensors_of(state).items():
-        held: Any = numbers[:1].copy()
-        for where in np.ndindex(held.shape):
-            held[where], place = Noisy(Q(held[where]), {-1 - place: _SMALL}), place + 1
-        parts[name] = ExactTensor.of(np.repeat(held, lanes, axis=0))
-    return replace(state, **parts)
+    held = [Noisy(Q(value), {-1 - place: _SMALL}) for place, value in enumerate(entries_of(state))]
+    return with_entries(state, held, lanes)

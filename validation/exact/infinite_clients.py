@@ -15,11 +15,10 @@ from ...algorithms import Method
 from ...synthetic.families.piecewise import FAMILIES
 from .every_path import EveryPath
 from .interval import Ends, Interval, ends_of
-from .noise import AllPaths
 from .problem import ExactProblem, Instance, exact_problem
-from .run import SQUARES, CannotReplay, Walk, keeps_models_only, moved_least, require_equal_rounds
+from .run import SQUARES, CannotReplay, Walk, keeps_models_only, moved_least, require_equal_rounds, signs_of
 from .statistic import Statistic
-from .tensor import ExactTensor
+from .tensor import ExactTensor, raw
 
 Q = Fraction
 MOST_BITS = 6
@@ -51,7 +50,7 @@ class InfiniteClients:
             raise CannotReplay(f"{method.name}: a client's round depends on the noise of others")
 
     def draws(self, turned: int | None = None) -> Any:
-        return EveryPath(self.groups, self.bits, wrap=_exact, turned=turned)
+        return EveryPath(self.groups, self.bits, wrap=lambda signs: ExactTensor.of(raw(signs)), turned=turned)
 
     def _runs_apart(self) -> bool:
         """Whether a client that takes another path changes no other client before the models are averaged."""
@@ -141,12 +140,13 @@ def bits_of(method: Method, problem: ExactProblem, period: int) -> int:
     Raises:
         CannotReplay: too many.
     """
-    draws = AllPaths(0, problem.clients)
-    draws.is_counting = True
-    run = Walk(method, problem, problem.start, draws)
-    for _ in range(period):
-        run.step()
-    bits = draws.columns.count // problem.clients
+
+    def walk(draws: Any) -> None:
+        run = Walk(method, problem, problem.start, draws)
+        for _ in range(period):
+            run.step()
+
+    bits = signs_of(problem, walk) // problem.clients
     if bits > MOST_BITS:
         raise CannotReplay(f"{bits} signs of a client in a round have too many paths")
     return bits
@@ -160,14 +160,6 @@ def laid_out(problem: ExactProblem, bits: int) -> ExactProblem:
         for name, value in problem.parameters.items()
     }
     return exact_problem(Instance(problem.kind, parameters, problem.settings))
-
-
-def _exact(signs: Any) -> ExactTensor:
-    return ExactTensor.of(_fractions(signs))
-
-
-def _fractions(signs: Any) -> Any:
-    return [_fractions(part) for part in signs] if signs.dim() else Q(int(signs))
 
 
 def _models(state: Any) -> list[Any]:

@@ -8,7 +8,7 @@ state, and powers of its matrix give the expectation. A bound of the reach comes
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -21,7 +21,7 @@ from .noise import AffineSigns, GroupSigns, Noisy, expectation
 from .problem import ExactProblem
 from .run import SQUARES, CannotReplay, Walk, require_equal_rounds
 from .statistic import Statistic
-from .tensor import ExactTensor, tensors_of
+from .tensor import entries_of, with_entries
 
 Q = Fraction
 _BITS = 1024
@@ -129,17 +129,7 @@ def _noisy(value: Any) -> Noisy:
 
 def _flat(state: Any) -> list[Noisy]:
     """The entries of a state that a run may move."""
-    return [_noisy(entry) for numbers in tensors_of(state).values() for entry in numbers.flatten()]
-
-
-def _with(state: Any, entries: Sequence[Noisy]) -> Any:
-    """The state with other entries."""
-    left, made = list(entries), {}
-    for name, numbers in tensors_of(state).items():
-        array = numbers.copy()
-        array.flat[:] = left[: numbers.size]
-        made[name], left = ExactTensor.of(array), left[numbers.size :]
-    return replace(state, **made)
+    return [_noisy(entry) for entry in entries_of(state)]
 
 
 def _affine(
@@ -161,7 +151,7 @@ def _affine(
     centres = [entry.centre for entry in _flat(state)]
     moved = [Noisy.around(c, r, -1 - j) for j, (c, r) in enumerate(zip(centres, reach, strict=True))]
     run = Walk(method, problem, problem.start, _draws(problem, members))
-    run.state, run.t, run.draws = _with(state, moved), first, _draws(problem, members)
+    run.state, run.t, run.draws = with_entries(state, moved), first, _draws(problem, members)
     seen = _round(run, period, times, statistic)
     _check_groups(seen, members)
     later, count = _flat(run.state), run.draws.columns.count

@@ -9,13 +9,12 @@ from itertools import count, product
 from math import prod
 from typing import Any
 
-import numpy as np
 from torch import Tensor
 
 from .columns import SignDraws
 from .curve import Curve
 from .interval import Bends, Interval
-from .tensor import ExactTensor, InexactError
+from .tensor import ExactTensor, InexactError, laid_out
 
 Q = Fraction
 _BLURRED = -(10**9)
@@ -208,7 +207,7 @@ class AffineSigns(SignDraws):
         super().__init__(clients, 1)
 
     def taken(self, first: int, size: int, tail: tuple[int, ...]) -> ExactTensor:
-        return ExactTensor.of(_array([Noisy.sign(first + i) for i in range(size)], (1, self.clients, *tail)))
+        return ExactTensor.of(laid_out([Noisy.sign(first + i) for i in range(size)], (1, self.clients, *tail)))
 
 
 class GroupSigns(SignDraws):
@@ -235,7 +234,7 @@ class GroupSigns(SignDraws):
         for group, side, place in product(range(self.clients // 2), (1, -1), range(each)):
             a = first + self.PER_SIGN * (group * each + place)
             entries.append(Noisy(Q(0), {a: half, a + 1: half, a + 2: Q(side), a + 3: Q(side)}))
-        return ExactTensor.of(_array(entries, (1, self.clients, *tail)))
+        return ExactTensor.of(laid_out(entries, (1, self.clients, *tail)))
 
     @classmethod
     def is_offset(cls, column: int) -> bool:
@@ -262,11 +261,11 @@ class AllPaths(SignDraws):
 
     def taken(self, first: int, size: int, tail: tuple[int, ...]) -> ExactTensor:
         if self.is_counting:
-            return ExactTensor.of(_array([Q(1)] * size, (1, self.clients, *tail)))
+            return ExactTensor.of(laid_out([Q(1)] * size, (1, self.clients, *tail)))
         if first + size > self.count:
             raise InexactError(f"a run asks for more than {self.count} signs")
         entries = [Q(1 if (lane >> (first + i)) & 1 else -1) for lane in range(self.runs) for i in range(size)]
-        return ExactTensor.of(_array(entries, (self.runs, self.clients, *tail)))
+        return ExactTensor.of(laid_out(entries, (self.runs, self.clients, *tail)))
 
 
 class BatchMeans(SignDraws):
@@ -299,9 +298,9 @@ class BatchMeans(SignDraws):
 
     def taken(self, first: int, size: int, tail: tuple[int, ...]) -> ExactTensor:
         if self.is_counting:
-            return ExactTensor.of(_array([Q(1)] * size, (1, self.clients, *tail)))
+            return ExactTensor.of(laid_out([Q(1)] * size, (1, self.clients, *tail)))
         entries = [Q(value) for lane in self.outcomes for value in lane[first : first + size]]
-        return ExactTensor.of(_array(entries, (self.runs, self.clients, *tail)))
+        return ExactTensor.of(laid_out(entries, (self.runs, self.clients, *tail)))
 
     def subset(self, purpose: str, size: int) -> Tensor:
         if self.chosen is None or int(self.chosen.sum()) != size:
@@ -315,9 +314,3 @@ class BatchMeans(SignDraws):
             return None
         up, down = ((*values[:column], side, *values[column + 1 :]) for side in (1, -1))
         return self.outcomes.index(up), self.outcomes.index(down)
-
-
-def _array(entries: list[Any], shape: tuple[int, ...]) -> np.ndarray:
-    made = np.empty(len(entries), dtype=object)
-    made[:] = entries
-    return made.reshape(shape)

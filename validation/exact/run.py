@@ -136,13 +136,13 @@ def expected(problem: ExactProblem, take: Callable[[Any], T], *, by_path: bool =
             raise Bends("the law of a run is wanted")
         return take(AffineSigns(problem.clients))
     except Bends as error:
-        count = _signs_of(problem, take)
+        count = signs_of(problem, take)
         if count > MOST_SIGNS:
             raise CannotReplay(f"{error}, and {count} signs have too many paths") from error
         return take(AllPaths(count, problem.clients))
 
 
-def _signs_of(problem: ExactProblem, take: Callable[[Any], T]) -> int:
+def signs_of(problem: ExactProblem, take: Callable[[Any], Any]) -> int:
     """How many signs a run asks for."""
     counting = AllPaths(0, problem.clients)
     counting.is_counting = True

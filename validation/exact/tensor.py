@@ -6,7 +6,8 @@ operation is an error, never a rounded result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import isqrt
 from typing import Any
@@ -72,16 +73,36 @@ def raw(value: Any) -> Any:
     if isinstance(value, ExactTensor):
         return value.numbers
     if isinstance(value, Tensor):
-        entries = [_exact(entry) for entry in value.flatten().tolist()]
-        array = np.empty(len(entries), dtype=object)
-        array[:] = entries
-        return array.reshape(tuple(value.shape))
+        return laid_out([_exact(entry) for entry in value.flatten().tolist()], tuple(value.shape))
     return _exact(value) if isinstance(value, float) else value
+
+
+def laid_out(entries: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
+    """Entries as an array of objects."""
+    made = np.empty(len(entries), dtype=object)
+    made[:] = entries
+    return made.reshape(shape)
 
 
 def tensors_of(state: Any) -> dict[str, np.ndarray]:
     """The exact numbers of a method's state by name, `(lanes, ...)`."""
     return {name: part.numbers for name, part in vars(state).items() if isinstance(part, ExactTensor)}
+
+
+def entries_of(state: Any, lane: int = 0) -> list[Any]:
+    """The entries of one lane of a state; what is the same in all lanes may be held once."""
+    parts = tensors_of(state).values()
+    return [entry for numbers in parts for entry in numbers[lane if len(numbers) > 1 else 0].flatten()]
+
+
+def with_entries(state: Any, entries: Sequence[Any], lanes: int = 1) -> Any:
+    """The state with these entries in each of so many lanes."""
+    made, first = {}, 0
+    for name, numbers in tensors_of(state).items():
+        one = numbers[:1].copy()
+        one.flat[:] = entries[first : first + one.size]
+        made[name], first = ExactTensor.of(np.repeat(one, lanes, axis=0)), first + one.size
+    return replace(state, **made)
 
 
 def _exact(number: float | int | bool) -> Any:

@@ -25,9 +25,9 @@ from ...bounds.registry import get_theorem as find
 from ...bounds.registry import paper_of
 from ...figures import Axis, Plot, bar_plot
 from ...storage import check_folder, digest
-from ..runs.bundle import Bundle, write
+from ..runs.bundle import Bundle, plain, write
 from ..runs.scheduler import run_on_scheduler
-from .bundle import bundle_of, definition_of, describe, plain
+from .bundle import bundle_of, definition_of, describe
 from .coefficient_lower_bound import coefficient_lower_bound
 from .confirm import Confirmed
 from .declared import Target, formula_of, target_of
@@ -200,13 +200,9 @@ def falsify_changes(
     statement: str,
     changes: Sequence[Change],
     *,
-    seconds: float,
-    seed: int = 0,
-    hidden: float = 1.0,
-    clock: Callable[[], float] = time.perf_counter,
     out: Path | None = None,
-    progress: Callable[[Progress], None] | None = None,
     climb: bool = False,
+    **asked: Any,
 ) -> dict[Change, Falsified]:
     """One search against a statement with each of several changes of one term: a run says something of all of them.
 
@@ -214,7 +210,7 @@ def falsify_changes(
         climb: whether a refuted change is followed by others that leave more and more of the term, as long as they are refuted.
         changes: of terms; the first refuted change of a term gets a bundle that is shrunk and explained, the others say in
             `needed` what part of the term their instance needs.
-        seconds: of the whole search, by the clock. The rest is as for `falsify`.
+        asked: seconds of the whole search, by the clock, and the rest as for `search_together`; `out` is as for `falsify`.
 
     Raises:
         InputError: nothing says how the statement is run, or a change is of a condition.
@@ -227,9 +223,7 @@ def falsify_changes(
     claims = [Claim(target_of(theorem, statement, change), change, climbs=climb) for change in changes]
     found: dict[Change, Falsified] = {}
     with _on_one_thread():
-        search_together(
-            base, formula, claims, seconds=seconds, seed=seed, hidden=hidden, progress=progress, clock=clock
-        )
+        search_together(base, formula, claims, **asked)
         for claim in claims:
             change = claim.change
             assert change is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from ...errors import InputError
 from ...user_files import is_python_file, name_in_data, split_file
 from ..exact.interval import Ends
 from ..exact.problem import Instance, as_fractions
-from ..runs.bundle import FROM_DATA, Bundle, BundleError, Sides
+from ..runs.bundle import FROM_DATA, Bundle, BundleError, Sides, plain
 from .coefficient_lower_bound import coefficient_lower_bound
 from .confirm import Claimed, Confirmed, NotConfirmed, confirm, sides
 from .declared import Target, own_of, target_of
@@ -165,15 +164,6 @@ def _parameters(claimed: Claimed) -> dict[str, Any]:
     place = None if claimed.place is None else {"row": claimed.place.row, "steps": claimed.place.steps}
     made: dict[str, Any] = plain({"instance": claimed.instance.to_dict(), "interval": interval, "place": place})
     return made
-
-
-def plain(value: Any) -> Any:
-    """Whole fractions as integers: what a file gives back is then equal to what was written."""
-    if isinstance(value, Mapping):
-        return {str(name): plain(part) for name, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(part) for part in value]
-    return int(value) if isinstance(value, Fraction) and value.denominator == 1 else value
 
 
 def describe(claimed: Claimed) -> str:

@@ -290,6 +290,11 @@ def _completed(target: Target, stated: Mapping[str, Fraction], claimed: Claimed)
     for condition in Formula(theorem, label).inherited:
         if not holds(condition.each_side(lambda side: side.xreplace(point))):
             raise ValueError(f"condition {condition.name} of {theorem.follows_from} fails")
+    return _enclosures(target, point, claimed)
+
+
+def _enclosures(target: Target, point: Mapping[sp.Symbol, sp.Expr], claimed: Claimed) -> dict[str, Ends]:
+    """Of the values of a statement's symbols, and of what the method needs besides."""
     more = {name: (v, v) for name, v in claimed.hyperparameters.items() if name not in target.stated}
     return {**{str(symbol): _enclosed(value) for symbol, value in point.items()}, **more}
 
@@ -330,8 +335,7 @@ def _lemma_left(target: Target, claimed: Claimed, problem: ExactProblem) -> tupl
     if place is None:
         raise CannotReplay("wanted the row of the run at which a lemma is compared")
     stated = {**unseen(target.stated), **claimed.stated(target)}
-    point = {str(s): _enclosed(v) for s, v in complete(target.theorem.statement(target.label), stated).items()}
-    point |= {name: (v, v) for name, v in claimed.hyperparameters.items() if name not in target.stated}
+    point = _enclosures(target, complete(target.theorem.statement(target.label), stated), claimed)
 
     def take(draws: Any) -> tuple[Fraction, dict[str, Fraction]]:
         known = {n: e for n, e in point.items() if n in target.symbols}

@@ -23,7 +23,7 @@ from ...bounds.registry import get_paper, is_paper
 from ..exact.statistic import Statistic
 from ..lemmas.link import LemmaChain, Link
 from ..runs.method_of import every_of, period_of, steps_of
-from ..runs.registry import chains, recipes
+from ..runs.registry import chains, is_run, recipe_for
 from .formula import LENGTHS, Formula
 from .method_call import method_of
 from .properties import PROPERTIES
@@ -256,8 +256,8 @@ def _target_of(theorem: Theorem, label: str, own: Theorem | None) -> Target:
         target = Target(theorem, label, theorem.problem, build, theorem, theorem.average, steps, every)
         return replace(target, measured=measured, is_chosen=is_chosen)
     if own is not None:
-        recipe = recipes().get(own.id)
-        if recipe is not None:
+        if is_run(own.id):
+            recipe = recipe_for(own.id)
             average, steps, every = recipe.average, recipe.steps, recipe.every
             return Target(theorem, label, theorem.problem, recipe.method, theorem, average, steps, every)
         for about, chain in chains().items():
@@ -290,6 +290,6 @@ def _lemma(theorem: Theorem, label: str, about: str, chain: LemmaChain, link: Li
         raise InputError(
             f"{theorem.id} ({label}): about every outcome of a batch, which no family of its kind has noise for"
         )
-    recipe, call = recipes()[about], get_paper(about.partition(".")[0]).theorems[about].method
+    recipe, call = recipe_for(about), get_paper(about.partition(".")[0]).theorems[about].method
     build = recipe.method if call is None else method_of(call)
     return Target(theorem, label, theorem.problem, build, theorem, steps=recipe.steps, chain=chain, link=link)

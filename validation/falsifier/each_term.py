@@ -7,9 +7,8 @@ have to be there, which is a lower bound of any coefficient that is right. All c
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from ...bounds.language.change import Change, weakenings
@@ -17,7 +16,6 @@ from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_theorem
 from ..runs.bundle import Bundle
 from .attack import Falsified, falsify, falsify_changes
-from .search import Progress
 
 NECESSARY, NOT_SHOWN, REFUTED = "necessary", "not shown", "refuted"
 WHOLE = "statement"
@@ -69,11 +67,7 @@ def each_term(
     statement: str = "printed",
     *,
     seconds: float = 60.0,
-    seed: int = 0,
-    hidden: float = 1.0,
-    clock: Callable[[], float] = time.perf_counter,
-    out: Path | None = None,
-    progress: Callable[[Progress], None] | None = None,
+    **more: Any,
 ) -> Iterator[Part]:
     """Every term dropped and every condition relaxed by 4, one after the other; of a statement that is refuted as it stands only that.
 
@@ -83,20 +77,15 @@ def each_term(
         seconds: for the statement itself and for each part, by the clock. The terms share one search of so many seconds for each of
             them, in which a term that is necessary is given back in growing parts, as long as an instance shows that the part does not
             suffice.
+        more: seed, hidden, clock, out and progress, as for `falsify`.
 
     Raises:
         InputError: there is no such theorem or statement.
     """
     declared = get_theorem(theorem) if isinstance(theorem, str) else theorem
-
-    more: dict[str, Any] = {"seed": seed, "hidden": hidden, "clock": clock, "out": out, "progress": progress}
     whole = falsify(declared, statement, seconds=seconds, **more)
     if whole.refuted:
-        bundle = str(whole.path) if whole.path else None
-        yield Part(
-            statement, WHOLE, "as stated", REFUTED, whole.ratio, evaluations=whole.evaluations, seconds=whole.seconds,
-            bundle=bundle, found=whole.found,
-        )  # fmt: skip
+        yield _part(None, WHOLE, whole)
         return
     listed = list(weakenings(declared.statement(statement)))
     dropped = [change for change in listed if change.way == "dropped"]
@@ -112,36 +101,24 @@ def each_term(
 
 
 def relaxed_part(change: Change, found: Falsified) -> Part:
-    relaxed = float(change.factor) if found.refuted else None
-    return Part(
-        change.part,
-        "condition",
-        str(change),
-        NECESSARY if found.refuted else NOT_SHOWN,
-        found.ratio,
-        relaxed=relaxed,
-        evaluations=found.evaluations,
-        seconds=found.seconds,
-        bundle=str(found.path) if found.path else None,
-        found=found.found,
-    )
+    return _part(change, "condition", found, relaxed=float(change.factor) if found.refuted else None)
 
 
 def _term(change: Change, found: Falsified, less: Sequence[Falsified], seconds: float) -> Part:
     """`less` are the searches of all changes of the term: each refuted one says what part of it its instance needs."""
     most = max((result for result in less if result.refuted), key=lambda result: result.needed, default=found)
-    return Part(
-        change.part,
-        "term",
-        str(change),
-        NECESSARY if found.refuted else NOT_SHOWN,
-        found.ratio,
-        least=min(max(result.needed for result in less), 1.0),
-        evaluations=found.evaluations,
-        seconds=seconds,
-        bundle=str(found.path) if found.path else None,
-        found=most.found,
+    least = min(max(result.needed for result in less), 1.0)
+    return _part(change, "term", found, least=least, seconds=seconds, found=most.found)
+
+
+def _part(change: Change | None, kind: str, result: Falsified, **more: Any) -> Part:
+    """What a search with this change came to; without one, what it came to of the statement itself."""
+    about, words, shown = (
+        (result.statement, "as stated", REFUTED) if change is None else (change.part, str(change), NECESSARY)
     )
+    bundle = str(result.path) if result.path else None
+    known = {"evaluations": result.evaluations, "seconds": result.seconds, "bundle": bundle, "found": result.found}
+    return Part(about, kind, words, shown if result.refuted else NOT_SHOWN, result.ratio, **{**known, **more})
 
 
 def as_table(parts: list[Part]) -> str:

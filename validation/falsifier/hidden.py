@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
 from .attack import Falsified, falsify
-from .search import Progress
 
 VALUES = tuple(10.0**power for power in range(7))
 
@@ -59,15 +57,14 @@ def any_value(
     theorem: Theorem,
     statement: str = "printed",
     *,
-    seconds: float = 60.0,
-    seed: int = 0,
-    assume: tuple[str, ...] = (),
-    where: tuple[str, ...] = (),
     out: Path | None = None,
-    progress: Callable[[Progress], None] | None = None,
     values: tuple[float, ...] = VALUES,
+    **asked: Any,
 ) -> Sequence:
     """Searches at 1, 10, 100, ...; it ends at the first value that survives. A larger value only makes the bound larger.
+
+    Args:
+        asked: the rest, as for `falsify`.
 
     Raises:
         InputError: the statement has no hidden constant.
@@ -78,17 +75,7 @@ def any_value(
     found: dict[float, Falsified] = {}
     for value in values:
         folder = None if out is None else out / f"hidden_{value:g}"
-        found[value] = falsify(
-            theorem,
-            statement,
-            seconds=seconds,
-            seed=seed,
-            hidden=value,
-            assume=assume,
-            where=where,
-            out=folder,
-            progress=progress,
-        )
+        found[value] = falsify(theorem, statement, hidden=value, out=folder, **asked)
         if not found[value].refuted:
             break
     return Sequence(theorem.id, statement, found)

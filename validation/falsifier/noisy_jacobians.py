@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from .noisy_quadratics import clients_around, sometimes
+from .noisy_quadratics import clients_around, every_other, sometimes
 from .unit_cube import UnitCube
 
 Array = np.ndarray
@@ -117,9 +117,7 @@ def _inner_maps(cube: UnitCube, clients: int) -> Parameters:
 
 
 def _per_client(cube: UnitCube, clients: int) -> Array:
-    """1 for the first client, a part of it for the second, and so on, `(count, clients)`."""
-    second = np.clip(cube.take() / _SILENT, 0.0, 1.0)
-    return np.stack([second if k % 2 else np.ones_like(second) for k in range(clients)], axis=1)
+    return every_other(np.clip(cube.take() / _SILENT, 0.0, 1.0), clients)
 
 
 def _straight(cube: UnitCube, steep: Array) -> tuple[Array, Array]:

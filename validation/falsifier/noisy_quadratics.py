@@ -26,10 +26,13 @@ def with_noise(cube: UnitCube, parameters: Parameters) -> Parameters:
     for name, size in _disturbed(parameters).items():
         if name in parameters:
             level = sometimes(cube) * size * cube.log(-4, 1)
-            second = cube.clipped(0, 1)
-            clients = parameters[name].shape[1]
-            made[name] = np.stack([level * (second if k % 2 else 1.0) for k in range(clients)], axis=1)
+            made[name] = level[:, None] * every_other(cube.clipped(0, 1), parameters[name].shape[1])
     return made
+
+
+def every_other(second: Array, clients: int) -> Array:
+    """1 for the first client, this part of it for the second, and so on, `(count, clients)`."""
+    return np.stack([second if k % 2 else np.ones_like(second) for k in range(clients)], axis=1)
 
 
 def _disturbed(parameters: Parameters) -> dict[str, Array]:
@@ -253,8 +256,7 @@ def _plateau(alpha: Array, far: Array, fall: Array, tilt: Array) -> Parameters:
 def fine_tuned(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """The same with noise in every gradient, the clients' minimisers together or apart, fine-tuning steps down to tiny ones."""
     alpha, far = cube.log(-5, -0.3), cube.log(0, 3)
-    fall, second = far * cube.log(-1, 2), cube.clipped(0, 1)
+    fall, noise = far * cube.log(-1, 2), every_other(cube.clipped(0, 1), clients)
     tilt = clients_around(-far - fall / 2, sometimes(cube) * cube.log(-3, 1), clients)
-    noise = np.stack([second if k % 2 else np.ones_like(alpha) for k in range(clients)], axis=1)
     start = sometimes(cube) * cube.clipped(-1, 1) * far / 2
     return {**_plateau(alpha, far, fall, tilt), "gradient_noise": noise, "start": start}

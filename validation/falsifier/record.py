@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cache
@@ -91,7 +91,7 @@ def searched(theorem: Theorem, label: str) -> Searched | None:
     entry = kept_searches(FILE).get(_key(theorem, label))
     if entry is None or entry["statement"] != formulas_digest(theorem.statement(label)):
         return None
-    return Searched(*(entry[name] for name in ("outcome", "ratio", "evaluations", "seconds", "day", "version")))
+    return Searched(**{each.name: entry[each.name] for each in fields(Searched)})
 
 
 def standing(theorem: Theorem, label: str, supported: int = 0) -> str:
@@ -152,15 +152,9 @@ def keep(theorem: Theorem, label: str, seconds: float, *, seed: int = 0, file: P
     result = falsify(theorem, label, seconds=seconds, seed=seed, clock=time.process_time)
     if result.outcome == "NOT_APPLICABLE":
         raise InputError(f"{theorem.id}: {result.why[0]}")
-    entry = {
-        "outcome": result.outcome,
-        "ratio": result.ratio,
-        "evaluations": result.evaluations,
-        "seconds": round(time.process_time() - began, 1),
-        "day": datetime.now(UTC).date().isoformat(),
-        "version": __version__,
-        "statement": formulas_digest(theorem.statement(label)),
-    }
+    took, day = round(time.process_time() - began, 1), datetime.now(UTC).date().isoformat()
+    found = Searched(result.outcome, result.ratio, result.evaluations, took, day, __version__)
+    entry = {**vars(found), "statement": formulas_digest(theorem.statement(label))}
     _change(file, _key(theorem, label), entry)
     return entry
 

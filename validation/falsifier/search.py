@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import zip_longest
+from typing import Any
 
 import numpy as np
 from scipy.optimize import differential_evolution
@@ -161,29 +162,14 @@ class Claim:
         return Claim(target, change, found, dict(self.best), unseen, climbs=True)
 
 
-def search(
-    target: Target,
-    formula: Formula,
-    *,
-    seconds: float,
-    seed: int = 0,
-    hidden: float = 1.0,
-    progress: Callable[[Progress], None] | None = None,
-    clock: Callable[[], float] = time.perf_counter,
-) -> Found:
+def search(target: Target, formula: Formula, **asked: Any) -> Found:
     """Search until a violation is confirmed or the time is up; an interrupt keeps what was found.
 
     Args:
-        seconds: by the clock; where a batch of runs takes long, batches are smaller, and families with too long a one left out.
-        seed: of the search; the same seed visits the same points, as many as the seconds allow.
-        hidden: value of a constant that the paper hides in O(.).
-        progress: called after every generation.
-        clock: of wall time; a benchmark on a busy machine takes that of the processor.
+        asked: seconds, seed, hidden, progress and clock, as for `search_together`.
     """
     claim = Claim(target)
-    run = search_together(
-        target, formula, [claim], seconds=seconds, seed=seed, hidden=hidden, progress=progress, clock=clock
-    )
+    run = search_together(target, formula, [claim], **asked)
     if claim.is_open:
         claim.found.never_exact = run.never_exact(claim)
     return claim.found
@@ -205,6 +191,11 @@ def search_together(
     Args:
         target: of the statement that the claims are changes of; its instances are searched.
         claims: those that climb are followed by others, which are added to the list.
+        seconds: by the clock; where a batch of runs takes long, batches are smaller, and families with too long a one left out.
+        seed: of the search; the same seed visits the same points, as many as the seconds allow.
+        hidden: value of a constant that the paper hides in O(.).
+        progress: called after every generation.
+        clock: of wall time; a benchmark on a busy machine takes that of the processor.
     """
     run = Search(search_spaces(target, formula, hidden), formula, claims, seed, seconds, progress, clock)
     try:

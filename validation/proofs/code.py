@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from random import Random
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -40,7 +40,7 @@ from ..runs.method_of import build_of
 from ..runs.registry import codes_of, recipe_for
 from . import constants, further
 from .exactly import in_fractions, not_simple
-from .paths import NEAR, PATHS, PERIODS, STEPS, Difference, Draws, Oracles, OtherSampleError, Paths, Values, numbers_of
+from .paths import NEAR, PATHS, PERIODS, STEPS, Difference, Oracles, OtherSampleError, Paths, Values, numbers_of
 
 STYLE = Style(
     "methods",
@@ -93,16 +93,6 @@ def models(step: Any) -> torch.Tensor:
 
 MODELS: Mapping[str, Callable[[Any], torch.Tensor]] = {"x": models}
 ESTIMATES: Mapping[str, Callable[[Any], torch.Tensor]] = {**MODELS, "u": lambda step: step.after.u}
-
-
-@dataclass(frozen=True)
-class OtherConstant:
-    """What of a method is not as it says of itself, a sentence."""
-
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
 
 
 @dataclass(frozen=True)
@@ -218,10 +208,8 @@ class Beside:
 
     def _check_mixing(self, name: str, rows: Sequence[Sequence[Fraction]], paths: Paths) -> None:
         """Raises where the method's own matrix does not keep the mean, or shrinks the distance from it by less than the symbol says."""
-        if any(sum(column) != 1 for column in zip(*rows, strict=True)):
+        if (found := constants.contraction(rows)) is None:
             raise InputError(f"the matrix of {name} does not keep the mean over the clients")
-        W = torch.tensor([[float(weight) for weight in row] for row in rows], dtype=torch.float64)
-        found = float(torch.linalg.matrix_norm(W - 1 / len(W), 2))
         gap, contraction = (self._value_of(quantity, paths) for quantity in ("spectral_gap", "mixing_contraction"))
         said = contraction if gap is None else 1 - gap
         if said is not None and found > said + NEAR:
@@ -251,15 +239,10 @@ class Beside:
         problem = Oracles(run, code, noiseless=self.is_noiseless, values=Values(run, exactly=exactly))
         start = problem.values.floats(run.variable(code.model, 0))
         given = problem.values.floats(run.variable(code.embedding, -1))[0, 0] if code.embedding else None
-        draws = Draws(
-            problem.clients,
-            chosen=problem.chosen if code.sets else None,
-            kept=problem.kept if "kept" in code.samples else None,
-        )
         method = code.build(numbers_of(run))
         if exactly:
             method = in_fractions(self.progress.theorem, method, self._given(run))
-        found = walk(method, problem, self.length, PATHS, start=Start(x=start[0, 0], y=given), draws=cast(Any, draws))
+        found = walk(method, problem, self.length, PATHS, start=Start(x=start[0, 0], y=given), draws=problem.draws)
         return tuple(found)
 
     def _given(self, run: Paths) -> dict[str, Fraction]:
@@ -277,8 +260,9 @@ class Beside:
         period = self.progress.state.period
         return PERIODS if period.params else (int(period.at({})),)
 
-    def differences(self, setting: Setting | None = None) -> Iterator[Difference | OtherConstant]:
-        """Where the equations of the derivation, or of another setting, and the code have other values.
+    def differences(self, setting: Setting | None = None) -> Iterator[Difference | str]:
+        """Where the equations of the derivation, or of another setting, and the code have other values; as a sentence where a method is not
+        as it says of itself.
 
         A method that the theorem names is compared at two points, in doubles and then, where these do not differ, in exact numbers;
         that of a file also for many steps, and with what it says of itself.
@@ -308,7 +292,7 @@ class Beside:
             except OtherSampleError as error:
                 yield Difference(f"period {period}", "none of the kind", str(error))
 
-    def _unlike_its_constants(self) -> Iterator[OtherConstant]:
+    def _unlike_its_constants(self) -> list[str]:
         """Where the method of a file has other constants than it says.
 
         Raises:
@@ -329,7 +313,7 @@ class Beside:
             found += constants.variance(build, values, omega, eta)
         if self.mixes:
             found += constants.mixing(build(values))
-        yield from map(OtherConstant, found)
+        return found
 
     def _exact_differences(self) -> Iterator[Difference]:
         """Where they have other values in exact numbers, in which nothing is too small to be seen.

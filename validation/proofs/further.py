@@ -20,7 +20,7 @@ from ...bounds.proof.finite import Component, Vector, plus, total
 from ...bounds.proof.instances import as_fraction, is_draw
 from ...bounds.proof.kernel import COMMUNICATION, COMPRESSOR, LOCAL, MIXING, Act, Function, Sum, Term
 from ..lemmas.trace import walk
-from .paths import PATHS, Difference, Draws, Oracles, OtherSampleError, Paths, Values, numbers_of
+from .paths import PATHS, Difference, Oracles, OtherSampleError, Paths, Values, numbers_of
 
 if TYPE_CHECKING:
     from .code import Beside
@@ -181,9 +181,4 @@ def _steps(beside: Beside, run: Wide, method: Any) -> Iterator[Any]:
     problem.dim = problem.inner_dim = DIM
     problem.initial_point = torch.zeros(DIM, dtype=torch.float64)
     start = problem.values.floats(run.variable(code.model, 0))
-    draws = Draws(
-        problem.clients,
-        chosen=problem.chosen if code.sets else None,
-        kept=problem.kept if "kept" in code.samples else None,
-    )
-    yield from walk(method, problem, STEPS, PATHS, start=Start(x=start[0, 0]), draws=cast(Any, draws))
+    yield from walk(method, problem, STEPS, PATHS, start=Start(x=start[0, 0]), draws=problem.draws)

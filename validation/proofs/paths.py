@@ -163,6 +163,12 @@ class Oracles:
         self.alpha, self.nu = 0.0, 0  # for codes that are declared beside equations in the gradient after fine-tuning
         self.initial_point = torch.zeros(2, dtype=torch.float64)
 
+    @property
+    def draws(self) -> Any:
+        """The random numbers of the run: sets of clients and what a compressor adds, where the derivation has them."""
+        kept = self.kept if "kept" in self.code.samples else None
+        return Draws(self.clients, chosen=self.chosen if self.code.sets else None, kept=kept)
+
     def _drawn(self, purpose: str, t: int, batch: int) -> Drawn:
         expect(purpose in self.code.samples, f"{purpose}: the derivation has no such sample")
         for source in self.code.samples[purpose]:

@@ -200,6 +200,15 @@ def _checked(plain: Mapping[str, Any]) -> Bundle:
     return Bundle(**{**decoded, "bound": tuple(decoded["bound"])})
 
 
+def plain(value: Any) -> Any:
+    """Whole fractions as integers, tuples as lists: what a file gives back is then equal to what was written."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(part) for part in value]
+    return int(value) if isinstance(value, Fraction) and value.denominator == 1 else value
+
+
 def _difference(stored: Sequence[Number], again: Sequence[Number]) -> float:
     """Largest relative difference, exact when both sides are; infinite when the lengths differ."""
     if len(stored) != len(again):

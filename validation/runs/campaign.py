@@ -20,7 +20,6 @@ import torch
 from ...algorithms.engine.fingerprint import code_fingerprint, source_fingerprint
 from ...algorithms.engine.own_metric import own_metric
 from ...algorithms.registry import get_method
-from ...bounds.evaluation.evaluate import Bound
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_paper, get_theorem, is_paper
 from ...lossless import encode
@@ -28,7 +27,7 @@ from ...storage import digest, keep, recall
 from ..statistics.alpha_budget import AlphaBudget
 from ..statistics.planning import seeds_to_support
 from ..statistics.verdict import Verdict, not_applicable
-from .experiments import cap_of, measure
+from .experiments import Measured, cap_of, measure
 from .fingerprint import MEASUREMENT
 from .instance import Instance
 from .measures import judged
@@ -56,6 +55,11 @@ class Experiment:
     @property
     def name(self) -> str:
         return f"{self.theorem.id}/{self.label}/{self.instance.name}/T={self.T}"
+
+    @property
+    def where(self) -> str:
+        """The instance and the horizon, for people."""
+        return f"{self.instance.name}, T={self.T}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Another process looks a registered theorem up; one of the caller's own travels as it is."""
@@ -135,18 +139,10 @@ class Task:
 
 
 @dataclass(frozen=True)
-class ExperimentResult:
+class ExperimentResult(Measured):
     """What an experiment measured and what follows from it."""
 
     experiment: Experiment
-    bound: Bound
-    cap: float
-    certificates: str
-    statistic: np.ndarray
-    before: np.ndarray
-    after: np.ndarray
-    messages: dict[str, str]
-    seconds: float
     verdict: Verdict
 
     def to_dict(self) -> dict[str, Any]:
@@ -355,28 +351,18 @@ def _conclude(experiment: Experiment, parts: list[dict[str, Any]], ledger: Alpha
     instance, problem = experiment.instance, experiment.instance.made()
     bound, kind = evaluate_at(experiment.theorem, experiment.label, problem, instance.hyperparameters, experiment.T)
     cap = cap_of(experiment.theorem, problem, instance, bound, experiment.method)
-    statistic, before, after = (np.concatenate([part[name] for part in parts]) for name in _ARRAYS)
-    verdict = verdict_for(experiment, bound, cap, kind, statistic, ledger)
+    arrays = {name: np.concatenate([part[name] for part in parts]) for name in _ARRAYS}
     seconds = sum(part["seconds"] for part in parts)
-    return ExperimentResult(
-        experiment, bound, cap, kind, statistic, before, after, parts[0]["messages"], seconds, verdict
-    )
+    found = Measured(instance, bound, cap, kind, **arrays, messages=parts[0]["messages"], seconds=seconds)
+    return ExperimentResult(**vars(found), experiment=experiment, verdict=verdict_for(experiment, found, ledger))
 
 
-def verdict_for(
-    experiment: Experiment, bound: Bound, cap: float, kind: str, statistic: np.ndarray, ledger: AlphaBudget
-) -> Verdict:
+def verdict_for(experiment: Experiment, found: Measured, ledger: AlphaBudget) -> Verdict:
     """The verdict of an experiment; NOT_APPLICABLE where the theorem's conditions fail."""
-    claim, instance = f"{experiment.theorem.id} ({experiment.label})", f"{experiment.instance.name}, T={experiment.T}"
-    alpha = ledger.spend(experiment.name, actual_seeds=len(statistic))
+    claim, bound, metric = f"{experiment.theorem.id} ({experiment.label})", found.bound, experiment.theorem.metric
+    alpha, where = ledger.spend(experiment.name, actual_seeds=len(found.statistic)), experiment.where
     if not bound.admissible:
-        return not_applicable(claim, f"condition {', '.join(bound.failed)} fails", instance=instance)
-    metric = experiment.theorem.metric
-    found = judged(metric, bound.numbers, statistic, bound.total, cap)  # type: ignore[arg-type]
-    return found.verdict(
-        alpha=alpha,
-        certificates_kind=kind,
-        claim=f"{claim}, how often it fails" if metric.failure else claim,
-        instance=instance,
-        terms=None if metric.failure else bound.terms,
-    )
+        return not_applicable(claim, f"condition {', '.join(bound.failed)} fails", instance=where)
+    said = f"{claim}, how often it fails" if metric.failure else claim
+    terms = None if metric.failure else bound.terms
+    return found.judged(bound.total, alpha, said, where, terms=terms)

@@ -16,7 +16,6 @@ from ..statistics.verdict import Outcome, Verdict
 from .campaign import Experiment, verdict_for
 from .declaration import Probe
 from .experiments import Measured, measure
-from .measures import judged
 from .registry import declared, recipe_for
 from .values import evaluate_at
 
@@ -65,7 +64,7 @@ def _far_step(ledger: AlphaBudget, experiment: Experiment) -> tuple[Control, Con
     """Outside the region the theorem does not speak (NOT_APPLICABLE), and its formula is false there (REFUTED)."""
     theorem = experiment.theorem
     found = measure(theorem, experiment.instance, experiment.T, SEEDS, label=experiment.label, strict=False)
-    applied = verdict_for(experiment, found.bound, found.cap, found.certificates, found.statistic, ledger)
+    applied = verdict_for(experiment, found, ledger)
     claim = f"{theorem.id} with its conditions ignored"
     formula = _judged(found, found.bound.total, ledger, _ignored(experiment), claim)
     return (
@@ -85,14 +84,6 @@ def _understated_gap(ledger: AlphaBudget, probe: Probe) -> Control:
 
 
 def _judged(found: Measured, bound: float | None, ledger: AlphaBudget, name: str, claim: str) -> Verdict:
-    assert bound is not None
     alpha = ledger.spend(name, actual_seeds=len(found.statistic))
     where = f"{found.instance.name}, T={found.instance.horizons[0]}"
-    about = found.bound.about.theorem.metric
-    claimed = judged(about, found.bound.numbers, found.statistic, bound, found.cap)
-    return claimed.verdict(
-        alpha=alpha,
-        certificates_kind=found.certificates,
-        claim=f"negative control: {claim}",
-        instance=where,
-    )
+    return found.judged(bound, alpha, f"negative control: {claim}", where)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ from ...bounds.language.metrics import AVERAGED
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Metric, Theorem
 from ...bounds.registry import get_theorem
+from ..statistics.verdict import Verdict
 from .instance import Instance
-from .measures import metric_cap, recorded, shares_of, statistic_of
+from .measures import judged, metric_cap, recorded, shares_of, statistic_of
 from .method_of import Given
 from .recipe import Recipe
 from .registry import recipe_for
@@ -42,6 +44,12 @@ class Measured:
     after: np.ndarray
     messages: dict[str, str]
     seconds: float
+
+    def judged(self, bound: float | None, alpha: Fraction, claim: str, where: str, **about: Any) -> Verdict:
+        """The verdict on a bound, the statement's own or another one, of what the statement speaks of."""
+        assert bound is not None
+        found = judged(self.bound.about.theorem.metric, self.bound.numbers, self.statistic, bound, self.cap)
+        return found.verdict(alpha=alpha, certificates_kind=self.certificates, claim=claim, instance=where, **about)
 
 
 def measure(

@@ -49,14 +49,7 @@ class NeededConstant:
         return max(self.upper)
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "over": self.over,
-            "values": list(self.values),
-            "needed": list(self.needed),
-            "upper": list(self.upper),
-            "slope": self.slope,
-            "proved": self.proved,
-        }
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
 
     def __str__(self) -> str:
         growth = "" if self.slope is None else f", exponent {self.slope:.2f}"

@@ -12,18 +12,16 @@ cost exponent closer to 0 than the bound's is a method that needs less.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from ...bounds.cost.claims import about
 from ...bounds.cost.resources import RESOURCES, resources
 from ...bounds.registry import get_theorem
-from ..statistics.slopes import SlopeEstimate, log_log_slope
+from ..statistics.slopes import SlopeEstimate, log_log_slope, t_interval
 from .sweeps import GROUP, SweepResult
 
 COVERAGE = 0.95
@@ -123,10 +121,7 @@ def _claim(
 def _exponent(result: SweepResult, name: str, costs: np.ndarray, claim: tuple[float, str] | None) -> CostExponent:
     groups = len(result.statistic) // GROUP
     eps = result.statistic[: groups * GROUP].reshape(groups, GROUP, -1).mean(axis=1)
-    slopes = np.array([float(log_log_slope(row, costs)) for row in eps])
-    centre, spread = float(slopes.mean()), float(slopes.std(ddof=1)) / math.sqrt(groups)
-    reach = float(stats.t.ppf(0.5 + COVERAGE / 2, groups - 1)) * spread
-    measured = SlopeEstimate(centre, centre - reach, centre + reach, COVERAGE, groups)
+    measured = t_interval(np.array([float(log_log_slope(row, costs)) for row in eps]), COVERAGE)
     bound = float(log_log_slope(result.bounds, costs))
     claimed, where = claim or (None, "")
     sweep = result.sweep

@@ -23,7 +23,7 @@ from ...bounds.registry import all_papers, get_paper, get_theorem
 from ...errors import InputError
 from ...suggestion import nearest
 from ..exact.problem import Instance
-from .bundle import FROM_DATA, Bundle, BundleError, Replay, Sides, from_dict, read, write
+from .bundle import FROM_DATA, Bundle, BundleError, Replay, Sides, from_dict, plain, read, write
 from .bundle import replay as replay_bundle
 
 _WORDS = ("slip", "picture", "order")
@@ -42,16 +42,15 @@ def bundle_of(item: Refutation) -> Bundle:
     left, right = item.sides(case)
     checked = item.checked(case)
     certificates = {
-        name: {"value": _plain(value), "kind": "exact", "argument": why}
-        for name, (value, why) in case.constants.items()
+        name: {"value": plain(value), "kind": "exact", "argument": why} for name, (value, why) in case.constants.items()
     }
     return Bundle(
         claim=_claim(item),
         recipe=item.name if item.data is None else item.data["recipe"],
         mode="exact",
-        problem=_plain({**case.problem, "parameters": dict(case.problem["parameters"])}),
+        problem=plain({**case.problem, "parameters": dict(case.problem["parameters"])}),
         certificates=certificates,
-        hyperparameters=_plain(dict(case.hyperparameters)),
+        hyperparameters=plain(dict(case.hyperparameters)),
         seeds={},
         values=list(left),
         bound=right,
@@ -65,7 +64,7 @@ def bundle_of(item: Refutation) -> Bundle:
             "assumptions": {**case.assumptions, **{each.name: each.holds for each in checked}},
             "assumption_checks": {each.name: list(each.how) for each in checked},
             "alternatives": dict(item.alternatives),
-            "observables": _plain(dict(case.observables)),
+            "observables": plain(dict(case.observables)),
             "checked": list(case.facts),
             "findings": list(item.findings),
             **({"evidence": True} if item.is_evidence else {}),
@@ -120,23 +119,12 @@ def _claim(item: Refutation) -> str:
     return f"{item.claim} ({item.statement}{'' if item.grade == 'refuted' else f'; {item.word}'})"
 
 
-def _plain(value: Any) -> Any:
-    """Numbers as integers or fractions, tuples as lists: what a file gives back is then equal to what was written."""
-    if isinstance(value, Mapping):
-        return {str(name): _plain(part) for name, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
-    if isinstance(value, Fraction) and value.denominator == 1:
-        return int(value)
-    return value
-
-
 def _recompute(item: Refutation) -> Callable[[Bundle], Sides]:
     def run(bundle: Bundle) -> Sides:
         fresh = bundle_of(item)
         for name in _COMPARED:
             stored, again = getattr(bundle, name), getattr(fresh, name)
-            if _plain(stored) != _plain(again):
+            if plain(stored) != plain(again):
                 raise BundleError(f"{name}: not that of {item.name}: {_first_difference(stored, again)}")
         return Sides(fresh.values, fresh.bound)
 

@@ -51,6 +51,12 @@ def recipes() -> dict[str, Recipe]:
     return {name: recipe_for(name) for runs in every for name in (*runs.recipes, *runs.instances)}
 
 
+def is_run(theorem_id: str) -> bool:
+    """Whether there is a recipe for a theorem: `recipes` makes all of them, in milliseconds."""
+    own = _declared(theorem_id)
+    return theorem_id in own.recipes or theorem_id in own.instances
+
+
 def recipe_for(theorem: str | Theorem, method: Given | None = None) -> Recipe:
     """How a theorem is validated: as its paper declares, else from the method that the theorem or the caller names.
 

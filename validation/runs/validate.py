@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -37,10 +37,11 @@ from .fit import about_noise
 from .generate import instances_of
 from .instance import Instance
 from .limits import HOURS, check_experiments
-from .measures import judged, measure_of
+from .measures import measure_of
 from .method_of import Given, fixed_by
 from .registry import recipe_for
 
+T = TypeVar("T")
 RESULTS = "fedco-results/1"
 GROUP = 8
 """Number of seeds that are averaged before the logarithm is taken, for a slope."""
@@ -201,7 +202,7 @@ def validate(
     results = conclude(experiments, chunks, ledger)
     checks = tuple(
         negative_control(result, name, ledger)
-        for result, name in zip(_longest(results, instances), controls, strict=True)
+        for result, name in zip(_longest(results, instances, lambda one: one.experiment), controls, strict=True)
     )
     figures = {
         instance.name: figure(item, label, instance, results, recipe.limit_exponent)
@@ -217,18 +218,15 @@ def validate(
 def _plan_controls(experiments: Sequence[Experiment], instances: Sequence[Instance], ledger: AlphaBudget) -> list[str]:
     """One control per instance, on the data of its longest experiment, allotted before anything runs."""
     names = []
-    for instance in instances:
-        experiment = max((c for c in experiments if c.instance is instance), key=lambda c: c.T)
+    for experiment in _longest(experiments, instances, lambda one: one):
         names.append(f"control/{experiment.name}")
         ledger.allot(names[-1], ledger.total / 10 / len(instances), experiment.seeds)
     return names
 
 
-def _longest(results: Sequence[ExperimentResult], instances: Sequence[Instance]) -> list[ExperimentResult]:
-    return [
-        max((r for r in results if r.experiment.instance is instance), key=lambda r: r.experiment.T)
-        for instance in instances
-    ]
+def _longest(listed: Sequence[T], instances: Sequence[Instance], of: Callable[[T], Experiment]) -> list[T]:
+    """Of every instance the one with the longest run."""
+    return [max((one for one in listed if of(one).instance is each), key=lambda one: of(one).T) for each in instances]
 
 
 DIVISORS = tuple(10**power for power in range(1, 10))
@@ -238,15 +236,9 @@ DIVISORS = tuple(10**power for power in range(1, 10))
 def negative_control(result: ExperimentResult, name: str, ledger: AlphaBudget) -> Verdict:
     """The first verdict REFUTED of a bound divided by 10, 100, ...; each divisor is tested at an equal share of alpha."""
     alpha = ledger.spend(name, actual_seeds=len(result.statistic)) / len(DIVISORS)
-    metric, numbers = result.experiment.theorem.metric, result.bound.numbers
     for divisor in DIVISORS:
-        claim = judged(metric, numbers, result.statistic, result.bound.total / divisor, result.cap)
-        verdict = claim.verdict(
-            alpha=alpha,
-            certificates_kind=result.certificates,
-            claim=f"negative control: {result.experiment.theorem.id} divided by {divisor:,}",
-            instance=f"{result.experiment.instance.name}, T={result.experiment.T}",
-        )
+        claim = f"negative control: {result.experiment.theorem.id} divided by {divisor:,}"
+        verdict = result.judged(result.bound.total / divisor, alpha, claim, result.experiment.where)
         if verdict.outcome is Outcome.REFUTED:
             break
     return verdict

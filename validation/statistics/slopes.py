@@ -81,10 +81,14 @@ def slope_interval(horizons: Any, values: Any, *, group_size: int = 1, coverage:
         raise ValueError(f"values: wanted (seeds, horizons) with two groups of {group_size} seeds, got {y.shape}")
     groups = len(y) // group_size
     averaged = y[: groups * group_size].reshape(groups, group_size, len(t)).mean(axis=1)
-    slopes = log_log_slope(t, averaged)
-    centre, spread = float(slopes.mean()), float(slopes.std(ddof=1)) / math.sqrt(groups)
-    reach = float(stats.t.ppf(0.5 + coverage / 2, groups - 1)) * spread
-    return SlopeEstimate(centre, centre - reach, centre + reach, coverage, groups)
+    return t_interval(log_log_slope(t, averaged), coverage)
+
+
+def t_interval(slopes: Array, coverage: float) -> SlopeEstimate:
+    """The mean of independent slopes with the t-interval over them."""
+    centre, spread = float(slopes.mean()), float(slopes.std(ddof=1)) / math.sqrt(len(slopes))
+    reach = float(stats.t.ppf(0.5 + coverage / 2, len(slopes) - 1)) * spread
+    return SlopeEstimate(centre, centre - reach, centre + reach, coverage, len(slopes))
 
 
 def bound_slope(horizons: Any, bounds: Any) -> float:
