@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from fedco.validation.lemmas import sides
 from fedco.validation.lemmas.link import Link
-from fedco.validation.lemmas.report import Implied, LemmaReport, LemmaRow, section
+from fedco.validation.lemmas.report import Implied, LemmaReport, LemmaRow, section, worst
 from fedco.validation.lemmas.trace import Trace
 
 # --- two sides ---------------------------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ def test_a_report_in_json_and_back():
 def test_the_tables_of_a_report():
     shown = section([report()])
     assert shown["worst"] == "x.theorem (x 4); fails: x.lemma_2"
-    assert table.worst([]) == "" and table.section([])["runs"] == []
+    assert worst([]) == "" and section([])["runs"] == []
     (run,) = shown["runs"]
     assert run["title"] == "an instance, T = 12, 32 seeds; mean squared gradient 0.25"
     assert run["rows"] == [

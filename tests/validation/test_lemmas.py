@@ -15,7 +15,7 @@ from fedco.bounds.language.reading import InputError
 from fedco.synthetic import problem
 from fedco.validation.lemmas.link import trace_run
 from fedco.validation.lemmas.measure import measure_chain, measure_lemmas
-from fedco.validation.lemmas.report import LemmaReport, section, worst
+from fedco.validation.lemmas.report import LemmaReport
 from fedco.validation.lemmas.sides import compare_sides, report_of
 from fedco.validation.lemmas.trace import Trace, walk
 from fedco.validation.papers.fcsg.lemmas import plug_in_gradient

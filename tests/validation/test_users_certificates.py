@@ -78,6 +78,17 @@ class WithoutAtoms(Bowls):
         raise NotImplementedError("a Gaussian has none")
 
 
+class WithoutMinimiser(Bowls):
+    @property
+    def minimiser(self):
+        raise AttributeError("not known")
+
+
+class Lifted(Bowls):
+    def local_value(self, x):
+        return super().local_value(x) + 1e9
+
+
 class ElsewhereLeast(Bowls):
     @property
     def minimiser(self):
@@ -110,6 +121,9 @@ TRUE = {
     ),
     "a noise without atoms": WithoutAtoms(),
     "an overflow": Overflowing(),
+    "without a minimiser": WithoutMinimiser(),
+    "an objective that is lifted": Lifted(),
+    "a tiny scale": Bowls(radius=1e-6, curvature=1e-9),
 }
 
 
@@ -140,6 +154,11 @@ def test_a_false_certificate_is_told_with_what_was_found(quantity: str, value: f
 def test_what_is_no_minimiser_is_told():
     with pytest.raises(InputError, match=r"^bowls: its minimiser is none: the objective is less at another point$"):
         attack_certificates(ElsewhereLeast(changes=(upper("initial_distance", 0.1),)))
+
+
+def test_what_lifts_an_objective_hides_no_false_certificate():
+    with pytest.raises(InputError, match=r"objective_gap is false: declared 1, and at a point it is at least 4\.5$"):
+        attack_certificates(Lifted(changes=(upper("objective_gap", 1.0),)))
 
 
 def test_an_overflow_hides_no_false_certificate_and_a_domain_not_the_start():

@@ -21,12 +21,10 @@ from ...synthetic.parts.adversary import Attack, Budget, evaluate, maximise
 
 _CLEARLY = 0.01
 """By how much a point has to break a certificate, relatively."""
-_ROUNDING = 1e-6
-"""Differences below this part of what is subtracted may be rounding."""
+_OF_OBJECTIVES, _OF_GRADIENTS, _OF_CURVATURES = 1e-12, 1e-9, 1e-6
+"""Differences below this part of what is subtracted may be rounding; of curvatures that of two points a thousandth apart."""
 _ATOMS = 1024
 """Lanes of an attack times atoms of a noise: about a second for each certificate."""
-_ON_DIFFERENCES = ("polyak_lojasiewicz", "objective_gap")
-"""Certificates that speak of differences of the objective."""
 _ON_THE_MINIMISER = ("polyak_lojasiewicz", "initial_distance")
 
 
@@ -40,10 +38,11 @@ def attack_certificates(problem: Any) -> None:
             problem, and not about a statement.
     """
     known = get_kind(problem.kind).inequalities
-    if any(name in problem.certificates for name in _ON_THE_MINIMISER) and _is_lower_elsewhere(problem):
+    least = _minimiser(problem)
+    if least is not None and _is_lower_elsewhere(problem, least):
         raise InputError(f"{problem.name}: its minimiser is none: the objective is less at another point")
     for name, certificate in problem.certificates.items():
-        if name in known and certificate.kind != "estimated":
+        if name in known and certificate.kind != "estimated" and (least is not None or name not in _ON_THE_MINIMISER):
             wrong = _broken(problem, name, certificate, known[name])
             if wrong:
                 raise InputError(f"{problem.name}: the certificate {name} is false: {wrong}")
@@ -52,13 +51,13 @@ def attack_certificates(problem: Any) -> None:
 def _broken(problem: Any, name: str, certificate: Certificate, inequality: Inequality) -> str:
     """What a point shows of a certificate; empty where none shows anything."""
     value = float(certificate.value)
-    if name == "strong_convexity" and value < _ROUNDING * _smoothness(problem):
+    if name == "strong_convexity" and value < _OF_CURVATURES * _smoothness(problem):
         return ""
     try:
         found = _largest(problem, name, certificate, inequality)
     except NotImplementedError:
         return ""
-    floor = 0.0 if value else _ROUNDING * (1 + _size_of_gradients(problem, found))
+    floor = 0.0 if value else _OF_GRADIENTS * (1 + _size_of_gradients(problem, found))
     if not found.ratio > inequality.largest(value) * (1 + _CLEARLY) + floor:
         return ""
     told = f"at most {1 / found.ratio:.6g}" if inequality.inverse else f"at least {found.ratio:.6g}"
@@ -67,9 +66,10 @@ def _broken(problem: Any, name: str, certificate: Certificate, inequality: Inequ
 
 def _largest(problem: Any, name: str, certificate: Certificate, inequality: Inequality) -> Attack:
     ratio: Callable[..., Tensor] = partial(_finite, partial(inequality.ratio, problem))
-    if name in _ON_DIFFERENCES:
-        ratio = partial(_clear_differences, problem, ratio)
     start = problem.initial_point.cpu()
+    others = {"objective_gap": start.unsqueeze(0), "polyak_lojasiewicz": _minimiser(problem)}
+    if name in others:
+        ratio = partial(_clear_differences, problem, others[name], ratio)
     if certificate.domain == EVERYWHERE:
         hints = (start,) if inequality.space == "x" else ()
         return maximise(ratio, inequality.size(problem), inequality.pair, _budget(problem), hints)
@@ -83,23 +83,29 @@ def _finite(ratio: Callable[..., Tensor], *points: Tensor) -> Tensor:
     return torch.nan_to_num(ratio(*points), nan=0.0, posinf=0.0, neginf=0.0)
 
 
-def _clear_differences(problem: Any, ratio: Callable[..., Tensor], x: Tensor) -> Tensor:
-    """The ratio, and 0 where the objective is so near its least value that their difference is mostly rounding."""
-    here = problem.objective(x).detach()
-    other = problem.objective(problem.initial_point.unsqueeze(0)).detach()
-    least = torch.minimum(here, other)
-    if hasattr(problem, "minimiser"):
-        least = torch.minimum(least, problem.objective(problem.minimiser.unsqueeze(0)).detach())
-    is_clear = torch.maximum(here, other) - least > _ROUNDING * (here.abs() + other.abs())
+def _clear_differences(problem: Any, other: Tensor, ratio: Callable[..., Tensor], x: Tensor) -> Tensor:
+    """The ratio, and 0 where the difference of the objective from that at another point is mostly rounding."""
+    here, there = problem.objective(x).detach(), problem.objective(other).detach()
+    is_clear = (here - there).abs() > _OF_OBJECTIVES * (here.abs() + there.abs())
     return torch.where(is_clear.unsqueeze(-1), ratio(x), 0.0)
 
 
-def _is_lower_elsewhere(problem: Any) -> bool:
+def _minimiser(problem: Any) -> Tensor | None:
+    """`(1, dim)`, where a problem declares one."""
+    try:
+        found: Tensor = problem.minimiser.unsqueeze(0)
+    except (AttributeError, NotImplementedError):
+        return None
+    return found
+
+
+def _is_lower_elsewhere(problem: Any, minimiser: Tensor) -> bool:
     """Whether the objective is clearly less at some point than at what is declared to be its minimiser."""
-    least = problem.objective(problem.minimiser.unsqueeze(0)).detach()
+    least = problem.objective(minimiser).detach()
+    size = least.abs() + problem.objective(problem.initial_point.unsqueeze(0)).detach().abs()
     below = partial(_finite, lambda x: (least - problem.objective(x)).clamp_min(0.0).unsqueeze(-1))
     found = maximise(below, problem.dim, False, _budget(problem), (problem.initial_point.cpu(),))
-    return found.ratio > _ROUNDING * float(1 + least.abs())
+    return found.ratio > _OF_OBJECTIVES * float(size)
 
 
 def _budget(problem: Any) -> Budget:
