@@ -236,8 +236,16 @@ def _on_arrays(rule: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def entry(values: Any, step: int) -> Any:
-    """What a list holds for a step; a single number serves every step."""
-    return values[step] if isinstance(values, (list, tuple, sp.Tuple)) else values
+    """What a list holds for a step; a single number serves every step.
+
+    Raises:
+        InputError: the list is too short.
+    """
+    if not isinstance(values, (list, tuple, sp.Tuple)):
+        return values
+    if not 0 <= step < len(values):
+        raise InputError(f"wanted a list with an entry for step {step}, got one with {len(values)}")
+    return values[step]
 
 
 def root(value: Any) -> Any:

@@ -419,7 +419,7 @@ def _infeasible(task: Task) -> str:
     if task.target is None or "target" not in names:
         return f"{where}: no admissible choice; in conflict: {', '.join(names)}"
     least = relaxed(replace(task, cost=None, target=None).make, task.box())
-    others = [name for name in names if name != "target"]
+    others = [*(name for name in names if name != "target"), *(f"range of {name}" for name in task.ranges)]
     because = f" under {', '.join(others)}" if others else ""
     if least is None or least.escapes:
         return f"eps: wanted a target within reach, got {float(task.target):g}; {where} does not reach it{because}"

@@ -108,6 +108,12 @@ def test_batch_sizes_may_differ_from_step_to_step():
                 rel=1e-12,
             )
         )
+    for sizes, message in (
+        ([4], "wanted a list with an entry for step 1, got one with 1"),
+        ([4, 0], "D_1: wanted the size"),
+    ):
+        with pytest.raises(InputError, match=message):
+            constants.h(constants.at(alpha=1, L=1, sigma_G=1, D=sizes), 3)
     with pytest.raises(InputError, match="number of steps"):
         constants.h(constants.at(alpha=1, L=1, sigma_G=1, D=[1, 2]), sp.Symbol("nu", integer=True))
 

@@ -23,7 +23,7 @@ from typing import Any
 
 import sympy as sp
 
-from ...language.reading import read_number
+from ...language.reading import InputError, read_number
 from ...language.recursion import Geometric, Nested, entry, least, recursion, root, stepwise
 
 
@@ -35,6 +35,8 @@ def at(**values: Any) -> SimpleNamespace:
     """
 
     def read(name: str, value: Any) -> Any:
+        if name.startswith("D") and not isinstance(value, (list, tuple, sp.Basic)) and read_number(name, value) <= 0:
+            raise InputError(f"{name}: wanted the size of a batch, got {value}")
         if isinstance(value, (list, tuple)):
             return [read(f"{name}_{j}", part) for j, part in enumerate(value)]
         return value if isinstance(value, sp.Basic) else sp.Rational(read_number(name, value))
