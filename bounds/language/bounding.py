@@ -121,6 +121,8 @@ DERIVATIVES: Mapping[str, str] = {"inner_value": "inner_jacobian", "local_gradie
 """A function and its derivative."""
 
 
+_IN_Y = ("ascent_gradient", "lower_gradient")
+"""Functions of two variables whose Lipschitz constants are those in the second one."""
 _CONVEX_IN_Y = "{f}(x, z) >= {f}(x, y) + <grad_y {f}(x, y), z - y> + {n}/2 ||z - y||^2"
 """Of a function of two variables, in the second one."""
 _WORDS: Mapping[str, str] = {
@@ -208,6 +210,8 @@ class Form:
         norm = f" ({self.norm} norm)" if self.function in DERIVATIVES.values() else ""
         across = ", in mean square over the clients" if self.over == AVERAGE else ", for every client"
         said = _WORDS.get(self.kind, "{n} is the " + self.kind + " of {f}")
+        if self.function in _IN_Y and self.kind == LIPSCHITZ:
+            what = f"{what}(x, .)"
         if self.function == "lower_loss" and self.kind == STRONG_CONVEXITY:
             said = _CONVEX_IN_Y
         square = _SQUARED_AT_MINIMISER.get(self.per, "")

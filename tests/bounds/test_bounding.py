@@ -136,3 +136,9 @@ def test_every_metric_of_a_proved_theorem_has_a_place():
     places = {theorem.metric.at for theorem in all_theorems().values()}
     assert places - {""} == set(POINTS)
     assert MEAN in LEVELS
+
+
+def test_functions_of_two_variables_say_in_which_one():
+    words = {name: quantity.bounds[0].words("c") for name, quantity in QUANTITIES.items() if quantity.bounds}
+    assert words["lower_strong_convexity"].startswith("g_i(x, z) >= g_i(x, y) + <grad_y g_i(x, y), z - y>")
+    assert words["lower_smoothness"] == "grad_y g_i(x, .) is c-Lipschitz"

@@ -538,7 +538,7 @@ def test_a_range_outside_a_condition_or_a_domain_gets_one_line():
     with pytest.raises(InputError, match="no admissible choice; in conflict: step_size, range of eta"):
         theorem.tune(budget={"samples": 100}, ranges={"eta": (5, 5)}, **given)
     convex = fedco.theorem("library.sgd_convex")
-    with pytest.raises(InputError, match="has no smaller bound under step_size, range of T$"):
+    with pytest.raises(InputError, match=r"has no smaller bound under step_size, range of T$"):
         convex.tune(eps="1/10", ranges={"T": (1, 2)}, L_bar=1, sigma=1, D=1, N=4)
     symbols = {"T": "iterations", "x": "heavy_ball_momentum"}
     free = define(id="m.t", symbols=symbols, units=["objective_gap", "step_size"], terms={"all": "1/((1 - x)*T)"})
