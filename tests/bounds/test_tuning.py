@@ -528,7 +528,7 @@ def test_a_term_with_a_minus_is_no_bound_to_minimise():
     """A step of a proof, such as a descent."""
     terms = {"good": "F_gap/(eta*T)", "bad": "-L*eta*p*F_gap*L/N"}
     made = define(**PLANNED | {"terms": terms, "schedule": {}}).statement("printed")
-    with pytest.raises(InputError, match=r"m\.t: the term bad is negative"):
+    with pytest.raises(InputError, match=r"m\.t: the term bad may be negative"):
         tune(made, {"F_gap": 3, "L": 2, "N": 5}, budget={"T": 10})
 
 
