@@ -403,7 +403,8 @@ def _refuse_signs(task: Task) -> None:
     for name, term in task.model.terms.items():
         if term.could_extract_minus_sign():
             raise InputError(
-                f"{task.model.statement.theorem.id}: the term {name} may be negative, as in a step of a proof; wanted a sum of nonnegative terms"
+                f"{task.model.statement.theorem.id}: the term {name} may be negative, as in a step of a proof; wanted a sum of terms "
+                "that are not"
             )
 
 
