@@ -78,6 +78,16 @@ class WithoutAtoms(Bowls):
         raise NotImplementedError("a Gaussian has none")
 
 
+class Single(Bowls):
+    """Computed as torch does by default."""
+
+    def local_value(self, x):
+        return (100 + super().local_value(x)).float().double()
+
+    def local_gradient(self, x, sample=None):
+        return super().local_gradient(x, sample).float().double()
+
+
 class WithoutMinimiser(Bowls):
     @property
     def minimiser(self):
@@ -122,6 +132,10 @@ TRUE = {
     "a noise without atoms": WithoutAtoms(),
     "an overflow": Overflowing(),
     "without a minimiser": WithoutMinimiser(),
+    "in single precision": Single(),
+    "in single precision, with a tight slope": Single(
+        changes=(upper("local_smoothness", 1.0), upper("objective_smoothness", 1.0))
+    ),
     "an objective that is lifted": Lifted(),
     "a tiny scale": Bowls(radius=1e-6, curvature=1e-9),
 }

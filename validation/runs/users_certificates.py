@@ -7,6 +7,7 @@ rounding or an overflow may explain counts for nothing, so that a false certific
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -25,20 +26,25 @@ _OF_OBJECTIVES, _OF_GRADIENTS, _OF_CURVATURES = 1e-12, 1e-9, 1e-6
 """Differences below this part of what is subtracted may be rounding; of curvatures that of two points a thousandth apart."""
 _ATOMS = 1024
 """Lanes of an attack times atoms of a noise: about a second for each certificate."""
+_BY_DIFFERENCES = ("objective_gap", "polyak_lojasiewicz")
+"""Certificates that speak of differences of the objective."""
 _ON_THE_MINIMISER = ("polyak_lojasiewicz", "initial_distance")
 
 
 def attack_certificates(problem: Any) -> None:
     """Look for a point at which a certificate of a problem is clearly false, with less effort the more atoms its noise has.
 
-    Of a certificate that holds on a domain only the start is tried; of a noise without atoms nothing.
+    Of a certificate that holds on a domain only the start is tried; of a noise without atoms nothing; and what is computed in single
+    precision has no differences that show anything.
 
     Raises:
         InputError: one was found, or one at which the objective is less than at the declared minimiser: a verdict would be about the
             problem, and not about a statement.
     """
     known = get_kind(problem.kind).inequalities
-    least = _minimiser(problem)
+    if _in_single_precision(problem):
+        known = {name: each for name, each in known.items() if not each.pair and name not in _BY_DIFFERENCES}
+    least = None if _in_single_precision(problem) else _minimiser(problem)
     if least is not None and _is_lower_elsewhere(problem, least):
         raise InputError(f"{problem.name}: its minimiser is none: the objective is less at another point")
     for name, certificate in problem.certificates.items():
@@ -88,6 +94,18 @@ def _clear_differences(problem: Any, other: Tensor, ratio: Callable[..., Tensor]
     here, there = problem.objective(x).detach(), problem.objective(other).detach()
     is_clear = (here - there).abs() > _OF_OBJECTIVES * (here.abs() + there.abs())
     return torch.where(is_clear.unsqueeze(-1), ratio(x), 0.0)
+
+
+def _in_single_precision(problem: Any) -> bool:
+    """Whether every value of the objective or of a client's, or of a gradient, is a number of 32 bits."""
+    generator = torch.Generator().manual_seed(0)
+    x = problem.initial_point.cpu() + torch.randn(8, problem.dim, generator=generator, dtype=torch.float64)
+    found = [problem.objective(x), problem.gradient(x)]
+    with suppress(AttributeError, NotImplementedError):
+        found += [problem.local_value(problem.to_clients(x)), problem.local_gradient(problem.to_clients(x))]
+    return any(
+        bool((each == each.float().double()).all() and each.abs().max() > 0) for each in map(Tensor.detach, found)
+    )
 
 
 def _minimiser(problem: Any) -> Tensor | None:

@@ -76,7 +76,14 @@ class Validation(AbstractResult):
             "versions": versions(),
             **(status_of(self.about) if self.about else {}),
             **{
-                key: said for key, said in (("clients", self.clients), ("cap", self.cap), ("noise", self.noise)) if said
+                key: said
+                for key, said in (
+                    ("clients", self.clients),
+                    ("cap", self.cap),
+                    ("noise", self.noise),
+                    ("proved", self.proved),
+                )
+                if said
             },
         }
 
@@ -92,6 +99,17 @@ class Validation(AbstractResult):
         return about_noise(self.about.theorem, self.label) if refuted and self.about else ""
 
     @property
+    def proved(self) -> str:
+        """What a statement that is refuted although it is proved means; empty where it is not."""
+        refuted = any(verdict.outcome is Outcome.REFUTED for verdict in self.verdicts)
+        is_proved = refuted and self.about is not None and status_of(self.about)["status"] == "proved"
+        return (
+            "the statement is proved: where it is refuted, a certificate, an assumption or the code is wrong"
+            if is_proved
+            else ""
+        )
+
+    @property
     def cap(self) -> str:
         """On whose word a metric of one's own has the cap with which it is judged; empty for any other."""
         own = self.about.theorem.metric.own if self.about else None
@@ -105,7 +123,7 @@ class Validation(AbstractResult):
             verdict_table("negative controls", self.controls),
         )
         known = notes_about(self.about) if self.about else ()
-        own = tuple(filter(None, (self.clients, self.cap, self.noise)))
+        own = tuple(filter(None, (self.clients, self.cap, self.noise, self.proved)))
         notes = (*known, *own, "A verdict is about one instance, not about the theorem.", *self.missing)
         return Sheet(f"{self.theorem} ({self.label}): verdicts", None, tables, notes)
 
@@ -120,7 +138,7 @@ class Validation(AbstractResult):
         return next(iter(self.figures.values()))
 
     def __str__(self) -> str:
-        own = filter(None, (self.clients, self.cap, self.noise))
+        own = filter(None, (self.clients, self.cap, self.noise, self.proved))
         return "\n".join([*map(str, (*self.verdicts, *self.controls)), *own, *lines_about(self.about)])
 
 
