@@ -104,11 +104,9 @@ def refuse_weights(statement: Statement, point: Mapping[sp.Symbol, sp.Expr]) -> 
     values = {b.quantity.name: point[b.symbol] for b in statement.symbols.values() if b.symbol in point}
     steps = values.get("iterations", values.get("rounds", 0) * values.get("communication_period", 1))
     formula, first = sp.sympify(metric.weights).xreplace(dict(point)), int(theorem.average == "after")
-    ends = min(int(steps), _EACH)
-    between = np.geomspace(1, max(int(steps), 1), _EACH).astype(int)
-    times = (
-        sorted({*range(ends), *range(int(steps) - ends, int(steps)), *(int(t) - 1 for t in between)}) if steps else []
-    )
+    last = int(steps)
+    ends, halves = min(last, _EACH), (last >> times for times in range(min(last.bit_length(), 4 * _EACH)))
+    times = sorted({*range(ends), *range(last - ends, last), *(half - 1 for half in halves)})
     found = {t + first: sp.N(formula.xreplace({STEP: sp.Integer(t + first)}), _DIGITS) for t in times}
     for t, weight in found.items():
         if not (weight.is_real and weight.is_finite and weight >= 0):

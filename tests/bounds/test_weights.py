@@ -124,6 +124,7 @@ def test_a_bound_with_weights_below_0_is_refused_at_the_values():
     at = {"D": 1, "mu": 1, "eta": 1}
     falling = defined(weights="t0 - t")
     assert falling.bound(t0=10**6, T=10**6, **at).admissible  # the last weight is 1
+    assert falling.bound(t0=10**40, T=10**40, **at).admissible
     with pytest.raises(InputError, match="at least 0, got -1 at t = 1000000"):
         falling.bound(t0=999_999, T=1_000_001, **at)
     with pytest.raises(InputError, match="one above 0, all are 0 in 1 steps"):

@@ -213,7 +213,7 @@ def test_every_structural_assumption_names_an_entry_that_says_it():
     )
     refused(LOCAL, "does not say that the objective", **changed_setting(LOCAL, "objectives", "F", assumption="noise"))
     apart = derivation(LOCAL).axioms["start"].term
-    refused(LOCAL, "does not say that where the variables", **with_axioms(LOCAL, start=Start("noise", apart)))
+    refused(LOCAL, "does not say that the variables", **with_axioms(LOCAL, start=Start("noise", apart)))
     silent = tuple(replace(a, says=()) for a in LOCAL.assumptions)
     refused(replace(LOCAL, assumptions=silent), "does not say")
 
