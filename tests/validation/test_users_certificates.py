@@ -11,6 +11,8 @@ import torch
 from fedco.bounds.language.reading import InputError
 from fedco.synthetic import AbstractFederated, Certificate, Sample, by_quantity
 from fedco.validation.runs.users_certificates import attack_certificates
+from fedco.validation.runs.validate import validate
+from fedco.validation.statistics.verdict import Outcome
 
 CLIENTS = 4
 
@@ -180,3 +182,13 @@ def test_an_overflow_hides_no_false_certificate_and_a_domain_not_the_start():
         attack_certificates(Overflowing(changes=(upper("polyak_lojasiewicz", 4.0),)))
     with pytest.raises(InputError, match=r"gradient_cap is false: declared 0\.3, and at a point it is at least 3$"):
         attack_certificates(Bowls(changes=(upper("gradient_cap", 0.3, domain="R^2"),)))
+
+
+def test_a_proved_statement_that_is_refuted_says_what_that_means():
+    found = validate("baselines.minibatch_sgd", problems=["federated_noisy"], seeds=4, jobs=1)
+    assert found.proved == "" and "proved" not in found.to_dict()
+    first, *others = found.results
+    refuted = replace(first, verdict=replace(first.verdict, outcome=Outcome.REFUTED))
+    told = "the statement is proved: where it is refuted, a certificate, an assumption or the code is wrong"
+    changed = replace(found, results=(refuted, *others))
+    assert told in str(changed) and changed.to_dict()["proved"] == told and told in changed.sheet().notes
