@@ -12,6 +12,7 @@ NAMES = (
     "library.gossip_sgd",
     "library.local_sgd_convex",
     "library.error_feedback",
+    "library.delayed_sgd",
     "library.sgd_declining",
     "library.sgd_strongly_convex_averaged",
     "library.sgd_probable",
