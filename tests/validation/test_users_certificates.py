@@ -90,6 +90,21 @@ class Single(Bowls):
         return super().local_gradient(x, sample).float().double()
 
 
+class Bent(Bowls):
+    """F_i(x) = |x - c_i|_1, whose gradients are whole numbers."""
+
+    def local_value(self, x):
+        return self._away(x).abs().sum(-1)
+
+    def local_gradient(self, x, sample=None):
+        exact = self._away(x).sign()
+        return exact if sample is None else exact + sample.signs.mean(-1, keepdim=True) * torch.tensor([0.5, 0.0])
+
+    @property
+    def certificates(self):
+        return {each.quantity: each for each in self.changes}
+
+
 class WithoutMinimiser(Bowls):
     @property
     def minimiser(self):
@@ -175,6 +190,11 @@ def test_what_is_no_minimiser_is_told():
 def test_what_lifts_an_objective_hides_no_false_certificate():
     with pytest.raises(InputError, match=r"objective_gap is false: declared 1, and at a point it is at least 4\.5$"):
         attack_certificates(Lifted(changes=(upper("objective_gap", 1.0),)))
+
+
+def test_gradients_that_are_whole_numbers_are_no_single_precision():
+    with pytest.raises(InputError, match=r"objective_gap is false: declared 0\.1, and at a point it is at least 2"):
+        attack_certificates(Bent(changes=(upper("objective_gap", 0.1),)))
 
 
 def test_an_overflow_hides_no_false_certificate_and_a_domain_not_the_start():

@@ -42,9 +42,12 @@ def attack_certificates(problem: Any) -> None:
             problem, and not about a statement.
     """
     known = get_kind(problem.kind).inequalities
-    if _in_single_precision(problem):
-        known = {name: each for name, each in known.items() if not each.pair and name not in _BY_DIFFERENCES}
-    least = None if _in_single_precision(problem) else _minimiser(problem)
+    is_single, least = _in_single_precision(problem), _minimiser(problem)
+    if is_single:
+        known, least = (
+            {name: each for name, each in known.items() if not each.pair and name not in _BY_DIFFERENCES},
+            None,
+        )
     if least is not None and _is_lower_elsewhere(problem, least):
         raise InputError(f"{problem.name}: its minimiser is none: the objective is less at another point")
     for name, certificate in problem.certificates.items():
@@ -73,9 +76,9 @@ def _broken(problem: Any, name: str, certificate: Certificate, inequality: Inequ
 def _largest(problem: Any, name: str, certificate: Certificate, inequality: Inequality) -> Attack:
     ratio: Callable[..., Tensor] = partial(_finite, partial(inequality.ratio, problem))
     start = problem.initial_point.cpu()
-    others = {"objective_gap": start.unsqueeze(0), "polyak_lojasiewicz": _minimiser(problem)}
-    if name in others:
-        ratio = partial(_clear_differences, problem, others[name], ratio)
+    if name in _BY_DIFFERENCES:
+        other = (start if name == "objective_gap" else problem.minimiser).unsqueeze(0)
+        ratio = partial(_clear_differences, problem, other, ratio)
     if certificate.domain == EVERYWHERE:
         hints = (start,) if inequality.space == "x" else ()
         return maximise(ratio, inequality.size(problem), inequality.pair, _budget(problem), hints)
@@ -97,14 +100,18 @@ def _clear_differences(problem: Any, other: Tensor, ratio: Callable[..., Tensor]
 
 
 def _in_single_precision(problem: Any) -> bool:
-    """Whether every value of the objective or of a client's, or of a gradient, is a number of 32 bits."""
+    """Whether every value of the objective or of a client's, or of a gradient, is a number of 32 bits, and some are none of 16.
+
+    Gradients of what is linear in pieces are short numbers in any precision.
+    """
     generator = torch.Generator().manual_seed(0)
     x = problem.initial_point.cpu() + torch.randn(8, problem.dim, generator=generator, dtype=torch.float64)
     found = [problem.objective(x), problem.gradient(x)]
     with suppress(AttributeError, NotImplementedError):
         found += [problem.local_value(problem.to_clients(x)), problem.local_gradient(problem.to_clients(x))]
     return any(
-        bool((each == each.float().double()).all() and each.abs().max() > 0) for each in map(Tensor.detach, found)
+        bool((each == each.float().double()).all() and (each != each.half().double()).any())
+        for each in map(Tensor.detach, found)
     )
 
 
