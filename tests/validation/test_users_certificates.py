@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 from fedco.bounds.language.reading import InputError
-from fedco.synthetic import AbstractFederated, Certificate, Sample, by_quantity
+from fedco.synthetic import AbstractFederated, Certificate, Sample, by_quantity, problem
 from fedco.validation.runs.users_certificates import attack_certificates
 from fedco.validation.runs.validate import validate
 from fedco.validation.statistics.verdict import Outcome
@@ -156,6 +156,14 @@ TRUE = {
     "an objective that is lifted": Lifted(),
     "a tiny scale": Bowls(radius=1e-6, curvature=1e-9),
 }
+
+
+ONE_OF_EACH_KIND = ["minimax_noisy", "bilevel_noisy", "federated_sines", "feddro_noisy", "average_precision"]
+
+
+@pytest.mark.parametrize("name", ONE_OF_EACH_KIND)
+def test_a_problem_of_any_kind_is_attacked_without_an_accusation(name: str):
+    attack_certificates(problem(name))
 
 
 @pytest.mark.parametrize("name", TRUE)

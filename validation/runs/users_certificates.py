@@ -7,7 +7,6 @@ rounding or an overflow may explain counts for nothing, so that a false certific
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -18,6 +17,7 @@ from ...bounds.language.reading import InputError
 from ...synthetic.certificate import EVERYWHERE, Certificate
 from ...synthetic.conformance.inequalities import Inequality
 from ...synthetic.conformance.kinds import get_kind
+from ...synthetic.kinds import AbstractFederated
 from ...synthetic.parts.adversary import Attack, Budget, evaluate, maximise
 
 _CLEARLY = 0.01
@@ -107,7 +107,7 @@ def _in_single_precision(problem: Any) -> bool:
     generator = torch.Generator().manual_seed(0)
     x = problem.initial_point.cpu() + torch.randn(8, problem.dim, generator=generator, dtype=torch.float64)
     found = [problem.objective(x), problem.gradient(x)]
-    with suppress(AttributeError, NotImplementedError):
+    if isinstance(problem, AbstractFederated):
         found += [problem.local_value(problem.to_clients(x)), problem.local_gradient(problem.to_clients(x))]
     return any(
         bool((each == each.float().double()).all() and (each != each.half().double()).any())
@@ -146,8 +146,8 @@ def _smoothness(problem: Any) -> float:
 
 
 def _size_of_gradients(problem: Any, found: Attack) -> float:
-    """Of the clients' gradients where an attack ended; what is subtracted there."""
-    if not found.points or found.points[0].shape[-1] != problem.dim or not hasattr(problem, "local_gradient"):
-        return 0.0
+    """Of what is subtracted where an attack ended: the clients' gradients, else what the largest constant allows at the farthest point."""
+    if not found.points or not isinstance(problem, AbstractFederated):
+        return Budget().farthest * max(float(certificate.value) for certificate in problem.certificates.values())
     at = problem.to_clients(found.points[0].reshape(1, -1))
     return float(problem.local_gradient(at).abs().max())
