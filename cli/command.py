@@ -138,12 +138,12 @@ class Answer:
     def about(self, statement: Statement, given: Resolved | None = None) -> Answer:
         """With what has to be said of a statement (the key `status`, and a line where it is refuted or no promise), and of the
         values: what was assumed, and what was not used."""
-        from ..bounds.audit.statement_warning import statement_warning
+        from ..bounds.audit.status import status_of
 
-        known = statement_warning(statement)
-        lines = [line for line in str(self.text).split("\n") if not known.text or line.strip() != known.text]
-        notes = [*(given.notes if given else ()), *([known.text] if known.text else [])]
-        status = {"status": known.status, "refuted_by": list(known.bundles)}
+        known = status_of(statement)
+        lines = [line for line in str(self.text).split("\n") if not known.warning or line.strip() != known.warning]
+        notes = [*(given.notes if given else ()), *([known.warning] if known.warning else [])]
+        status = {"status": known.word, "refuted_by": list(known.bundles)}
         data = {**self.data, **(given.to_dict() if given else {}), **status}
         return replace(self, data=data, text="\n".join([*lines, *(f"  {line}" for line in notes)]))
 

@@ -19,7 +19,7 @@ from ... import user_files
 from ...storage import DamagedError, read_json
 from .. import papers as built_in
 
-FORMAT = "fedco-audit/3"
+FORMAT = "fedco-audit/4"
 NAME = "audit.json"
 SECOND_LOCK = (
     "validation/proofs/*.py",
@@ -41,14 +41,14 @@ class AuditCache:
         checked: the day, as ISO 8601 writes it, in UTC.
         rows: `Finding.to_dict()` with the key `evidence`, in the order of the audit.
         proved: `ID STATEMENT` of every statement for which both locks of `fedco prove` held on that day.
-        warnings: `ID STATEMENT` -> what has to be said beside a number of the statement, as `StatementWarning.to_dict()`.
+        statuses: `ID STATEMENT` -> what is known of the statement, as `Status.to_dict()`.
     """
 
     key: str
     checked: str
     rows: tuple[dict[str, Any], ...]
     proved: tuple[str, ...] = ()
-    warnings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    statuses: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def folder_of(key: str) -> Path | None:
@@ -105,5 +105,5 @@ def read(key: str) -> AuditCache | None:
     if content["made_from"] != fingerprint(folder):
         return None
     return AuditCache(
-        key, content["checked"], tuple(content["findings"]), tuple(content["proved"]), content["warnings"]
+        key, content["checked"], tuple(content["findings"]), tuple(content["proved"]), content["statuses"]
     )

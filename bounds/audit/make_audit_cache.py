@@ -61,13 +61,15 @@ def make(key: str) -> AuditCache:
     """
     from ..registry import get_paper
     from .checks import audit
-    from .statement_warning import computed
+    from .decide import decide
 
     rows, checked = tuple(run(audit(key))), tuple(proved(key))
-    statements = [item.statement(label) for item in get_paper(key).theorems.values() for label in item.labels]
-    names = [f"{each.theorem.id} {each.label}" for each in statements]
-    warnings = {name: computed(each, name in checked).to_dict() for name, each in zip(names, statements, strict=True)}
-    return AuditCache(key, datetime.now(UTC).date().isoformat(), rows, checked, warnings)
+    statements = [(theorem, label) for theorem in get_paper(key).theorems.values() for label in theorem.labels]
+    names = [f"{theorem.id} {label}" for theorem, label in statements]
+    day = datetime.now(UTC).date().isoformat()
+    found = (decide(*each, day if name in checked else "") for name, each in zip(names, statements, strict=True))
+    statuses = {name: each.to_dict() for name, each in zip(names, found, strict=True)}
+    return AuditCache(key, day, rows, checked, statuses)
 
 
 def proved(key: str) -> Iterator[str]:
@@ -114,7 +116,7 @@ def write(key: str) -> Path:
         raise RecheckError(f"{fallen[0]}: what it holds does not break the claim with this grade")
     made = make(key)
     content = {"format": FORMAT, "paper": key, "made_from": fingerprint(folder), "checked": made.checked}
-    kept = {"findings": list(made.rows), "proved": list(made.proved), "warnings": dict(made.warnings)}
+    kept = {"findings": list(made.rows), "proved": list(made.proved), "statuses": dict(made.statuses)}
     return write_json(folder / NAME, {**content, **kept})
 
 

@@ -1,53 +1,70 @@
-"""What is known of a statement: refuted by an exact instance, proved, derived, composed, or open.
+"""What is known of a statement, such as that an exact instance refutes it, and what has to be said beside its numbers.
 
-Computed and never typed. `refuted`: a bundle breaks the statement whose instance satisfies every assumption that `fedco show` prints.
-`reading` and `slip`: the same for bundles that need a reading, or that a letter or a sign repairs; neither is counted as refuted.
-`proved`: both locks of `fedco prove` held when the paper, unchanged since, was last audited; nothing is checked here. `derived`: it is
-a corrected statement, whose derivation is in docs/theory; or each of its terms is certified to be at least that of the corrected
-statement, so that it holds wherever that one does; or the paper's `holds.py` gives an argument and a check of it.
-`composed`: put together from the paper's lemmas as printed, and none of these. `open`: none of these.
+A paper's audit keeps the status of each of its statements (`decide.py` says how it is found). It is read while the sources of the audit
+are unchanged, so that a bound says what is known of its statement without comparing formulas or checking derivations or bundles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from typing import Any
 
-import sympy as sp
-
-from ..evaluation.enclosure import EnclosureError
-from ..language.reading import InputError
-from ..language.theorem import Condition, Statement, Theorem
+from ..language.theorem import Statement, Theorem
 from ..registry import paper_of
-from .checks import compare_expressions, never_negative, terms_of
-from .refutation import RefutationError, right_side
-from .refuted import gravest, refutations, refuted_by
-from .statement_warning import has_derivation, proved_on, rests_on
+from . import audit_cache
+
+OUTCOMES = {
+    "refuted": "an exact instance satisfies its conditions and breaks it",
+    "reading": "an exact instance breaks it under one reading of the paper, not under another",
+    "slip": "an exact instance breaks it; a letter, a sign or a factor repairs it",
+    "open": "neither derived nor refuted",
+    "composed": "put together by code from the paper's lemmas as printed; it has their faults and is no promise",
+    "derived": "follows by a derivation that was read and tested, of which the kernel has not checked all",
+    "proved": "the kernel checks its derivation, and every step holds on exact instances",
+}
+"""What can be known of a statement, worst first, and what it means."""
 
 
 @dataclass(frozen=True)
 class Status:
-    """`outcome` is refuted, reading, slip, proved, derived, composed or open.
-
+    """
     Args:
-        word: the outcome with the reading under which it is refuted, or with what was meant.
+        outcome: one of `OUTCOMES`.
+        why: what shows it.
         given: conditions of the corrected statement that this one does not state; it is derived where they hold.
         bundles: names of the refutations that decide.
+        word: the outcome with the reading under which it is refuted, or with what was meant.
+        warning: what has to be said beside a number of the statement; empty where that is nothing.
     """
 
     outcome: str
     why: str
-    given: tuple[Condition, ...] = ()
+    given: tuple[str, ...] = ()
     bundles: tuple[str, ...] = ()
     word: str = ""
+    warning: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "word", self.word or self.outcome)
 
+    @classmethod
+    def from_dict(cls, kept: Mapping[str, Any]) -> Status:
+        """The one that `to_dict` made this of."""
+        return cls(**{**kept, "given": tuple(kept["given"]), "bundles": tuple(kept["bundles"])})
+
+    def to_dict(self) -> dict[str, Any]:
+        """As a kept audit holds it."""
+        return {**asdict(self), "given": list(self.given), "bundles": list(self.bundles)}
+
     def __str__(self) -> str:
-        where = f" where {'; '.join(map(str, self.given))}" if self.given else ""
-        return f"{self.word}: {self.why}{where}"
+        return f"{self.word}: {self.reason}"
+
+    @property
+    def reason(self) -> str:
+        """What shows it, and where."""
+        return self.why + (f" where {'; '.join(self.given)}" if self.given else "")
 
 
 def status(theorem: Theorem, label: str = "") -> Status:
@@ -57,77 +74,56 @@ def status(theorem: Theorem, label: str = "") -> Status:
         InputError: no such statement.
         RecheckError: a declared argument does not pass its own check.
     """
-    label = label or theorem.first
-    statement = theorem.statement(label)
-    if broken := gravest(_bundles(theorem, label)):
-        first, names = broken[0], tuple(item.name for item in broken)
-        rest = "" if first.grade == "refuted" else f"; otherwise {_unbroken(theorem, label, statement)}"
-        return Status(first.grade, f"an exact instance breaks it{rest}", bundles=names, word=first.word)
-    return _unbroken(theorem, label, statement)
+    statement = theorem.statement(label or theorem.first)
+    known = _kept(statement)
+    kept = known.statuses.get(f"{theorem.id} {statement.label}") if known else None
+    if kept is not None:
+        return Status.from_dict(kept)
+    # Loaded only here: what evaluates a statement says its status beside the number, and `decide` evaluates statements.
+    decided: Status = import_module(f"{__package__}.decide").decide(theorem, statement.label, proved_on(statement))
+    return decided
 
 
-def _unbroken(theorem: Theorem, label: str, statement: Statement) -> Status:
-    """What is known of a statement but for its refutations."""
-    if day := proved_on(statement):
-        return Status("proved", f"the kernel checks its derivation, and every step holds on exact instances ({day})")
-    if lemmas := rests_on(statement):
-        return Status("derived", f"its derivation is given {', '.join(lemmas)}, derived in docs/theory")
+def status_of(statement: Statement) -> Status:
+    """The same for a statement."""
+    return status(statement.theorem, statement.label)
+
+
+def proved_on(statement: Statement) -> str:
+    """The day on which both locks of `fedco prove` held for the statement, if its paper is unchanged since; else nothing."""
+    known = _kept(statement)
+    return known.checked if known and f"{statement.theorem.id} {statement.label}" in known.proved else ""
+
+
+def _kept(statement: Statement) -> audit_cache.AuditCache | None:
+    """The kept audit of the paper that declares the statement's theorem."""
+    paper = paper_of(statement.theorem)
+    return None if paper is None else audit_cache.read(paper.key)
+
+
+def has_derivation(statement: Statement) -> bool:
+    """Whether the paper declares a derivation of the statement as data, which `fedco prove` checks; nothing is checked here."""
+    theorem, paper = statement.theorem, paper_of(statement.theorem)
+    return paper is not None and paper.derivation_of(theorem, statement.label) is not None
+
+
+def rests_on(statement: Statement) -> tuple[str, ...]:
+    """The lemmas without a derivation as data on which that of the statement rests; none for a statement that has none."""
+    paper = paper_of(statement.theorem)
+    return paper.unchecked(statement.theorem.id) if paper is not None and has_derivation(statement) else ()
+
+
+def standing(statement: Statement) -> str:
+    """The status in words, with what stands behind it and the command that checks it."""
+    known = status_of(statement)
+    if known.bundles:
+        return f"{known.word} by {', '.join(known.bundles)}"
+    if has_derivation(statement) and not rests_on(statement):
+        which = "" if statement.label == statement.theorem.default else f" --statement {statement.label}"
+        return f"has a derivation that a kernel checks: fedco prove {statement.theorem.id}{which}"
     if has_derivation(statement):
-        return Status("derived", f"both locks have not been tried since it last changed: fedco prove {theorem.id}")
-    if label == "corrected":
-        return Status("derived", f"the derivation is in docs/theory, under {theorem.source.paper}")
-    paper = paper_of(theorem)
-    if check := paper and paper.holds.get((theorem.id, label)):
-        check()
-        return Status("derived", " ".join((check.__doc__ or "").split()))
-    if "corrected" in theorem.labels and statement.terms and _is_larger(statement, theorem.statement("corrected")):
-        needed = theorem.statement("corrected").conditions
-        extra = tuple(c for c in needed if not any(_gives(own, c) for own in statement.conditions))
-        return Status("derived", "term by term at least the corrected statement", given=extra)
-    if label == "composed":
-        return Status("composed", "it has the faults of the lemmas that it is composed from, and is no promise")
-    return Status("open", "neither derived nor refuted")
-
-
-def _gives(own: Condition, wanted: Condition) -> bool:
-    """Whether one condition is the other, or the equation between its sides where that is weak."""
-    sides = (own.left, own.right) == (wanted.left, wanted.right)
-    return own == wanted or (sides and own.relation == "==" and wanted.relation in ("<=", ">="))
-
-
-def _bundles(theorem: Theorem, label: str) -> tuple[str, ...]:
-    """Declared refutations of the statement; for the composed one also those of the printed that break it as well."""
-    declared = refuted_by(theorem.statement(label))
-    if declared or label != "composed" or "printed" not in theorem.labels:
-        return declared
-    return tuple(name for name in refuted_by(theorem.statement("printed")) if _breaks(name, label))
-
-
-@cache
-def _breaks(name: str, label: str) -> bool:
-    """Whether the instance of a bundle satisfies another statement's conditions and exceeds its right side."""
-    item = refutations()[name]
-    case = item.case()
-    if case.right is not None:
-        return False
-    try:
-        return item.sides(case)[0][0] > right_side(item.claim, label, case)[1]
-    except (InputError, RefutationError, EnclosureError, ValueError):
-        return False
-
-
-def _is_larger(statement: Statement, corrected: Statement) -> bool:
-    """Whether every term of the corrected statement is certified to be at most that of the other, schedules put in."""
-    sides = terms_of(statement, corrected)
-    return all(_at_least(*sides(term.name)) for term in corrected.terms)
-
-
-@cache
-def _at_least(larger: sp.Expr, smaller: sp.Expr) -> bool:
-    """Certified: directly, or by squares where roots stand in the way."""
-    if compare_expressions(larger, smaller)[0] in ("equal", "larger"):
-        return True
-    return larger.is_nonnegative is True and never_negative(sp.expand(larger**2) - sp.expand(smaller**2))
+        return f"{known.warning}: fedco prove {statement.theorem.id}"
+    return known.warning or str(known)
 
 
 def table(theorems: Iterable[Theorem]) -> str:
@@ -136,9 +132,6 @@ def table(theorems: Iterable[Theorem]) -> str:
     for item in theorems:
         if item.kind in ("theorem", "corollary"):
             found = status(item)
-            why = (
-                ", ".join(f"[{name}](refutations/{name}.json)" for name in found.bundles)
-                or str(found).partition(": ")[2]
-            )
+            why = ", ".join(f"[{name}](refutations/{name}.json)" for name in found.bundles) or found.reason
             rows.append(f"| {item.id} | {found.word} | {why} |".replace("||", r"\|\|"))
     return "\n".join([*rows, ""])

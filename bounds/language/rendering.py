@@ -71,9 +71,9 @@ def symbol_table(statement: Statement, name: str, values: Mapping[str, Cell], ro
 
 def notes_about(statement: Statement) -> tuple[str, ...]:
     """What has to be said beside a number of this statement."""
-    from ..audit.statement_warning import statement_warning
+    from ..audit import status
 
-    said = (statement_warning(statement).text, about_alike(statement.theorem))
+    said = (status.status_of(statement).warning, about_alike(statement.theorem))
     return tuple(text for text in said if text)
 
 
@@ -92,11 +92,11 @@ def titled(statement: Statement) -> str:
 
 def status_of(statement: Statement) -> dict[str, Any]:
     """The same as data: `status` and `refuted_by`; and `clients`, where it is what a theorem says of equal clients."""
-    from ..audit.statement_warning import statement_warning
+    from ..audit import status
 
-    known = statement_warning(statement)
+    known = status.status_of(statement)
     alike = about_alike(statement.theorem)
-    return {"status": known.status, "refuted_by": list(known.bundles), **({"clients": alike} if alike else {})}
+    return {"status": known.word, "refuted_by": list(known.bundles), **({"clients": alike} if alike else {})}
 
 
 def describe(theorem: Theorem, labels: Sequence[str] = ()) -> dict[str, Any]:
@@ -121,7 +121,7 @@ def describe(theorem: Theorem, labels: Sequence[str] = ()) -> dict[str, Any]:
 def describe_statement(statement: Statement) -> dict[str, Any]:
     """A statement; its formulas, the names of its symbols and those of its derived constants have LaTeX, too."""
     from ..audit.necessary import needed
-    from ..audit.statement_warning import has_derivation
+    from ..audit.status import has_derivation
 
     def formula(expr: Any) -> Math:
         return Math(sp.sstr(expr), lambda: latex_of(statement, expr))
@@ -215,7 +215,7 @@ def to_text(theorem: Theorem, labels: Sequence[str] = ()) -> str:
 
 def _statement_text(statement: Statement, said: Mapping[str, Any]) -> list[str]:
     from ..audit.necessary import needed
-    from ..audit.statement_warning import standing
+    from ..audit.status import standing
 
     shown = {part: f"  [{known}]" for part, known in needed(statement).items() if known.bundle or known.why}
     """What an exact instance shows of a term or condition, behind it, or why none shows anything."""

@@ -15,7 +15,7 @@ from fedco.bounds.audit import audit_cache, make_audit_cache
 from fedco.bounds.audit.checks import audit
 from fedco.bounds.audit.findings import SEVERITIES, Finding, RecheckError
 from fedco.bounds.audit.refuted import exact_instances, kept
-from fedco.bounds.audit.statement_warning import statement_warning
+from fedco.bounds.audit.status import status_of
 from fedco.bounds.registry import get_paper
 from quick import slow_but
 
@@ -111,8 +111,8 @@ def test_what_is_kept_as_proved_is_what_both_locks_accept(key):
 
 def test_a_bound_says_proved_only_while_the_kept_audit_is_valid(copied):
     statement = fedco.theorem("fcsg_m.theorem_4_4").statement("corrected")
-    assert statement_warning(statement).status == "proved"
+    assert status_of(statement).word == "proved"
     with open(copied / "fcsg_m" / "corrected.py", "a") as file:
         file.write("\n")
     audit_cache.fingerprint.cache_clear()
-    assert statement_warning(statement).status == "derived"
+    assert status_of(statement).word == "derived"

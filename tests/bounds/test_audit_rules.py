@@ -13,9 +13,10 @@ import pytest
 import sympy as sp
 from fedco import figures
 from fedco.bounds.audit import audit_cache, checks, make_audit_cache, picture, refutation, refuted
-from fedco.bounds.audit import statement_warning as cautions
+from fedco.bounds.audit import decide as deciding
 from fedco.bounds.audit import status as states
 from fedco.bounds.audit.checks import audit, automatic, compare_expressions, compare_terms, never_negative, recheck
+from fedco.bounds.audit.decide import decide
 from fedco.bounds.audit.findings import Finding, Findings, RecheckError, confirm
 from fedco.bounds.audit.picture import POINTS, Picture, affine
 from fedco.bounds.audit.refutation import Case, Refutation, RefutationError, declared_in, outward, refutes, right_side
@@ -426,7 +427,7 @@ def test_a_kept_ledger_is_read_while_it_fits(tmp_path, monkeypatch):
         "checked": "d",
         "findings": [{"id": "f"}],
         "proved": ["p"],
-        "warnings": {},
+        "statuses": {},
     }
     write_json(tmp_path / audit_cache.NAME, content)
     assert audit_cache.read("k") == audit_cache.AuditCache("k", "d", ({"id": "f"},), ("p",))
@@ -439,53 +440,6 @@ def test_a_kept_ledger_is_read_while_it_fits(tmp_path, monkeypatch):
 # --- what is said of a statement -------------------------------------------------------------------------------------------------
 
 
-UNCHECKED = "derived in docs/theory (k), not checked by the kernel"
-
-
-def spoken(label, labels=("printed", "composed", "corrected"), default="corrected", key="k"):
-    item = SimpleNamespace(id=f"{key}.t", labels=labels, default=default)
-    return SimpleNamespace(theorem=item, label=label)
-
-
-@pytest.mark.parametrize(
-    ("label", "labels", "broken", "kept", "data", "lemmas", "status", "text", "words"),
-    [
-        ("printed", "pc", ("b",), False, False, (), "refuted", "b.json; --statement corrected holds", "refuted by b"),
-        ("printed", "p", ("b", "c"), False, False, (), "refuted", "b.json and 1 more", "refuted by b, c"),
-        ("printed", "p", ("b", "c", "d"), False, False, (), "refuted", "b.json and 2 more", "refuted by b, c, d"),
-        ("corrected", "pc", ("b",), False, False, (), "refuted", "b.json", "refuted by b"),
-        ("corrected", "pc", (), True, True, (), "proved", "", "has a derivation that a kernel checks: fedco prove k.t"),
-        ("composed", "pc", (), False, False, (), "composed", "no promise; --statement corrected holds", "composed"),
-        ("composed", "p", (), False, False, (), "composed", "and is no promise", "composed"),
-        ("corrected", "pc", (), False, True, ("k.l", "k.m"), "derived", "not checked by the kernel", f"{UNCHECKED}: fedco prove k.t"),
-        ("corrected", "pc", (), False, True, (), "derived", "", "has a derivation that a kernel checks: fedco prove k.t"),
-        ("corrected", "pc", (), False, False, (), "derived", UNCHECKED, UNCHECKED),
-        ("printed", "pc", (), False, False, (), "open", "", "open"),
-    ],
-)  # fmt: skip
-def test_what_has_to_be_known_of_a_statement(
-    label, labels, broken, kept, data, lemmas, status, text, words, monkeypatch
-):
-    """By its label, the other statements, the instances that break it, its derivation and the lemmas under that."""
-    asked = spoken(label, ("printed", "composed") + (("corrected",) if "c" in labels else ()))
-    for name, value in (
-        ("refuted_by", broken),
-        ("gravest", [Refutation(name, "k.t", (), "printed", "s", lambda: None) for name in broken]),
-        ("proved_on", "2026-11-23" if kept else ""),
-        ("has_derivation", data),
-        ("rests_on", lemmas),
-        ("paper_of", SimpleNamespace(key="k", holds={})),
-    ):
-        monkeypatch.setattr(cautions, name, lambda about, value=value: value)
-    monkeypatch.setattr(cautions.audit_cache, "read", lambda key: None)
-    found = cautions.statement_warning(asked)
-    assert (found.status, found.bundles) == (status, broken) and found.text.endswith(text)
-    assert bool(found.text) is bool(text) and cautions.standing(asked).endswith(words)
-    monkeypatch.setattr(cautions, "paper_of", lambda theorem: None)
-    if not broken and label == "corrected" and not data:
-        assert cautions.statement_warning(asked).text == "derived by its author, not checked by the kernel"
-
-
 @pytest.mark.parametrize("name", ["baselines.local_sgd", "fcsg.theorem_4_1"])
 def test_a_strangers_theorem_is_not_what_a_paper_has_under_its_id(name):
     """A bound a thousand times smaller under the id of a statement that is proved, or refuted: nothing is known of it."""
@@ -494,10 +448,8 @@ def test_a_strangers_theorem_is_not_what_a_paper_has_under_its_id(name):
         statement = declared.statement(label)
         terms = tuple(replace(term, expr=term.expr / 1000) for term in statement.terms)
         other = with_statement(declared, replace(statement, terms=terms)).statement(label)
-        assert cautions.statement_warning(other).status == {"corrected": "derived", "composed": "composed"}.get(
-            label, "open"
-        )
-        assert cautions.proved_on(other) == "" and refuted_by(other) == ()
+        assert states.status_of(other).word == {"corrected": "derived", "composed": "composed"}.get(label, "open")
+        assert states.proved_on(other) == "" and refuted_by(other) == ()
 
 
 @pytest.mark.parametrize("key", slow_but(("fcsg_m", "baselines"), built_in_keys()))
@@ -505,8 +457,8 @@ def test_what_is_kept_to_be_said_of_a_statement_is_what_is_computed(key):
     kept = audit_cache.read(key)
     for theorem in get_paper(key).theorems.values():
         for label in theorem.labels:
-            statement, name = theorem.statement(label), f"{theorem.id} {label}"
-            assert kept.warnings[name] == cautions.computed(statement, name in kept.proved).to_dict()
+            name = f"{theorem.id} {label}"
+            assert kept.statuses[name] == decide(theorem, label, kept.checked if name in kept.proved else "").to_dict()
 
 
 EQUAL = (Condition("c", p, "==", T),)
@@ -535,7 +487,7 @@ def test_a_statement_whose_terms_are_those_of_the_corrected_one_is_derived_where
     assert str(states.status(*known("printed", printed=HALF))) == "open: neither derived nor refuted"
     assert str(states.status(*known("", printed=HALF))) == "open: neither derived nor refuted"
     assert states.status(*known("composed", composed=HALF)).outcome == "composed"
-    assert states.status(*known("corrected")).why == f"the derivation is in docs/theory, under {EXAMPLE.source.paper}"
+    assert states.status(*known("corrected")).why == "derived by its author, not checked by the kernel"
     assert states.status(theorem()).outcome == "open", "nothing corrected"
 
 
@@ -555,7 +507,7 @@ def test_an_equation_gives_the_weak_inequality_between_its_sides(own, wanted, gi
         item, label = known("printed", conditions=(Condition("a", left, own, right),))
         needed = Condition("b", p, wanted, T)
         corrected = replace(item.statement("corrected"), conditions=(needed,))
-        assert states.status(with_statement(item, corrected), label).given == (() if expected else (needed,))
+        assert states.status(with_statement(item, corrected), label).given == (() if expected else (str(needed),))
     same, label = known("printed", conditions=(needed,))
     assert states.status(with_statement(same, corrected), label).given == ()
 
@@ -594,11 +546,11 @@ def refuted_with(monkeypatch):
 
     def declare(*items: Refutation):
         monkeypatch.setattr(
-            states, "refuted_by", lambda said: tuple(i.name for i in items if i.statement == said.label)
+            deciding, "refuted_by", lambda said: tuple(i.name for i in items if i.statement == said.label)
         )
         monkeypatch.setattr(refuted, "refutations", lambda: {item.name: item for item in items})
         monkeypatch.setattr(refuted, "stands", lambda name: True)  # tests/bounds/test_refutations_stand.py
-        monkeypatch.setattr(states, "refutations", lambda: {item.name: item for item in items})
+        monkeypatch.setattr(deciding, "refutations", lambda: {item.name: item for item in items})
 
     return declare
 

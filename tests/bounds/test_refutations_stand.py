@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from fedco.bounds import get_theorem
 from fedco.bounds.audit.bundled import from_data
+from fedco.bounds.audit.decide import decide
 from fedco.bounds.audit.refuted import refutations
-from fedco.bounds.audit.statement_warning import computed
 
 NAME = next(
     name
@@ -62,5 +62,5 @@ def test_a_statement_whose_bundle_does_not_stand_is_not_called_refuted(monkeypat
     fallen = edited(lambda data: data.update(values=[0]))
     monkeypatch.setattr("fedco.bounds.audit.refuted.refutations", lambda: {NAME: fallen})
     monkeypatch.setattr("fedco.bounds.audit.refuted.stands", lambda name: fallen.stands)
-    monkeypatch.setattr("fedco.bounds.audit.statement_warning.refuted_by", lambda statement: (NAME,))
-    assert computed(statement, False).outcome != "refuted"
+    monkeypatch.setattr("fedco.bounds.audit.decide.refuted_by", lambda statement: (NAME,))
+    assert decide(statement.theorem, statement.label, "").outcome != "refuted"

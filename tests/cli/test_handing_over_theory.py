@@ -203,14 +203,14 @@ def test_what_is_said_of_a_statement_is_printed_with_it(swap, capsys):
     """The caution once, after the notes about the values; JSON has its status, and what refutes it."""
     from fedco.cli.command import Answer
 
-    known = SimpleNamespace(text="REFUTED: by x", status="refuted", bundles=("x",))
-    swap("fedco.bounds.audit.statement_warning.statement_warning", lambda statement: known)
+    known = SimpleNamespace(warning="REFUTED: by x", word="refuted", bundles=("x",))
+    swap("fedco.bounds.audit.status.status_of", lambda statement: known)
     given = SimpleNamespace(notes=("assumed: a",), to_dict=lambda: {"assumed": ["a"]})
     told = Answer({"v": Fraction(1).numerator}, "line\n  REFUTED: by x\nend").about(None, given)
     told.show("")
     assert capsys.readouterr().out == "line\nend\n  assumed: a\n  REFUTED: by x\n"
     told.show("json")
     assert json.loads(capsys.readouterr().out) == {"v": 1, "assumed": ["a"], "status": "refuted", "refuted_by": ["x"]}
-    known.text = ""
+    known.warning = ""
     Answer({}, "line\n\nend").about(None).show("")
     assert capsys.readouterr().out == "line\n\nend\n"

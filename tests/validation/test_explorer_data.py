@@ -387,7 +387,7 @@ def test_the_page_holds_the_theorems_that_were_asked_for(tmp_path):
     assert sorted(ids) == sorted(
         ["t-0-0", "t-0-1", "c-0-0", "d-0-0", "t-1-0", "t-1-1", "c-1-0", "d-1-0", "b-0", "b-1", *symbols]
     )
-    assert "const MOST_STEPS = 100;" in text and text.count("{all: ($s, $o)") == 2
+    assert "const MOST_STEPS = 100, MAX_CLIENTS = 10000;" in text and text.count("{all: ($s, $o)") == 2
     assert f"fedco {fedco.__version__}" in text
 
 

@@ -148,7 +148,7 @@ def statement_data(statement: Statement) -> dict[str, Any]:
         "note": "; ".join(filter(None, (statement.note, about_alike(statement.theorem)))),
         "status": known.outcome,
         "word": known.word,
-        "why": str(known).partition(": ")[2],
+        "why": known.reason,
         "checks": _checks(statement, known),
         "symbols": list(statement.symbols),
         "order": _order(statement),

@@ -11,8 +11,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ... import __version__
+from ...bounds.audit.status import OUTCOMES
 from ...bounds.files import is_file
-from ...bounds.language.client_lists import with_clients_alike
+from ...bounds.language.client_lists import MAX_CLIENTS, with_clients_alike
 from ...bounds.language.quantities import MAX_STEPS
 from ...bounds.language.reading import InputError
 from ...bounds.language.rendering import condition_math, describe_statement
@@ -123,7 +124,7 @@ def _render(
     generated = "\n".join(
         [
             'const DATA = JSON.parse(document.getElementById("data").textContent);',
-            f"const MOST_STEPS = {MAX_STEPS};",
+            f"const MOST_STEPS = {MAX_STEPS}, MAX_CLIENTS = {MAX_CLIENTS};",
             library.text(),
             "const FORMULAS = [",
             ",\n".join(sources),
@@ -134,7 +135,7 @@ def _render(
         style=Markup(_read("explorer.css")),
         script=Markup("\n".join(map(_read, SCRIPTS))),
         generated=Markup(generated),
-        data=Markup(as_json({"theorems": theorems})),
+        data=Markup(as_json({"theorems": theorems, "meanings": OUTCOMES})),
         formulas=Markup("\n".join(f'<template id="{name}">{formula}</template>' for name, formula in formulas)),
         made=f"Written by fedco {__version__}. Formulas are generated from the declarations of the theorems; values are double precision.",
     )

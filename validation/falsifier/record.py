@@ -24,8 +24,7 @@ import torch
 from ... import __version__
 from ...bounds.audit.necessary import Needed, formulas_digest, kept_bundles, needed, searched_for, seconds_for
 from ...bounds.audit.necessary import keep as keep_needed
-from ...bounds.audit.statement_warning import has_derivation
-from ...bounds.audit.status import status
+from ...bounds.audit.status import has_derivation, status
 from ...bounds.language.change import Change, weakenings
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Statement, Theorem

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...algorithms import NotApplicable
 from ...algorithms.engine.progress import Progress
-from ...bounds.audit.statement_warning import statement_warning
+from ...bounds.audit.status import status_of
 from ...bounds.language.reading import read_number
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_theorem
@@ -133,7 +133,7 @@ def practice(
             along = explanation.along if explanation else {}
             gains = gain_lines(bench, theory, along, rows, answer.best, seeds)
             rules = heuristics(bench, theory, rows, answer.best, seeds)
-    notes = [text for text in (statement_warning(about).text,) if text]
+    notes = [text for text in (status_of(about).warning,) if text]
     if kind == "estimated":
         notes.append(f"constants of {made.name} are estimated: outside of what was tried the bound promises nothing")
     notes += replace(first, beside=known_without_running(made)).worth.notes

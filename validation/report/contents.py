@@ -112,7 +112,7 @@ def known(found: Status) -> dict[str, Any]:
         "outcome": found.outcome,
         "word": found.word,
         "why": found.why,
-        "given": [str(item) for item in found.given],
+        "given": list(found.given),
         "bundles": list(found.bundles),
     }
 

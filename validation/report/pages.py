@@ -74,7 +74,7 @@ def theorem_page(theorem: Theorem, findings: Sequence[Finding] = ()) -> str:
     shown = {
         "theorem": theorem,
         "said": said,
-        "known": [[label, f"**{s.outcome}**", str(s).partition(": ")[2]] for label, s in known.items()],
+        "known": [[label, f"**{s.outcome}**", s.reason] for label, s in known.items()],
         "constants": constants,
         "terms": terms,
         "symbols": [

@@ -12,28 +12,22 @@ from typing import Any
 from markupsafe import Markup
 
 from ...bounds.audit.refutation import GRADES
+from ...bounds.audit.status import OUTCOMES as MEANINGS
 from ...bounds.cost.resources import MEANING
 from ...bounds.language.typesetting import mathml
 from .charts import SERIES, Axis, Line, figure, number
 from .pictures import instance_picture, scene_pictures
 
-OUTCOMES = {
-    "refuted": ("✗", "refuted", "an exact instance satisfies its conditions and breaks it"),
-    "reading": (
-        "△",
-        "refuted under a reading",
-        "an exact instance breaks it under one reading of the paper, not under another",
-    ),
-    "slip": ("·", "slip", "an exact instance breaks it; a letter, a sign or a factor repairs it"),
-    "open": ("○", "open", "neither derived nor refuted"),
-    "composed": ("◇", "composed", "put together by code from the paper's lemmas as printed; no promise"),
-    "derived": (
-        "◆",
-        "derived",
-        "follows by a derivation that was read and tested, of which the kernel has not checked all",
-    ),
-    "proved": ("✓", "proved", "the kernel checks its derivation, and every step holds on exact instances"),
+_SHOWN = {
+    "refuted": ("✗", "refuted"),
+    "reading": ("△", "refuted under a reading"),
+    "slip": ("·", "slip"),
+    "open": ("○", "open"),
+    "composed": ("◇", "composed"),
+    "derived": ("◆", "derived"),
+    "proved": ("✓", "proved"),
 }
+OUTCOMES = {name: (*_SHOWN[name], meaning) for name, meaning in MEANINGS.items()}
 """What can be known of a statement, worst first: sign, word, meaning."""
 SEVERITIES = {
     "breaks": ("✗", "does not follow as stated"),

@@ -1,11 +1,10 @@
-"""The status of a corrected statement follows from the kernel; the front door's caution agrees with it."""
+"""The status of a corrected statement follows from the kernel; what is said beside a number agrees with it."""
 
 from dataclasses import replace
 
 import pytest
 from fedco.bounds import all_theorems, get_theorem, paper_theorems
 from fedco.bounds.audit.refuted import refuted_by
-from fedco.bounds.audit.statement_warning import statement_warning
 from fedco.bounds.audit.status import status
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.rendering import describe, notes_about, status_of, to_text
@@ -27,11 +26,9 @@ def lemmas(name):
 
 def test_what_an_instance_breaks_is_refuted():
     theorem = get_theorem("feddro.theorem_5_1")
-    assert status(theorem, "printed").outcome == "refuted" == statement_warning(theorem.statement("printed")).status
+    found = status(theorem, "printed")
     assert (
-        "feddro.theorem_5_1"
-        in refuted_by(theorem.statement("printed"))
-        == statement_warning(theorem.statement("printed")).bundles
+        found.outcome == "refuted" and "feddro.theorem_5_1" in refuted_by(theorem.statement("printed")) == found.bundles
     )
 
 
@@ -70,5 +67,5 @@ def test_a_number_of_an_unchecked_statement_says_so():
         assert any("not checked by the kernel" in note for note in notes_about(statement)) == unchecked, theorem.id
         assert status_of(statement)["status"] in (("derived",) if unchecked else ("derived", "proved"))
     typed = replace(get_theorem("comfedl.theorem_1"), id="mine.theorem_1")
-    known = statement_warning(typed.statement("corrected"))
-    assert known.status == "derived" and known.text == "derived by its author, not checked by the kernel"
+    known = status(typed, "corrected")
+    assert known.word == "derived" and known.warning == "derived by its author, not checked by the kernel"

@@ -24,15 +24,6 @@ const STATUS = {
   refuted: ["bad", "✗ refuted"], reading: ["warn", "△ refuted under a reading"], slip: ["warn", "△ slip"], proved: ["good", "✓ proved"], derived: ["good", "✓ derived"],
   composed: ["warn", "! composed"], open: ["warn", "? open"],
 };
-const STATUS_WORDS = {
-  refuted: "An exact instance exceeds this bound.",
-  reading: "An exact instance exceeds this bound under one reading of the paper, not under another.",
-  slip: "An exact instance exceeds this bound; a letter, a sign or a factor repairs it.",
-  proved: "A kernel checks its derivation step by step.",
-  derived: "Its derivation was read and tested; the kernel has not checked all of it.",
-  composed: "Put together from the paper's lemmas as printed: it inherits their faults and is no promise.",
-  open: "Neither derived nor refuted.",
-};
 
 const state = { theorem: DATA.theorems[0], label: "", texts: {}, preset: 0, over: "", x: "", y: "", rivals: null };
 const statementNow = () => state.theorem.statement[state.label];
@@ -170,11 +161,17 @@ const unit = (text) => (text === "1" ? "no unit" : text.replace(/\^(-?\d+)/g, (_
 const plain = (name) => name.replaceAll("_", " ");
 const swatch = (i) => node("span", { class: "swatch", style: `background:${hue(i)}` }, String(i + 1));
 
+const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}.`;
+const statusText = ({ status, word, why }) => { // what the status means, and what shows it where that says more
+  const meaning = DATA.meanings[status];
+  if (why.startsWith(meaning)) return sentence(why);
+  return sentence(meaning) + (status === "refuted" ? "" : ` ${word}: ${why}`);
+};
 const drawStatus = () => {
   const statement = statementNow(), box = $("status");
   box.className = statement.status;
   const better = state.theorem.statement.corrected;
-  const children = [node("p", {}, badge(statement.status), ` ${STATUS_WORDS[statement.status] || ""} ${["refuted", "proved"].includes(statement.status) ? "" : `${statement.word}: ${statement.why}`}`.trimEnd())];
+  const children = [node("p", {}, badge(statement.status), ` ${statusText(statement)}`)];
   if (statement.note) children.push(node("p", {}, `Note: ${statement.note}`));
   const check = ({ command, about }) => node("div", {}, ...(about ? [node("p", {}, about)] : []), node("p", { class: "command" }, node("code", {}, command), node("button", { type: "button", onclick: () => copy("the command", command) }, "Copy")));
   const [first, ...more] = statement.checks;
@@ -522,7 +519,7 @@ const settled = () => {
   const { symbol, values, clients, weights } = state.theorem, valueOf = (name) => state.texts[name] ?? values[name];
   const given = statement.symbols.filter((name) => symbol[name].written && (state.texts[name] !== undefined || !statement.order.includes(name)));
   const count = valueOf(clients) ?? "2"; // any, where their number falls out of the statement
-  return [...given.map((name) => [symbol[name].written, valueOf(name)]), ...weights.map((name) => [name, Number.isInteger(Number(count)) && Number(count) <= 10000 ? Array(Number(count)).fill(`1/${count}`) : `1/${count}`])];
+  return [...given.map((name) => [symbol[name].written, valueOf(name)]), ...weights.map((name) => [name, Number.isInteger(Number(count)) && Number(count) <= MAX_CLIENTS ? Array(Number(count)).fill(`1/${count}`) : `1/${count}`])];
 };
 const shellWord = (text) => (/^[A-Za-z0-9_.\/:=+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 const isFile = () => state.theorem.reference !== state.theorem.id;
