@@ -249,7 +249,7 @@ def _chi2_dro(problem: Chi2OverExamples, search: Search) -> Iterator[Estimate]:
 
 _OF_META = (
     "local_gradient_bound", "local_smoothness", "local_hessian_lipschitz", "local_gradient_noise", "local_hessian_noise",
-    "local_gradient_heterogeneity",
+    "local_gradient_heterogeneity", "local_hessian_heterogeneity",
 )  # fmt: skip
 
 
@@ -271,21 +271,14 @@ def _along(problem: MAMLModel | MetaModel, row: Row) -> Row:
 def _local(problem: MAMLModel | MetaModel, search: Search, names: tuple[str, ...]) -> dict[str, Estimate]:
     """Of the losses, before the fine-tuning and along it."""
     change = Row(lambda losses, x: hessian_change(losses, search)(x), HESSIAN_CHANGE, FEW)
-    rows = {**LOSSES, "local_hessian_lipschitz": change}
+    apart = Row(Losses.mean_square_hessian_heterogeneity, "Root of mean_k ||H_k - H||^2, by Lanczos", FEW)
+    rows = {**LOSSES, "local_hessian_lipschitz": change, "local_hessian_heterogeneity": apart}
     made = {name: _along(problem, rows[name]) for name in names}
     return _sought(Losses(problem.parts), replace(search, only=None), made)
 
 
 def _meta(problem: MetaModel, search: Search) -> Iterator[Estimate]:
-    found = _local(problem, search, tuple(name for name in _OF_META if search.wants(name)))
-    yield from found.values()
-    if search.wants("local_hessian_heterogeneity"):
-        of_losses = found if "local_smoothness" in found else _local(problem, search, ("local_smoothness",))
-        smoothness = of_losses["local_smoothness"]
-        yield replace(
-            smoothness, quantity="local_hessian_heterogeneity",
-            method=f"Not above the norm of the clients' Hessians: root of mean ||H_k - H||^2 <= max ||H_k||. {smoothness.method}",
-        )  # fmt: skip
+    yield from _local(problem, search, tuple(name for name in _OF_META if search.wants(name))).values()
 
 
 def _maml(problem: MAMLModel, search: Search) -> Iterator[Estimate]:
@@ -301,9 +294,10 @@ def _maml(problem: MAMLModel, search: Search) -> Iterator[Estimate]:
 
     steep = 1 + lam * L.value
     moved, root = math.hypot(steep, lam * shake.value), "root of (1 + lam L_1)^2 + (lam sigma_2)^2"
+    longest_jacobian = "1 + lam L_1 + lam sigma_2 (the mean square of a spectral norm is no sum of squares)"
     for rule in (
         ("inner_lipschitz", steep, "1 + lam L_1", L),
-        ("inner_jacobian_mean_square", moved, f"{root}, spectral norm by Frobenius,", shake),
+        ("inner_jacobian_mean_square", steep + lam * shake.value, longest_jacobian, shake),
         ("inner_mean_square_lipschitz", moved, root, shake),
         ("inner_sample_lipschitz", 1 + lam * sample.value, "1 + lam times the largest Hessian of an example", sample),
         ("inner_smoothness", lam * rho.value, "lam times the Lipschitz constant of the Hessian", rho),

@@ -176,6 +176,19 @@ class Losses:
         """||Hessian of the mean over the clients||."""
         return spectral_norm(lambda v: self.whole_products(x, v), x.shape, LANCZOS_STEPS, FAILURE)[0]
 
+    def mean_square_hessian_heterogeneity(self, x: Tensor) -> Tensor:
+        """Root of mean_k ||H_k - H||^2, in spectral norms, of the Hessians H_k of the clients' means and the mean H of these.
+
+        Each client has a vector of its own, which every Hessian multiplies: the square of the number of clients in products.
+        """
+
+        def product(v: Tensor) -> Tensor:
+            means = (self.whole_products(x, own) for own in v.unbind(1))
+            return self.products(x, v) - torch.stack([*means], dim=1)
+
+        shape = (len(x), self.parts.train.clients, x.shape[-1])
+        return spectral_norm(product, shape, LANCZOS_STEPS, FAILURE)[0].square().mean(-1).sqrt()
+
     def slope_of_gradients(self, x: Tensor, y: Tensor) -> Tensor:
         """max_k ||grad_k(x) - grad_k(y)|| / ||x - y||, `(points,)`, of two different points each."""
         return self._over_distance(self._client_gradients(x) - self._client_gradients(y), x - y).amax(-1)

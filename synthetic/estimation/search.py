@@ -59,7 +59,8 @@ class Estimate:
         if self.confidence is None:
             return self.method
         grown = ", ".join(f"{value:.4g} after {count}" for count, value in self.growth)
-        return f"No proof. {self.method}; {self.how_sure}. Growth with the search: {grown} points."
+        growth = f" Growth with the search: {grown} points." if grown else ""
+        return f"No proof. {self.method}; {self.how_sure}.{growth}"
 
     @property
     def how_sure(self) -> str:

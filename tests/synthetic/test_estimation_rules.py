@@ -98,7 +98,6 @@ def test_what_is_asked_for_alone_is_what_all_of_it_says(form):
         "composite_noise": {"inner_jacobian_noise", "inner_value_noise"},
         "objective_smoothness": {"inner_lipschitz", "inner_smoothness", "noncompositional_smoothness"},
         "gradient_cap": {"inner_lipschitz"},
-        "local_hessian_heterogeneity": {"local_smoothness"},
     }
     always = {"kl_clients": {"outer_lipschitz"}, "chi2_dro": {"outer_lipschitz"}}.get(form, set())
     asked = {*parts, "local_gradient_noise", "inner_value_noise", "noncompositional_heterogeneity", "objective_gap"}
@@ -111,6 +110,39 @@ def test_what_is_asked_for_alone_is_what_all_of_it_says(form):
         assert {*said} <= {name} | parts.get(name, set()) | always, name
     if form in ("kl_dro", "chi2_dro"):
         assert every["inner_noise"] == max(every["inner_jacobian_noise"], every["inner_value_noise"])
+
+
+class Waves(nn.Module):
+    """The loss of an example with input a is (a_1 sin^2 w_1 + a_2 sin^2 w_2)/2, whose Hessian at 0 is diag(a)."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.zeros(2))
+
+    def forward(self, x):
+        return (x * torch.sin(self.w) ** 2).sum(-1, keepdim=True) / 2
+
+
+def near_zero(form, clients, **options):
+    """Constants within 1e-3 of the point 0, where each client has examples with Hessians of these diagonals."""
+    data = [(torch.tensor(rows).double(), torch.zeros(len(rows), 1).double()) for rows in clients]
+    zero = torch.zeros(2, dtype=torch.float64)
+    problem = from_model(Waves(), lambda out, target: out.mean(), data, form, start=zero, **options)
+    found = estimate_constants(problem, along=zero[None], radius=1e-3, points=20, lower_bound=-2.0)
+    return {name: one.value for name, one in found.items()}
+
+
+def test_hessians_of_clients_differ_by_more_than_their_norm():
+    """The mean square of a spectral norm about the mean may exceed that about 0: diag(1, 1), diag(-1, 1) and diag(1, -1)."""
+    rows = [[1.0, 1.0]], [[-1.0, 1.0]], [[1.0, -1.0]]
+    found = near_zero("meta", rows, alpha=0.01, nu=1)["local_hessian_heterogeneity"]
+    assert found == pytest.approx(math.sqrt((4 + 16 + 16) / 27), rel=1e-4)
+
+
+def test_the_mean_square_of_a_jacobian_is_no_sum_of_squares():
+    """Two samples with Jacobians I -+ e_1 e_1^T / 2: the norms 1/2 along e_1, and 1 across it, and 3/2."""
+    found = near_zero("maml", [[[1.0, 0.0], [-1.0, 0.0]]] * 2, lam=0.5)
+    assert found["inner_jacobian_mean_square"] >= math.sqrt((1 + 1.5**2) / 2)
 
 
 def test_lanczos_knows_no_scale():
