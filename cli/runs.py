@@ -15,30 +15,34 @@ from .command import Answer, Asked, Texts, command, listing, note
 @command()
 def problems() -> Answer:
     """List the registered problems: kind, sizes, parameters, theorems that fit, certified constants at the default parameters."""
+    from ..bounds.registry import get_theorem
     from ..validation.runs.fit import fitting_theorems
     from ..validation.runs.problem_list import listed
 
     names = ("name", "kind", "summary", "clients", "dim", "inner_dim")
-    rows = [
-        {
+    rows = []
+    for item in listed():
+        found = fitting_theorems(item)
+        row = {
             **{name: getattr(item, name) for name in names},
             "certified": all(c["kind"] != "estimated" for c in item.certificates.values()),
-            "fits": list(fitting_theorems(item)),
+            "fits": list(found),
+            "only": {name: list(labels) for name, labels in found.items() if labels != get_theorem(name).labels},
             "properties": list(item.properties),
             "parameters": item.parameters,
             "constants": item.certificates,
         }
-        for item in listed()
-    ]
+        rows.append(row)
     return Answer({"problems": rows}, "\n\n".join(map(problem_text, rows)))
 
 
 def problem_text(row: dict[str, Any]) -> str:
-    """A problem in words."""
+    """A problem in words; a theorem of which only some statements fit is followed by these."""
     head = f"{row['name']} ({row['kind']}, {row['clients']} clients, dimension {row['dim']}): {row['summary']}"
     constants = [f"  {q:<36} {c['value']:<12.6g} {c['kind']}" for q, c in row["constants"].items()]
     parameters = "  parameters " + ", ".join(f"{key}={value}" for key, value in row["parameters"].items())
-    fits = f"  fits {', '.join(row['fits']) or 'no theorem as it stands'}"
+    which = (f"{name} ({', '.join(row['only'][name])})" if name in row["only"] else name for name in row["fits"])
+    fits = f"  fits {', '.join(which) or 'no theorem as it stands'}"
     properties = f"  properties {', '.join(row['properties'])}"
     return "\n".join([head, fits, properties, parameters, *constants])
 

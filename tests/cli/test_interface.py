@@ -297,14 +297,14 @@ def test_a_hidden_constant_is_positive():
 
 ROW = {
     "name": "p", "kind": "k", "summary": "what it is", "clients": 3, "dim": 4, "inner_dim": 2,
-    "properties": ["a", "b"], "parameters": {"x": 1, "y": 2.5}, "fits": ["t.1", "t.2"],
+    "properties": ["a", "b"], "parameters": {"x": 1, "y": 2.5}, "fits": ["t.1", "t.2"], "only": {"t.2": ["printed"]},
     "constants": {"inner_noise": {"value": 0.125, "kind": "exact"}},
 }  # fmt: skip
 
 
 def test_a_problem_in_words():
     assert problem_text(ROW) == (
-        "p (k, 3 clients, dimension 4): what it is\n  fits t.1, t.2\n  properties a, b\n  parameters x=1, y=2.5\n"
+        "p (k, 3 clients, dimension 4): what it is\n  fits t.1, t.2 (printed)\n  properties a, b\n  parameters x=1, y=2.5\n"
         f"  {'inner_noise':<36} {'0.125':<12} exact"
     )
     bare = problem_text({**ROW, "fits": [], "constants": {}}).splitlines()

@@ -7,8 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 from fedco.bounds.registry import all_theorems, get_theorem
-from fedco.synthetic import problem, problems
+from fedco.synthetic import problem
 from fedco.validation.runs.fit import fits, fitting_theorems, misfit
+from fedco.validation.runs.problem_list import listed
 
 FEDDRO = "feddro.corollary_1 feddro.corollary_2 feddro.lemma_3_1 feddro.theorem_5_1 feddro.theorem_f_1"
 LOCAL = (
@@ -58,8 +59,8 @@ def test_the_computed_fit_is_what_was_listed_except_where_it_is_explained(name):
 def test_every_registered_problem_fits_a_theorem_where_there_is_one_of_its_kind():
     stated = {get_theorem(name).problem for name in all_theorems()}
     assert len(stated) >= 5
-    for made in map(problem, problems()):
-        assert bool(fitting_theorems(made)) == (made.kind in stated), made.name
+    for known in listed():
+        assert bool(fitting_theorems(known)) == (known.kind in stated), known.name
 
 
 def test_a_misfit_says_which_kind_constant_or_property_is_missing():
@@ -72,5 +73,9 @@ def test_a_misfit_says_which_kind_constant_or_property_is_missing():
 
 
 def test_the_theorems_that_fit_are_listed():
-    found = fitting_theorems(problem("local_homogeneous"))
+    known = {each.name: each for each in listed()}
+    found = fitting_theorems(known["local_homogeneous"])
     assert {"comfedl.theorem_2", "local_scgdm.theorem_3_4"} <= set(found) and "comfedl.lemma_2" not in found
+    of_counterexample = fitting_theorems(known["feddro_counterexample"])
+    assert "feddro.theorem_5_1" not in of_counterexample, "its L_g is 0, and the theorem divides by it"
+    assert fitting_theorems(known["local_heterogeneous"])["local_scgdm.theorem_3_4"] == ("printed", "composed")

@@ -64,10 +64,22 @@ def why_none_fits(theorem: Theorem, label: str) -> str:
     return words or none_has or (f"none is known to have {', '.join(known)}" if known else "none fits")
 
 
-def fitting_theorems(problem: Any) -> tuple[str, ...]:
-    """Ids of the theorems and corollaries whose first statement fits a problem."""
-    known = (get_theorem(name) for name in all_theorems())
-    return tuple(each.id for each in known if each.kind in ("theorem", "corollary") and fits(each, problem))
+def fitting_theorems(problem: Listed) -> dict[str, tuple[str, ...]]:
+    """Ids of the theorems and corollaries that have a statement for a registered problem as it stands, with these statements.
+
+    The problem fits the statement, and every constant of it is a number that the statement takes: some want one above 0.
+    """
+    known = [each for each in map(get_theorem, all_theorems()) if each.kind in ("theorem", "corollary")]
+    found = {each.id: tuple(label for label in each.labels if _takes(each, problem, label)) for each in known}
+    return {name: labels for name, labels in found.items() if labels}
+
+
+def _takes(theorem: Theorem, problem: Listed, label: str) -> bool:
+    values = {name: each["value"] for name, each in problem.certificates.items()}
+    quantities = (binding.quantity for binding in theorem.symbols(label).values())
+    return fits(theorem, problem, label) and all(
+        quantity.numbers.contains(values[quantity.name]) for quantity in quantities if quantity.name in values
+    )
 
 
 def about_noise(theorem: Theorem, label: str) -> str:
