@@ -16,7 +16,7 @@ from .command import Answer, Asked, Texts, command, listing, note
 def problems() -> Answer:
     """List the registered problems: kind, sizes, parameters, theorems that fit, certified constants at the default parameters."""
     from ..bounds.registry import get_theorem
-    from ..validation.runs.fit import fitting_theorems
+    from ..validation.runs.fit import fitting_theorems, tried
     from ..validation.runs.problem_list import listed
 
     names = ("name", "kind", "summary", "clients", "dim", "inner_dim")
@@ -27,7 +27,7 @@ def problems() -> Answer:
             **{name: getattr(item, name) for name in names},
             "certified": all(c["kind"] != "estimated" for c in item.certificates.values()),
             "fits": list(found),
-            "only": {name: list(labels) for name, labels in found.items() if labels != get_theorem(name).labels},
+            "only": {name: list(labels) for name, labels in found.items() if labels != tried(get_theorem(name))},
             "properties": list(item.properties),
             "parameters": item.parameters,
             "constants": item.certificates,

@@ -163,17 +163,21 @@ def test_the_comparison_is_exact_but_for_elided_lines(shown: str, same: bool):
 
 
 NAMED = re.compile(r"`([\w<>*.-]+(?:/[\w<>*.-]+)*\.(?:py|md|json|svg))`|\]\(([^)#:]+)\)")
-ROOMS = ("algorithms", "bounds", "synthetic", "validation")
+PARTS = ("algorithms", "benchmarks", "bounds", "docs", "synthetic", "tests", "validation")
 WRITTEN_BY_A_COMMAND = {"results.json", "seconds.json"}
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/architecture.md"])
+NAMING = ("README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/falsifier.md", "docs/reliability.md")
+THEORY = [f"docs/theory/{path.name}" for path in sorted((ROOT / "docs" / "theory").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", [*NAMING, *THEORY])
 def test_every_file_that_a_page_names_is_there(page: str):
-    """From the root, from a room of the package or from a folder in one; `<paper>` stands for at least one file."""
+    """From the root, from a folder of it or from a folder in one; `<paper>` stands for at least one file."""
     named = {a or b for a, b in NAMED.findall((ROOT / page).read_text(encoding="utf-8"))} - WRITTEN_BY_A_COMMAND
     assert named
     patterns = {name: re.sub(r"<\w+>", "*", name) for name in named}
-    folders = [ROOT, *(folder for room in ROOMS for folder in (ROOT / room, *(ROOT / room).glob("**/")))]
+    folders = [ROOT, *(folder for part in PARTS for folder in (ROOT / part, *(ROOT / part).glob("**/")))]
     found = {name: [path for folder in folders for path in folder.glob(patterns[name])] for name in named}
     assert not [name for name, paths in found.items() if not paths]
 

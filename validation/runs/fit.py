@@ -65,13 +65,19 @@ def why_none_fits(theorem: Theorem, label: str) -> str:
 
 
 def fitting_theorems(problem: Listed) -> dict[str, tuple[str, ...]]:
-    """Ids of the theorems and corollaries that have a statement for a registered problem as it stands, with these statements.
+    """Ids of the theorems and corollaries that a registered problem fits as it stands, with their statements of which that is true.
 
-    The problem fits the statement, and every constant of it is a number that the statement takes: some want one above 0.
+    The first statement and the default one are tried. The problem fits such a statement where every constant of it is a number that
+    the statement takes, too: some want one above 0.
     """
     known = [each for each in map(get_theorem, all_theorems()) if each.kind in ("theorem", "corollary")]
-    found = {each.id: tuple(label for label in each.labels if _takes(each, problem, label)) for each in known}
+    found = {each.id: tuple(label for label in tried(each) if _takes(each, problem, label)) for each in known}
     return {name: labels for name, labels in found.items() if labels}
+
+
+def tried(theorem: Theorem) -> tuple[str, ...]:
+    """The statements of which it is said whether a problem fits them: the first one, and the default one."""
+    return tuple(dict.fromkeys((theorem.first, theorem.default)))
 
 
 def _takes(theorem: Theorem, problem: Listed, label: str) -> bool:
