@@ -61,6 +61,19 @@ def test_every_grid_point_is_its_own_run(tmp_path):
     assert list(frame.columns) == list(rows[0])
 
 
+def test_a_folder_shows_one_run(tmp_path):
+    """What an earlier run wrote is taken away, unless somebody changed it; files of others stay."""
+    first = ["objective", "messages", "bytes"]
+    fedco.run("local_sgd", "federated_noisy", **FAST, metrics=first, settings=["tau=2", "eta=0.1"], out=tmp_path)
+    (tmp_path / "mine.txt").write_text("mine")
+    (tmp_path / "bytes.svg").write_text("edited")
+    fedco.run(
+        "local_sgd", "federated_noisy", **FAST, metrics=["objective"], settings=["tau=3", "eta=0.1"], out=tmp_path
+    )
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left.isdisjoint({"messages.svg", "messages.data.csv"}) and {"mine.txt", "bytes.svg", "objective.svg"} <= left
+
+
 def test_csv_and_parquet_hold_the_same(tmp_path):
     import pandas
 

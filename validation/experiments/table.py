@@ -231,9 +231,13 @@ def aligned(lines: Sequence[Sequence[str]]) -> str:
 
 
 def write_run(done: RunResult, folder: Path, format: str) -> Path:
-    """The table, a figure of every metric, the trained modules, and run.json with the sha256 of each."""
-    from ...figures import save
+    """The table, a figure of every metric, the trained modules, and run.json with the sha256 of each.
 
+    What another run wrote into the folder, and nobody changed since, is taken away: the folder shows one run.
+    """
+    from ...figures import data_file, save
+
+    earlier = _written(folder)
     files = []
     if format == "csv":
         files.append(write_text(folder / "runs.csv", done.table.csv()))
@@ -252,7 +256,24 @@ def write_run(done: RunResult, folder: Path, format: str) -> Path:
         "versions": versions(),
         "files": {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files},
     }
-    return write_json(folder / "run.json", content)
+    made = write_json(folder / "run.json", content)
+    for file in {*earlier} - {*files}:
+        file.unlink()
+        if file.suffix == ".svg":
+            data_file(file).unlink(missing_ok=True)
+    return made
+
+
+def _written(folder: Path) -> list[Path]:
+    """Files that the folder's run.json names and that are as it says."""
+    try:
+        named = read_json(folder / "run.json", FORMAT)["files"]
+    except (DamagedError, OSError):
+        return []
+    files = {folder / Path(name).name: wanted for name, wanted in named.items()}
+    return [
+        each for each, sha in files.items() if each.is_file() and hashlib.sha256(each.read_bytes()).hexdigest() == sha
+    ]
 
 
 def _write_modules(done: RunResult, folder: Path) -> list[Path]:
