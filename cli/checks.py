@@ -256,11 +256,11 @@ def practice(
 ) -> Answer:
     """Compare a theorem's step size with a grid on one problem, and explain why its bound differs from what is measured.
 
-    `tune` chooses the hyperparameters for which the bound is least at the horizon (rounds of 2 steps and batches of 1, unless --set
-    gives them). Then the step size alone is multiplied by powers of --factor. For each step size you get the mean of the metric that
-    the theorem bounds, with a 95% interval over the seeds, and the bound, or the condition that fails. Last comes the ratio of bound to
-    measured mean at theory's step size, as a product: one factor for each constant that is larger than it is along this run, and one
-    for each step of the proof that a run can measure, or for the rest.
+    `tune` chooses the hyperparameters for which the bound is least at the horizon (rounds of 2 steps, and 1 for batches and other counts,
+    unless --set gives them). Then the step size alone is multiplied by powers of --factor. For each step size you get the mean of the
+    metric that the theorem bounds, with a 95% interval over the seeds, and the bound, or the condition that fails. Last comes the ratio
+    of bound to measured mean at theory's step size, as a product: one factor for each constant that is larger than it is along this run,
+    and one for each step of the proof that a run can measure, or for the rest.
 
     Example: fedco practice baselines.local_sgd --problem federated_logistic --T 200 --set p=4
     """

@@ -232,10 +232,20 @@ def test_the_sentences_are_read_off_the_product(found):
     assert constant.startswith(f"Measure {other.symbol} better") and "99 of the factor" in constant
     assert f'"{other.assumptions[0]}"' in assumption and "a factor 99" in assumption
     assert "the term inner_drift: it is 2 times" in term and "loses most" not in term
-    nothing = replace(told, constants=tuple(replace(line, factor=1.0) for line in told.constants))
+    nothing = replace(told, constants=tuple(replace(line, factor=1.001) for line in told.constants))
     constant, assumption, _ = replace(answer, explanation=nothing).sentences
-    assert constant.startswith("Constants: none") and assumption.startswith("Assumptions: none")
+    assert constant.startswith("Constants: a better value of none") and assumption.startswith("Assumptions: none")
     assert replace(answer, explanation=None).sentences == ()
+
+
+def test_a_count_that_nobody_gave_is_named():
+    """Sums over inner steps shrink with K: a bound at K = 1 is not the theorem's least."""
+    item = fedco.theorem("library.fed_ttsa")
+    made = fedco.problem("bilevel_homogeneous")
+    told = fedco.practice(item, made, T=20, seeds=2, above=0, below=0).notes
+    assert any(note.startswith("K = 1: nobody gave it") for note in told)
+    given = fedco.practice(item, made, T=20, seeds=2, above=0, below=0, settings={"K": 2}).notes
+    assert not any("nobody gave it" in note for note in given)
 
 
 def test_a_constant_along_a_run_by_hand():

@@ -328,13 +328,15 @@ class Practice(AbstractResult):
 
 
 _REMAINS = "what remains, the quotient"
+_TELLING = 1.005
+"""The least factor of which a sentence speaks: a smaller one is printed as 1."""
 
 
 def _constant_sentence(found: Explanation) -> str:
     """Which constant to measure better: the largest factor of the product."""
     line = max(found.constants, key=lambda line: line.factor, default=None)
-    if line is None or line.factor <= 1:
-        return "Constants: none is smaller along the run, as far as they are measured; no better value of one makes this bound smaller."
+    if line is None or line.factor < _TELLING:
+        return "Constants: a better value of none makes this bound smaller by half a percent, as far as they are measured along the run."
     return (
         f"Measure {line.symbol} better: it is {line.worst:.4g} in the bound and {line.along:.4g} along the run, "
         f"which makes {line.factor:.4g} of the factor {found.factor:.4g}."
@@ -342,7 +344,8 @@ def _constant_sentence(found: Explanation) -> str:
 
 
 def _assumption_sentence(found: Explanation, gains: tuple[GainLine, ...], theorem: Theorem) -> str:
-    """Which assumption is to blame: the one whose constants have the largest factor together, and the condition that costs most."""
+    """Which assumption is to blame, as far as constants are measured: the one whose constants have the largest factor together; and the
+    condition that costs most."""
     groups: dict[str, list[ConstantLine]] = {}
     for line in found.constants:
         for name in line.assumptions:
@@ -352,11 +355,11 @@ def _assumption_sentence(found: Explanation, gains: tuple[GainLine, ...], theore
     held = max((line for line in gains if line.kind == "condition"), key=lambda line: line.factor, default=None)
     costs = (
         ""
-        if held is None or held.factor <= 1
+        if held is None or held.factor < _TELLING
         else f"; of the step size, the condition {held.name} costs a factor {held.factor:.4g}"
     )
-    if not name or factors[name] <= 1:
-        return f"Assumptions: none states a constant that is smaller along the run{costs}."
+    if not name or factors[name] < _TELLING:
+        return f"Assumptions: none has a constant that makes this bound larger by half a percent, as far as they are measured{costs}."
     symbols = ", ".join(line.symbol for line in groups[name])
     text = next(item.text for item in theorem.assumptions if item.name == name)
     return f'The assumption to blame is "{name}" ({text}): its {symbols} for the whole space costs a factor {factors[name]:.4g}{costs}.'

@@ -10,6 +10,7 @@ from typing import Any
 from ...algorithms import NotApplicable
 from ...algorithms.engine.progress import Progress
 from ...bounds.audit.status import status_of
+from ...bounds.language.quantity import COUNT
 from ...bounds.language.reading import read_number
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_theorem
@@ -53,10 +54,11 @@ def practice(
 ) -> Practice:
     """Run a theorem's method with the hyperparameters that make its bound least, and with other step sizes.
 
-    The constants are those that the problem certifies (estimated ones are named). What is a whole number and is not given in
-    `settings` is as in `validate`: rounds of 2 steps, batches of 1. `tune` chooses the rest at the horizon T. Then the step size alone is
-    multiplied by powers of `factor`; all grid points share their seeds. By successive halving every step size gets two seeds, the better
-    half four, and so on; theory's gets all. The grid grows upwards while its largest step size is the best one and the budget allows it.
+    The constants are those that the problem certifies (estimated ones are named). What is a whole number and is not given in `settings`
+    is as in `validate`: rounds of 2 steps, and 1 for batches and other counts. `tune` chooses the rest at the horizon T. Then the step
+    size alone is multiplied by powers of `factor`; all grid points share their seeds. By successive halving every step size gets two
+    seeds, the better half four, and so on; theory's gets all. The grid grows upwards while its largest step size is the best one and the
+    budget allows it.
 
     Args:
         theorem: an id, a file, or the theorem itself.
@@ -136,6 +138,7 @@ def practice(
     notes = [text for text in (status_of(about).warning,) if text]
     if kind == "estimated":
         notes.append(f"constants of {made.name} are estimated: outside of what was tried the bound promises nothing")
+    notes += [_about_counts(setting, whole)] if _about_counts(setting, whole) else []
     notes += replace(first, beside=known_without_running(made)).worth.notes
     return replace(
         answer,
@@ -149,6 +152,18 @@ def practice(
         runs=bench.runs,
         start_objective=bench.start[0],
     )
+
+
+def _about_counts(setting: Setting, whole: Mapping[str, Any]) -> str:
+    """The counts that are 1 because nobody gave them, with which a bound may be far from its least; batches apart, empty without any."""
+    symbols = setting.theorem.symbols(setting.label)
+    left = [
+        f"{name} = 1"
+        for name, value in whole.items()
+        if value == 1 and name not in setting.fixed and symbols[name].quantity.domain == COUNT
+        and not symbols[name].quantity.name.endswith("batch_size")
+    ]  # fmt: skip
+    return f"{', '.join(left)}: nobody gave it, and the bound may be smaller with another (--set)" if left else ""
 
 
 def _shown(bench: Bench) -> dict[str, float]:
