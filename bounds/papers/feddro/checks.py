@@ -184,11 +184,22 @@ def modified_fedavg() -> Evidence:
 
 def vanilla_fedavg() -> Evidence:
     """The corrected statement has the clients of the paper's proof, and longer steps; as there, the step size stays within each round.
-    Where it varies within a round it is open."""
+    Where it varies within a round other clients satisfy the letter, g_k(x) = x and f(y) = 1/(1 + y^2) from x_0 = 1/2: every step of
+    gradient descent leads away from the stationary point 0."""
     item = theorem("feddro.theorem_4_1")
     limits = {label: [c.expr for c in item.statement(label).derived[:2]] for label in ("printed", "corrected")}
     shorter = all(p < c for p, c in zip(limits["printed"], limits["corrected"], strict=True))
-    return confirm(bool(shorter), limits={label: [str(each) for each in found] for label, found in limits.items()})
+    y = sp.Symbol("y", positive=True)
+    slope, bend = (sp.diff(1 / (1 + y**2), y, order) for order in (1, 2))
+    falls = slope.is_negative is True and sp.solveset(slope.subs(y, sp.Symbol("z", real=True)), domain=sp.S.Reals) == {
+        0
+    }
+    smooth = prove_nonnegative(4 - slope**2) is not None and prove_nonnegative(4 - bend**2) is not None
+    return confirm(
+        bool(shorter) and falls and smooth,
+        limits={label: [str(each) for each in found] for label, found in limits.items()},
+        letter="f' < 0 on y > 0, and |f'| and |f''| are at most 2",
+    )
 
 
 HOLDS = (("theorem_4_1", "printed", vanilla_fedavg), ("theorem_4_2", "printed", modified_fedavg))
