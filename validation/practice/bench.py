@@ -55,6 +55,7 @@ class Bench:
     Args:
         step: the symbol that varies.
         hyper: the hyperparameters of the runs without it. values: those of the statement's symbols without it.
+        theory: the step size that makes the bound least, or that the statement prescribes, perhaps rounded.
         ran: for each step size what each seed gave, filled as runs are asked for.
     """
 
@@ -65,6 +66,7 @@ class Bench:
     step: str
     hyper: Mapping[str, int | Fraction]
     values: Mapping[str, Any]
+    theory: Fraction
     root_seed: int = 0
     ran: dict[Fraction, dict[int, tuple[float, float, int]]] = field(default_factory=dict)
 
@@ -84,8 +86,14 @@ class Bench:
         return float(self.problem.objective(x)), float(self.problem.gradient(x).square().sum())
 
     def bound(self, value: Fraction, **constants: Fraction) -> Bound:
-        """The statement at a step size, also outside of its conditions; with other constants where some are given."""
-        return evaluated(self.statement, {**self.values, **constants, self.step: value}, strict=False)
+        """The statement at a step size, also outside of its conditions; with other constants where some are given.
+
+        What it prescribes for its own constants is left to it at theory's step size: a root of T, say, is not rounded there.
+        """
+        given = {**self.values, **constants, self.step: value}
+        if value == self.theory and not constants:
+            given = {name: number for name, number in given.items() if name not in self.statement.schedule}
+        return evaluated(self.statement, given, strict=False)
 
     def numbers(self, value: Fraction) -> dict[str, float]:
         """What the method is built from."""

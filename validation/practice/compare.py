@@ -103,14 +103,16 @@ def practice(
     horizon = horizon_of(item, label)
     given: dict[str, Any] = dict(setting.values(setting.whole()))
     best = item.tune(label, budget={horizon: T}, **given)
-    chosen = {name: Fraction(str(value)) for name, value in best.values.items()}
+    chosen = {name: _a_fraction(value) for name, value in best.values.items()}
     whole = {name: given[name] for name in setting.whole()}
     hyper: dict[str, Any] = {**whole, **{name: value for name, value in chosen.items() if name != horizon}}
     theory = Fraction(hyper[step])
     values = {**setting.values(hyper), horizon: chosen.get(horizon, Fraction(T))}
     del values[step]
     about, kind = item.statement(label), constants(item, label, made)[1]
-    bench = Bench(item, label, made, recipe, step, {k: v for k, v in hyper.items() if k != step}, values, root_seed)
+    bench = Bench(
+        item, label, made, recipe, step, {k: v for k, v in hyper.items() if k != step}, values, theory, root_seed
+    )
     try:
         first, method = bench.bound(theory), bench.method(theory)
         method.check(made)
@@ -152,6 +154,14 @@ def practice(
         runs=bench.runs,
         start_objective=bench.start[0],
     )
+
+
+def _a_fraction(value: Any) -> Fraction:
+    """A chosen number; an irrational one, such as a prescribed step size with a root of T, as the nearest double."""
+    try:
+        return Fraction(str(value))
+    except ValueError:
+        return Fraction(float(value))
 
 
 def _about_counts(setting: Setting, whole: Mapping[str, Any]) -> str:
