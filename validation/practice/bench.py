@@ -55,7 +55,8 @@ class Bench:
     Args:
         step: the symbol that varies.
         hyper: the hyperparameters of the runs without it. values: those of the statement's symbols without it.
-        theory: the step size that makes the bound least, or that the statement prescribes, perhaps rounded.
+        theory: the step size that makes the bound least, or that the statement prescribes.
+        rounded: what the statement prescribes with a root of T, say, and the runs have as the nearest double.
         ran: for each step size what each seed gave, filled as runs are asked for.
     """
 
@@ -67,6 +68,7 @@ class Bench:
     hyper: Mapping[str, int | Fraction]
     values: Mapping[str, Any]
     theory: Fraction
+    rounded: frozenset[str] = frozenset()
     root_seed: int = 0
     ran: dict[Fraction, dict[int, tuple[float, float, int]]] = field(default_factory=dict)
 
@@ -88,11 +90,11 @@ class Bench:
     def bound(self, value: Fraction, **constants: Fraction) -> Bound:
         """The statement at a step size, also outside of its conditions; with other constants where some are given.
 
-        What it prescribes for its own constants is left to it at theory's step size: a root of T, say, is not rounded there.
+        What was rounded is left to the statement at theory's step size: it prescribes the number itself.
         """
         given = {**self.values, **constants, self.step: value}
         if value == self.theory and not constants:
-            given = {name: number for name, number in given.items() if name not in self.statement.schedule}
+            given = {name: number for name, number in given.items() if name not in self.rounded}
         return evaluated(self.statement, given, strict=False)
 
     def numbers(self, value: Fraction) -> dict[str, float]:

@@ -104,6 +104,7 @@ def practice(
     given: dict[str, Any] = dict(setting.values(setting.whole()))
     best = item.tune(label, budget={horizon: T}, **given)
     chosen = {name: _a_fraction(value) for name, value in best.values.items()}
+    rounded = frozenset(name for name, value in best.values.items() if not _is_rational(value))
     whole = {name: given[name] for name in setting.whole()}
     hyper: dict[str, Any] = {**whole, **{name: value for name, value in chosen.items() if name != horizon}}
     theory = Fraction(hyper[step])
@@ -111,7 +112,16 @@ def practice(
     del values[step]
     about, kind = item.statement(label), constants(item, label, made)[1]
     bench = Bench(
-        item, label, made, recipe, step, {k: v for k, v in hyper.items() if k != step}, values, theory, root_seed
+        item,
+        label,
+        made,
+        recipe,
+        step,
+        {k: v for k, v in hyper.items() if k != step},
+        values,
+        theory,
+        rounded,
+        root_seed,
     )
     try:
         first, method = bench.bound(theory), bench.method(theory)
@@ -158,10 +168,15 @@ def practice(
 
 def _a_fraction(value: Any) -> Fraction:
     """A chosen number; an irrational one, such as a prescribed step size with a root of T, as the nearest double."""
+    return Fraction(str(value)) if _is_rational(value) else Fraction(float(value))
+
+
+def _is_rational(value: Any) -> bool:
     try:
-        return Fraction(str(value))
+        Fraction(str(value))
     except ValueError:
-        return Fraction(float(value))
+        return False
+    return True
 
 
 def _about_counts(setting: Setting, whole: Mapping[str, Any]) -> str:
