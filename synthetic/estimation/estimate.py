@@ -32,6 +32,7 @@ from ..models.conditional import TasksModel
 from ..models.forms import KLOverClients
 from ..models.precision import PrecisionModel
 from ..models.recognised import least_loss
+from ..numbers import read_numbers
 from .attack import hostile
 from .conditional import Outcomes
 from .forms import FORMS
@@ -71,7 +72,7 @@ def estimate_constants(
         only: quantities to estimate; all of the form without it.
 
     Raises:
-        InputError: another form, a run of the wrong shape, or a loss below its bound.
+        InputError: another form, a run of the wrong shape, a number that is none, or a loss below its bound.
     """
     if type(problem) not in FORMS:
         offered = " ".join(name for name, made in MADE.items() if made in FORMS)
@@ -80,6 +81,8 @@ def estimate_constants(
         raise InputError(
             f"estimate: wanted a model of one of the forms {offered}, got {got}" + (f": {why}" if why else "")
         )
+    read = read_numbers({"radius": radius, "points": points, "lower_bound": lower_bound, "seed": seed})
+    radius, points, lower_bound, seed = read.values()
     run = descent(problem) if along is None else along
     if run.dim() != 2 or run.shape[1] != problem.dim:
         raise InputError(f"along: wanted points (points, {problem.dim}), got {tuple(run.shape)}")

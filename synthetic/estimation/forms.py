@@ -253,6 +253,8 @@ _OF_META = (
 )  # fmt: skip
 
 
+HARDEST = 64
+"""Most examples whose Hessians are followed one by one."""
 TUNED = "the same at the models that fine-tuning makes of a point, whichever is larger"
 
 
@@ -273,6 +275,10 @@ def _local(problem: MAMLModel | MetaModel, search: Search, names: tuple[str, ...
     change = Row(lambda losses, x: hessian_change(losses, search)(x), HESSIAN_CHANGE, FEW)
     apart = Row(Losses.mean_square_hessian_heterogeneity, "Root of mean_k ||H_k - H||^2, by Lanczos", FEW)
     rows = {**LOSSES, "local_hessian_lipschitz": change, "local_hessian_heterogeneity": apart}
+    if "inner_sample_smoothness" in names:
+        alone = Losses(problem.parts).hardest(search.region.run, HARDEST)
+        of_examples = f"{HESSIAN_CHANGE}; of the {HARDEST} examples at most whose Hessians stretch their gradients most"
+        rows["inner_sample_smoothness"] = Row(lambda _, x: hessian_change(alone, search)(x), of_examples, FEW)
     made = {name: _along(problem, rows[name]) for name in names}
     return _sought(Losses(problem.parts), replace(search, only=None), made)
 
@@ -305,6 +311,14 @@ def _maml(problem: MAMLModel, search: Search) -> Iterator[Estimate]:
         ("inner_value_noise", lam * noise.value, "lam times the gradient noise", noise),
     ):
         yield made(*rule)
+    if search.wants("inner_sample_smoothness"):
+        bend = _local(problem, search, ("inner_sample_smoothness",))["inner_sample_smoothness"]
+        yield made(
+            "inner_sample_smoothness",
+            lam * bend.value,
+            "lam times the Lipschitz constant of an example's Hessian",
+            bend,
+        )
     yield replace(G, quantity="outer_lipschitz")
     yield replace(L, quantity="outer_smoothness")
     yield replace(noise, quantity="outer_gradient_noise")

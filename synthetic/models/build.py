@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ...errors import InputError
+from ..numbers import read_numbers
 from .base import AbstractModelProblem, ModelParts
 from .conditional import InvariantModel, TasksModel
 from .data import ClientData, collect
@@ -101,7 +102,7 @@ def from_model(
     if unknown := [key for key in options if key not in numbers]:
         raise InputError(f"form {form}: has no {unknown[0][:40]}; wanted {' or '.join(numbers) or 'no numbers'}")
     try:
-        return make(parts, **options)
+        return make(parts, **read_numbers(options))
     except TypeError as error:
         raise InputError(f"form {form}: {error}") from None
 

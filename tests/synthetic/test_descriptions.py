@@ -1,5 +1,7 @@
 """What a user's `build` returns is a problem wherever one is named, and what it must not return is said in one line."""
 
+import re
+
 import fedco
 import pytest
 import torch
@@ -193,3 +195,58 @@ def test_accuracy_wants_classes_and_takes_zeros_and_ones_of_any_shape():
     regression = fedco.problem(described(loss=functional.mse_loss, clients=[(ROWS, torch.randn(6, 2))]))
     with pytest.raises(InputError, match="accuracy: wanted targets that are classes 0, 1, …, got real numbers"):
         fedco.run("local_sgd", regression, T=1, seeds=1, settings={"eta": 0.1, "tau": 1}, metrics=["accuracy"])
+
+
+@pytest.mark.parametrize(
+    ("form", "numbers", "said"),
+    [
+        ("meta", {"nu": 1.5}, "nu: wanted a whole number of at least 1, got 1.5"),
+        ("meta", {"nu": 0}, "nu: wanted a whole number of at least 1, got 0"),
+        ("meta", {"alpha": True}, "alpha: wanted a finite number above 0, got True"),
+        ("meta", {"alpha": -0.1}, "alpha: wanted a finite number above 0, got -0.1"),
+        ("maml", {"lam": -1}, "lam: wanted a finite number above 0, got -1"),
+        ("maml", {"lam": float("nan")}, "lam: wanted a finite number above 0, got nan"),
+        ("kl_dro", {"weight": "1/3"}, "weight: wanted a finite number above 0, got '1/3'"),
+        ("kl_dro", {"weight": 0}, "weight: wanted a finite number above 0, got 0"),
+        ("kl_clients", {"gamma": float("inf"), "level": 0}, "gamma: wanted a finite number above 0, got inf"),
+        ("kl_clients", {"gamma": 1, "level": float("nan")}, "level: wanted a finite number, got nan"),
+    ],
+)
+def test_numbers_of_a_form_are_read(file, form, numbers, said):
+    with pytest.raises(InputError, match=f"^{re.escape(said)}$"):
+        fedco.problem(_loaded(file), form=form, **numbers)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"points": 0}, "points: wanted a whole number of at least 1, got 0"),
+        ({"points": 1.5}, "points: wanted a whole number of at least 1, got 1.5"),
+        ({"radius": "1"}, "radius: wanted a finite number of at least 0, got '1'"),
+        ({"seed": "a"}, "seed: wanted a whole number of at least 0, got 'a'"),
+        ({"lower_bound": float("nan")}, "lower_bound: wanted a finite number, got nan"),
+    ],
+)
+def test_numbers_of_a_search_are_read(file, given, said):
+    with pytest.raises(InputError, match=f"^{re.escape(said)}$"):
+        fedco.estimate(_loaded(file), **given)
+
+
+def test_constants_are_not_given_for_a_theorem_that_is_about_other_problems(file):
+    """Clients whose tuned models differ have no equal inner maps, and a chi-square penalty has an extra term h."""
+    for form, numbers, theorem, missing in (
+        ("maml", {"lam": 0.1}, "local_scgdm.theorem_3_4", "equal_inner_maps"),
+        ("chi2_dro", {"weight": 5}, "feddro.theorem_4_2", "no_extra_term"),
+    ):
+        with pytest.raises(InputError, match=f"does not fit {theorem} .corrected.: .*{missing}"):
+            fedco.estimate({**_loaded(file), "form": form, **numbers}, theorem=theorem)
+
+
+def test_maml_has_the_constants_of_comfedl(file):
+    """Those of docs/howto/from-a-model-to-a-schedule.md: the smoothness of an inner sample is lam times that of its Hessian."""
+    small, large = (
+        fedco.estimate({**_loaded(file), "form": "maml", "lam": lam, "points": 2}, theorem="comfedl.theorem_1")
+        for lam in (1e-3, 2e-3)
+    )
+    assert small["inner_sample_smoothness"].value > 0
+    assert large["inner_sample_smoothness"].value == pytest.approx(2 * small["inner_sample_smoothness"].value, rel=0.05)

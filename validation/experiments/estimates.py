@@ -21,6 +21,7 @@ from ...storage import write_text
 from ...synthetic import problem as find_problem
 from ...synthetic.estimation import Estimate, Estimates, estimate_constants
 from ...synthetic.models import AbstractModelProblem, form_of, forms_of
+from ..runs.fit import misfit_of_properties
 from ..runs.values import CHOSEN_BY_THE_RUN, GIVEN_BY_THE_PROBLEM
 
 _WIDTH = 116
@@ -109,7 +110,8 @@ def estimate(
         The estimates by quantity; `.problem` runs with every method of its kind, and carries them as its constants.
 
     Raises:
-        InputError: a form without estimates, data that do not fit, or a theorem about another kind of problem.
+        InputError: a form without estimates, data that do not fit, or a theorem about another kind of problem, or one that assumes what
+            the problem is not known to have.
     """
     chosen = options if form is None else {"form": form, **options}
     description = (
@@ -153,7 +155,10 @@ def _needed(theorem: Theorem, label: str, problem: AbstractModelProblem) -> list
             f"{theorem.id}: is about the kind {theorem.problem or 'that it does not say'}, {wanted}; got the form {form_of(problem)}, "
             f"of the kind {problem.kind}"
         )
-    symbols = theorem.symbols(label or theorem.default).values()
+    label = label or theorem.default
+    if reason := misfit_of_properties(theorem, problem, label):
+        raise InputError(f"{problem.name}: does not fit {theorem.id} ({label}): {reason}")
+    symbols = theorem.symbols(label).values()
     constants = (b.quantity.name for b in symbols if b.quantity.role == "constant")
     return [name for name in constants if name not in CHOSEN_BY_THE_RUN]
 

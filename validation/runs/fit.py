@@ -27,6 +27,11 @@ def misfit(theorem: Theorem, problem: Any, label: str = "") -> str:
         return f"wanted a problem of the kind {theorem.problem or 'that the theorem does not say'}, got {problem.kind}"
     if missing := [name for name in _constants(theorem, label) if name not in problem.certificates]:
         return f"the problem certifies no {', '.join(missing)}"
+    return misfit_of_properties(theorem, problem, label)
+
+
+def misfit_of_properties(theorem: Theorem, problem: Any, label: str = "") -> str:
+    """The same of the named properties alone, of a problem whose constants are not known yet."""
     declared = getattr(problem, "properties", ())
     if missing := [name for name in assumed(theorem, label) if name not in declared]:
         return f"the problem is not known to have {', '.join(missing)}"
