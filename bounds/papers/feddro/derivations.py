@@ -45,7 +45,7 @@ class FedDro:
 
     def __init__(self, s: Reader, *, sampled: bool):
         self.s, self.sampled = s, sampled
-        proof = self.proof = Proof(s, time=TIME)
+        proof = self.proof = Proof(s, time=TIME if sampled else "")
         clients = self.clients = proof.index("k", s.K, of=CLIENTS)
         drawn = "zeta" if sampled else ""
         self.df = proof.function("df", "y -> dy", role="outer_gradient", per="")
