@@ -10,6 +10,7 @@ import sympy as sp
 
 from .client_lists import about_alike
 from .notation import latex_of as latex_of_name
+from .properties import PROPERTIES
 from .result import Cell, Math, Sheet, Table, to_html, to_markdown
 from .result import to_latex as sheet_latex
 from .theorem import Condition, Statement, Theorem
@@ -130,6 +131,7 @@ def describe_statement(statement: Statement) -> dict[str, Any]:
         **status_of(statement),
         "derivation": has_derivation(statement),
         "note": statement.note,
+        "assumes": {name: PROPERTIES[name] for name in (*statement.theorem.assume, *statement.assume)},
         "symbols": {
             Math(name, binding.latex): {
                 "quantity": binding.quantity.name,
@@ -174,7 +176,7 @@ def statement_sheet(statement: Statement) -> Sheet:
     if terms:
         right = " + ".join(value.latex for *_, value in terms)
         claim = Math(f"{theorem.metric.name} <= {statement.total}", rf"{theorem.metric.latex} \le {right}")
-    notes = (*notes_about(statement), *((statement.note,) if statement.note else ()))
+    notes = (*notes_about(statement), *((statement.note,) if statement.note else ()), *said["assumes"].values())
     return Sheet(f"{statement.name}: {theorem.title}", claim, tuple(t for t in tables if t.rows), notes)
 
 
@@ -222,6 +224,7 @@ def _statement_text(statement: Statement, said: Mapping[str, Any]) -> list[str]:
     return [
         f"{statement.label}:" + (f"  ({said['note']})" if said["note"] else ""),
         f"  status: {standing(statement)}",
+        *(f"  assumes {name}: {meaning}" for name, meaning in said["assumes"].items()),
         *(f"  {n:<18} {row['meaning']}  [{row['dimension']}], {row['domain']}" for n, row in said["symbols"].items()),
         *(f"  where {name} = {formula}" for name, formula in said["derived"].items()),
         *(f"  if {c['name']}: {c['relation']}{shown.get(c['name'], '')}" for c in said["conditions"]),

@@ -9,7 +9,8 @@ from fedco.bounds import all_theorems, get_theorem
 from fedco.bounds.audit.decide import decide
 from fedco.bounds.audit.status import standing, status, status_of, table
 from fedco.bounds.language.change import with_statement
-from fedco.bounds.language.rendering import describe
+from fedco.bounds.language.properties import PROPERTIES
+from fedco.bounds.language.rendering import describe, to_text
 from fedco.validation.explorer import data
 from fedco.validation.report import contents
 
@@ -145,3 +146,13 @@ def test_the_table_has_theorems_and_corollaries_with_their_bundles_or_why():
     first, second = table(map(get_theorem, names)).splitlines()[4:]
     assert first.startswith(f"| {names[0]} | refuted | [{names[0]}](refutations/{names[0]}.json), [")
     assert second.startswith(f"| {names[2]} | derived | The corrected statement with eta")
+
+
+def test_what_is_assumed_by_name_is_said_in_words():
+    """In the text and as data: without it, what is proved of problems without h is false on what is shown."""
+    item = get_theorem("feddro.theorem_4_2")
+    assert describe(item)["statements"]["corrected"]["assumes"] == {"no_extra_term": PROPERTIES["no_extra_term"]}
+    assert to_text(item).count("  assumes no_extra_term: There is no non-compositional part: h = 0.") == len(
+        item.labels
+    )
+    assert describe(get_theorem("fcsg.theorem_4_1"))["statements"]["corrected"]["assumes"] == {}
