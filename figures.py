@@ -314,9 +314,13 @@ def _label_ticks(axes: Any) -> None:
         axis.set_minor_formatter(NullFormatter())
 
 
+_LARGEST = 1e250
+"""What is larger is drawn on no logarithmic axis: its margins would not be doubles."""
+
+
 def _positive(values: Sequence[float]) -> Any:
     y = np.asarray(values, dtype=np.float64)
-    return np.where(np.isfinite(y) & (y > 0), y, np.nan)
+    return np.where((y < _LARGEST) & (y > 1 / _LARGEST), y, np.nan)
 
 
 def _finite(values: Sequence[float]) -> Any:

@@ -182,8 +182,9 @@ def test_an_end_of_the_axis_where_a_condition_fails_is_blank_and_says_which():
     ones = ("L_f", "L_g", "S_f", "S_g", "sigma_g", "F_gap", "N", "m")
     drawn, gaps = bound_plot(statement, "alpha", (1e-3, 1), {**dict.fromkeys(ones, "1"), "q": "2", "T": "100"})
     (gap,) = gaps
-    assert gap.startswith("alpha = 1: step_size")
     shown = [x <= 1 / 24 for x in drawn.data["bound: x"]]
+    first = next(x for x in drawn.data["bound: x"] if x > 1 / 24)
+    assert gap.startswith(f"alpha = {first:g} to 1: step_size")
     assert [y is not None for y in drawn.data["bound: y"]] == shown and set(shown) == {True, False}
 
 
@@ -217,7 +218,8 @@ def test_a_bound_over_a_symbol_is_blank_where_a_condition_fails_at_either_end() 
         shown = drawn.data[f"{name}: y"]
         assert [y is not None for y in shown] == list(inside)
         assert [y for y in shown if y is not None] == pytest.approx(list(value[inside]))
-    assert [gap.split(":")[0] for gap in gaps] == ["eta = 0.1", "eta = 1"]
+    blank = x[~inside & (x < 0.3)], x[~inside & (x > 0.3)]
+    assert [gap.split(":")[0] for gap in gaps] == [f"eta = {part[0]:g} to {part[-1]:g}" for part in blank]
     assert "long" in gaps[0] and "small" not in gaps[0] and "small" in gaps[1] and "long" not in gaps[1]
     assert bound_plot(mine(), "eta", (0.25, 0.45), AT)[1] == []
 
@@ -225,6 +227,9 @@ def test_a_bound_over_a_symbol_is_blank_where_a_condition_fails_at_either_end() 
 def test_a_count_is_drawn_at_whole_numbers_and_a_term_of_nothing_is_left_out() -> None:
     drawn, _ = bound_plot(mine(), "T", (20, 24), {**AT, "eta": "1/8", "sigma": "0"})
     assert drawn.data["bound: x"] == [20.0, 21.0, 22.0, 23.0, 24.0]
+    with pytest.raises(InputError, match="wanted a whole number between from and to, got 20.2 and 20.7"):
+        bound_plot(mine(), "T", (20.2, 20.7), {**AT, "eta": "1/8"})
+    assert bound_plot(mine(), "T", (19.6, 24.4), {**AT, "eta": "1/8"})[0].data["bound: x"][::4] == [20.0, 24.0]
     assert drawn.data["noise: y"] == [None] * 5 and drawn.data["gap: y"] == pytest.approx(
         [24 / T for T in range(20, 25)]
     )

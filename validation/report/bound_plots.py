@@ -30,7 +30,7 @@ def bound_plot(
     """The total and each term over `over`, where the statement is admissible; the rest of the axis is left blank.
 
     Returns:
-        The figure, and for each blank end of the axis which condition fails there, what it wants and what it gets.
+        The figure, and for each blank end of the axis how far it reaches, and which condition fails there, what it wants and gets.
 
     Raises:
         InputError: an unknown symbol, a missing value, ends out of order, or no admissible point on the axis.
@@ -43,7 +43,10 @@ def bound_plot(
     numbers = read_values(symbols, {k: v for k, v in values.items() if k != over}, statement.name)
     axis = np.geomspace(*ends, POINTS)
     if symbols[over].quantity.domain == COUNT:
-        axis = np.unique(np.round(axis))
+        whole = np.round(axis)
+        axis = np.unique(whole[(whole >= ends[0]) & (whole <= ends[1])])
+        if not len(axis):
+            raise InputError(f"{over}: wanted a whole number between from and to, got {ends[0]:g} and {ends[1]:g}")
     found = evaluate(statement, **{name: float(value) for name, value in numbers.items()}, **{over: axis})
     if not found["terms"]:
         raise InputError(f"{statement.name}: has no terms to plot")
@@ -56,10 +59,12 @@ def bound_plot(
         raise InputError(
             f"{over}: no admissible value between {ends[0]:g} and {ends[1]:g} for {statement.name}; {'; '.join(why)}"
         )
+    (inside,) = np.nonzero(np.broadcast_to(found["admissible"], axis.shape))
+    blank = (axis[: inside[0]], axis[0]), (axis[inside[-1] + 1 :], axis[-1])
     gaps = [
-        f"{over} = {end:g}: {'; '.join(_failures(statement, numbers, over, end))}"
-        for end, shown in ((axis[0], found["admissible"].flat[0]), (axis[-1], found["admissible"].flat[-1]))
-        if not shown
+        f"{over} = {points[0]:g}{f' to {points[-1]:g}' if len(points) > 1 else ''}: {'; '.join(_failures(statement, numbers, over, end))}"
+        for points, end in blank
+        if len(points)
     ]
     curves += _measured_curves(theorem.id, measured) if measured and over == "T" else []
     unit = str(symbols[over].quantity.dimension)
