@@ -227,7 +227,7 @@ def test_a_bound_over_a_symbol_is_blank_where_a_condition_fails_at_either_end() 
 def test_a_count_is_drawn_at_whole_numbers_and_a_term_of_nothing_is_left_out() -> None:
     drawn, _ = bound_plot(mine(), "T", (20, 24), {**AT, "eta": "1/8", "sigma": "0"})
     assert drawn.data["bound: x"] == [20.0, 21.0, 22.0, 23.0, 24.0]
-    with pytest.raises(InputError, match="wanted a whole number between from and to, got 20.2 and 20.7"):
+    with pytest.raises(InputError, match=r"wanted a whole number between from and to, got 20\.2 and 20\.7"):
         bound_plot(mine(), "T", (20.2, 20.7), {**AT, "eta": "1/8"})
     assert bound_plot(mine(), "T", (19.6, 24.4), {**AT, "eta": "1/8"})[0].data["bound: x"][::4] == [20.0, 24.0]
     assert drawn.data["noise: y"] == [None] * 5 and drawn.data["gap: y"] == pytest.approx(
