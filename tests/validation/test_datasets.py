@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from fedco.errors import InputError
-from fedco.validation.experiments import datasets, models, splits
+from fedco.validation.experiments import datasets, models
 
 
 def test_models_are_what_they_say() -> None:
@@ -49,35 +49,35 @@ def test_a_residual_network_has_twenty_layers() -> None:
 
 def test_examples_are_dealt_out() -> None:
     labels, inputs = torch.arange(100) % 4, torch.arange(100.0)
-    parts = splits.of_sizes(inputs, labels, [60, 40])
+    parts = datasets.of_sizes(inputs, labels, [60, 40])
     assert sorted(torch.cat([x for x, _ in parts]).tolist()) == list(range(100)) and [len(x) for x, _ in parts] == [
         60,
         40,
     ]
     with pytest.raises(ValueError, match="at most 100 examples in all, got 101"):
-        splits.of_sizes(inputs, labels, [60, 41])
-    assert [len(x) for x, _ in splits.equally(inputs, labels, 3)] == [33, 33, 33]
-    for client, (_, own) in enumerate(splits.dominant(inputs, labels, 6, 0.7, 20)):
+        datasets.of_sizes(inputs, labels, [60, 41])
+    assert [len(x) for x, _ in datasets.equally(inputs, labels, 3)] == [33, 33, 33]
+    for client, (_, own) in enumerate(datasets.dominant(inputs, labels, 6, 0.7, 20)):
         assert torch.bincount(own, minlength=4).tolist() == [14 if c == client % 4 else 2 for c in range(4)]
-    rich = splits.dominant(inputs, labels, 1, 1.0, 50)[0][0]
+    rich = datasets.dominant(inputs, labels, 1, 1.0, 50)[0][0]
     assert len(set(rich.tolist())) == 25 and torch.equal(
         rich[:25], rich[25:]
     )  # a class of 25, used once and then again
-    kept = splits.thinned(labels, [1, 2], 3)
+    kept = datasets.thinned(labels, [1, 2], 3)
     assert kept.tolist() == sorted([*range(0, 100, 4), *range(3, 100, 4), 89, 93, 97, 90, 94, 98])
-    assert torch.bincount(labels[splits.thinned(labels, [0], 0.2)]).tolist() == [5, 25, 25, 25]
-    assert torch.bincount(labels[splits.thinned(labels, [0], 1e-9)])[0] == 1
+    assert torch.bincount(labels[datasets.thinned(labels, [0], 0.2)]).tolist() == [5, 25, 25, 25]
+    assert torch.bincount(labels[datasets.thinned(labels, [0], 1e-9)])[0] == 1
 
 
 def test_client_shares_of_a_dirichlet_law() -> None:
     labels, inputs = torch.arange(300) % 3, torch.arange(300.0)
     examples = datasets.Examples("x", inputs, labels, inputs, labels)
-    flat, uneven = (splits.dirichlet(examples, 4, alpha, 30, seed=1) for alpha in (1e6, 1e-2))
+    flat, uneven = (datasets.dirichlet(examples, 4, alpha, 30, seed=1) for alpha in (1e6, 1e-2))
     for own_inputs, own in flat:
         assert torch.bincount(own).tolist() == [10, 10, 10] and len(set(own_inputs.tolist())) == 30
         assert torch.equal(own_inputs.long() % 3, own) and own.tolist() != sorted(own.tolist())
     assert all(torch.bincount(own).max() == 30 for _, own in uneven)
-    again = splits.dirichlet(examples, 4, 1e6, 30, seed=1)
+    again = datasets.dirichlet(examples, 4, 1e6, 30, seed=1)
     assert all(torch.equal(a[0], b[0]) for a, b in zip(flat, again, strict=True))
 
 

@@ -27,8 +27,7 @@ from fedco.validation.experiments.orderings import (
     sign_test,
     word,
 )
-from fedco.validation.experiments.page import measured_on, totals
-from fedco.validation.experiments.reproduce import FORMAT, figures, run_figure
+from fedco.validation.experiments.reproduce import FORMAT, figures, measured_on, run_figure, totals
 from typer.testing import CliRunner
 
 EVERYTHING = {

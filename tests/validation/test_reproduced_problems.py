@@ -12,10 +12,9 @@ from fedco.errors import InputError
 from fedco.synthetic.models import from_model
 from fedco.synthetic.models.data import ClientData
 from fedco.validation.experiments.area import CodaPlus, area
-from fedco.validation.experiments.few_shot import with_rotations
 from fedco.validation.experiments.figures import Setup
 from fedco.validation.experiments.reproduce import run_figure
-from fedco.validation.experiments.tasks import TaskMethod
+from fedco.validation.experiments.tasks import TaskMethod, with_rotations
 from fedco.validation.papers.fcsg.experiments import tasks_of
 from fedco.validation.papers.fcsg.gaussian import GaussianInvariant
 from fedco.validation.papers.local_scgdm.experiments import characters
