@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import math
 from pathlib import Path
 
@@ -83,6 +84,75 @@ def test_client_shares_of_a_dirichlet_law() -> None:
 
 def idx(shape: tuple[int, ...], values: bytes, head: bytes = b"\0\0\x08") -> bytes:
     return head + bytes([len(shape)]) + b"".join(size.to_bytes(4, "big") for size in shape) + values
+
+
+@pytest.fixture
+def mnist_files(tmp_path: Path) -> Path:
+    (tmp_path / "train-images-idx3-ubyte").write_bytes(idx((3, 4, 4), bytes(range(48))))
+    (tmp_path / "train-labels-idx1-ubyte").write_bytes(idx((3,), bytes([7, 0, 9])))
+    (tmp_path / "t10k-images-idx3-ubyte.gz").write_bytes(gzip.compress(idx((2, 4, 4), bytes([255] * 32))))
+    (tmp_path / "t10k-labels-idx1-ubyte.gz").write_bytes(gzip.compress(idx((2,), bytes([1, 2]))))
+    return tmp_path
+
+
+def test_mnist_is_read_plain_and_gzipped(mnist_files: Path) -> None:
+    found = datasets.images(mnist_files)
+    assert (found.inputs.shape, found.labels.tolist(), found.test_labels.tolist()) == ((3, 1, 4, 4), [7, 0, 9], [1, 2])
+    assert found.inputs[1, 0, 0].tolist() == [k / 255 for k in (16, 17, 18, 19)] and float(found.test_inputs.min()) == 1
+
+
+@pytest.mark.parametrize("broken", [b"", b"\0\0\x08\x01", b"\0\0\x0d\x01\0\0\0\x01\0", idx((2,), b"\1")])
+def test_a_broken_idx_file_is_refused(mnist_files: Path, broken: bytes) -> None:
+    (mnist_files / "train-labels-idx1-ubyte").write_bytes(broken)
+    with pytest.raises(InputError, match="train-labels"):
+        datasets.images(mnist_files)
+
+
+CIFAR = {
+    "CIFAR-10": ([f"data_batch_{k}.bin" for k in range(1, 6)], "test_batch.bin", [10]),
+    "CIFAR-100": (["train.bin"], "test.bin", [20, 100]),
+}
+"""Files to train and to test, and how many classes each byte before the pixels may name; the last one is the label."""
+
+
+@pytest.mark.parametrize("name", CIFAR)
+def test_cifar_is_read_in_its_binary_version_only(name: str, tmp_path: Path) -> None:
+    train, test, classes = CIFAR[name]
+
+    def row(*labels: int, red: int = 51) -> bytes:
+        return bytes(labels) + bytes([red] * 1024 + [102] * 1024 + [255] * 1024)
+
+    with pytest.raises(InputError, match="binary version"):
+        datasets.images(tmp_path)
+    first, last = [0] * len(classes), [count - 1 for count in classes]
+    for k, file in enumerate(train):
+        (tmp_path / file).write_bytes(row(*first) * k + row(*last, red=0))
+    (tmp_path / test).write_bytes(row(*first))
+    found = datasets.images(tmp_path)
+    assert (found.name, found.inputs.shape[1:], found.test_inputs.shape) == (name, (3, 32, 32), (1, 3, 32, 32))
+    labels = [label for k in range(len(train)) for label in [0] * k + [classes[-1] - 1]]
+    assert found.labels.tolist() == labels and found.test_labels.tolist() == [0]
+    assert found.inputs[-1, :, 31, 0].tolist() == [0, 102 / 255, 1] and float(found.test_inputs[0, 0, 5, 5]) == 51 / 255
+    too_large = [(place, [*first[:place], count, *first[place + 1 :]]) for place, count in enumerate(classes)]
+    for broken, said in (
+        *((row(*labels), f"labels from 0 to {classes[k] - 1}, got {classes[k]}") for k, labels in too_large),
+        (row(*first) + b"x", f"whole rows of {len(classes) + 3072} bytes"),
+        (b"", "whole rows"),
+    ):
+        (tmp_path / train[-1]).write_bytes(broken)
+        with pytest.raises(InputError, match=rf"{train[-1]}: .*{said}"):
+            datasets.images(tmp_path)
+    (tmp_path / train[-1]).write_bytes(row(*first))
+    (tmp_path / test).unlink()
+    with pytest.raises(InputError, match=rf"{test}: cannot be read"):
+        datasets.images(tmp_path)
+
+
+def test_the_digits_are_split_once_and_for_all() -> None:
+    pytest.importorskip("sklearn")
+    found, again = datasets.digits(), datasets.digits()
+    assert torch.equal(found.inputs, again.inputs) and len(found.labels) + len(found.test_labels) == 1797
+    assert found.flat.features == 64 and float(found.inputs.max()) == 1.0
 
 
 @pytest.mark.parametrize(("pixels", "labels"), [((2, 3, 3), (3,)), ((2, 3), (2,)), ((2, 3, 3), (2, 1))])
