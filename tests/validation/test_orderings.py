@@ -70,7 +70,7 @@ def test_the_bootstrap_interval_covers_the_mean(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(orderings, "RESAMPLES", 1000)
     rng = np.random.default_rng(1)
     ends = [orderings.bootstrap(rng.normal(size=40))[1:] for _ in range(200)]
-    assert 0.88 <= np.mean([low <= 0.0 <= high for low, high in ends]) <= 0.99
+    assert 0.92 <= np.mean([low <= 0.0 <= high for low, high in ends]) <= 0.97  # of the 200, 95% are expected
 
 
 def test_a_verdict_says_why_it_is_none() -> None:
