@@ -23,7 +23,8 @@ FORMAT = "fedco-audit/4"
 NAME = "audit.json"
 SECOND_LOCK = (
     "validation/proofs/*.py",
-    "validation/papers/*/codes.py",
+    "validation/papers/*.py",
+    "validation/papers/*/__init__.py",
     "algorithms/methods/*.py",
     "algorithms/baselines/*.py",
 )

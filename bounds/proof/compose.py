@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import sympy as sp
 
 from ..language.notation import slack_symbol
-from ..language.theorem import Condition, DeclarationError, Term
+from ..language.theorem import Condition, DeclarationError, Derived, Statement, Term
 from .certificates import nonnegative_coefficients, prove_nonnegative
 
 
@@ -102,6 +102,17 @@ class Chain:
         if prove_nonnegative(factor, substitution) is None:
             raise DeclarationError(f"{step}: the factor {factor} may be negative")
         return replace(self, expr=sp.expand(self.expr * factor), steps=(*self.steps, step)).require(*conditions)
+
+    def statement(
+        self,
+        terms: tuple[Term, ...],
+        derived: tuple[Derived, ...] = (),
+        schedule: Mapping[str, sp.Expr] | None = None,
+        *,
+        label: str = "composed",
+    ) -> Statement:
+        """What the chain ends in: these terms of its bound, its conditions, and its steps as a note."""
+        return Statement(label, terms, self.conditions, derived, schedule or {}, note="; ".join(self.steps))
 
 
 def split(expr: sp.Expr, groups: Mapping[str, tuple[sp.Symbol, ...]], rest: str) -> tuple[Term, ...]:

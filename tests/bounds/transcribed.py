@@ -12,6 +12,7 @@ from math import isclose
 from random import Random
 from typing import Any
 
+import baselines_paper
 import comfedl_paper
 import fcsg_paper
 import feddro_paper
@@ -22,8 +23,14 @@ from fedco.bounds.evaluation.evaluate import complete
 from fedco.bounds.language.theorem import Statement, Theorem
 from registry_cases import number
 
-KEYS = ("feddro", "comfedl", "local_scgdm", "meta_fl", "fcsg", "fcsg_m", "acc_fcsg_m")
-MODULES = {"comfedl": comfedl_paper, "feddro": feddro_paper, "local_scgdm": local_scgdm_paper, "meta_fl": meta_fl_paper}
+KEYS = ("feddro", "comfedl", "local_scgdm", "meta_fl", "fcsg", "fcsg_m", "acc_fcsg_m", "baselines")
+MODULES = {
+    "baselines": baselines_paper,
+    "comfedl": comfedl_paper,
+    "feddro": feddro_paper,
+    "local_scgdm": local_scgdm_paper,
+    "meta_fl": meta_fl_paper,
+}
 
 
 def _named(table: str) -> dict[tuple[str, str], Any]:

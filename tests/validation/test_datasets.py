@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import math
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 from fedco.errors import InputError
-from fedco.validation.experiments import datasets, models, splits
+from fedco.validation.experiments import datasets, models
 
 
 def test_models_are_what_they_say() -> None:
@@ -49,40 +50,109 @@ def test_a_residual_network_has_twenty_layers() -> None:
 
 def test_examples_are_dealt_out() -> None:
     labels, inputs = torch.arange(100) % 4, torch.arange(100.0)
-    parts = splits.of_sizes(inputs, labels, [60, 40])
+    parts = datasets.of_sizes(inputs, labels, [60, 40])
     assert sorted(torch.cat([x for x, _ in parts]).tolist()) == list(range(100)) and [len(x) for x, _ in parts] == [
         60,
         40,
     ]
     with pytest.raises(ValueError, match="at most 100 examples in all, got 101"):
-        splits.of_sizes(inputs, labels, [60, 41])
-    assert [len(x) for x, _ in splits.equally(inputs, labels, 3)] == [33, 33, 33]
-    for client, (_, own) in enumerate(splits.dominant(inputs, labels, 6, 0.7, 20)):
+        datasets.of_sizes(inputs, labels, [60, 41])
+    assert [len(x) for x, _ in datasets.equally(inputs, labels, 3)] == [33, 33, 33]
+    for client, (_, own) in enumerate(datasets.dominant(inputs, labels, 6, 0.7, 20)):
         assert torch.bincount(own, minlength=4).tolist() == [14 if c == client % 4 else 2 for c in range(4)]
-    rich = splits.dominant(inputs, labels, 1, 1.0, 50)[0][0]
+    rich = datasets.dominant(inputs, labels, 1, 1.0, 50)[0][0]
     assert len(set(rich.tolist())) == 25 and torch.equal(
         rich[:25], rich[25:]
     )  # a class of 25, used once and then again
-    kept = splits.thinned(labels, [1, 2], 3)
+    kept = datasets.thinned(labels, [1, 2], 3)
     assert kept.tolist() == sorted([*range(0, 100, 4), *range(3, 100, 4), 89, 93, 97, 90, 94, 98])
-    assert torch.bincount(labels[splits.thinned(labels, [0], 0.2)]).tolist() == [5, 25, 25, 25]
-    assert torch.bincount(labels[splits.thinned(labels, [0], 1e-9)])[0] == 1
+    assert torch.bincount(labels[datasets.thinned(labels, [0], 0.2)]).tolist() == [5, 25, 25, 25]
+    assert torch.bincount(labels[datasets.thinned(labels, [0], 1e-9)])[0] == 1
 
 
 def test_client_shares_of_a_dirichlet_law() -> None:
     labels, inputs = torch.arange(300) % 3, torch.arange(300.0)
     examples = datasets.Examples("x", inputs, labels, inputs, labels)
-    flat, uneven = (splits.dirichlet(examples, 4, alpha, 30, seed=1) for alpha in (1e6, 1e-2))
+    flat, uneven = (datasets.dirichlet(examples, 4, alpha, 30, seed=1) for alpha in (1e6, 1e-2))
     for own_inputs, own in flat:
         assert torch.bincount(own).tolist() == [10, 10, 10] and len(set(own_inputs.tolist())) == 30
         assert torch.equal(own_inputs.long() % 3, own) and own.tolist() != sorted(own.tolist())
     assert all(torch.bincount(own).max() == 30 for _, own in uneven)
-    again = splits.dirichlet(examples, 4, 1e6, 30, seed=1)
+    again = datasets.dirichlet(examples, 4, 1e6, 30, seed=1)
     assert all(torch.equal(a[0], b[0]) for a, b in zip(flat, again, strict=True))
 
 
 def idx(shape: tuple[int, ...], values: bytes, head: bytes = b"\0\0\x08") -> bytes:
     return head + bytes([len(shape)]) + b"".join(size.to_bytes(4, "big") for size in shape) + values
+
+
+@pytest.fixture
+def mnist_files(tmp_path: Path) -> Path:
+    (tmp_path / "train-images-idx3-ubyte").write_bytes(idx((3, 4, 4), bytes(range(48))))
+    (tmp_path / "train-labels-idx1-ubyte").write_bytes(idx((3,), bytes([7, 0, 9])))
+    (tmp_path / "t10k-images-idx3-ubyte.gz").write_bytes(gzip.compress(idx((2, 4, 4), bytes([255] * 32))))
+    (tmp_path / "t10k-labels-idx1-ubyte.gz").write_bytes(gzip.compress(idx((2,), bytes([1, 2]))))
+    return tmp_path
+
+
+def test_mnist_is_read_plain_and_gzipped(mnist_files: Path) -> None:
+    found = datasets.images(mnist_files)
+    assert (found.inputs.shape, found.labels.tolist(), found.test_labels.tolist()) == ((3, 1, 4, 4), [7, 0, 9], [1, 2])
+    assert found.inputs[1, 0, 0].tolist() == [k / 255 for k in (16, 17, 18, 19)] and float(found.test_inputs.min()) == 1
+
+
+@pytest.mark.parametrize("broken", [b"", b"\0\0\x08\x01", b"\0\0\x0d\x01\0\0\0\x01\0", idx((2,), b"\1")])
+def test_a_broken_idx_file_is_refused(mnist_files: Path, broken: bytes) -> None:
+    (mnist_files / "train-labels-idx1-ubyte").write_bytes(broken)
+    with pytest.raises(InputError, match="train-labels"):
+        datasets.images(mnist_files)
+
+
+CIFAR = {
+    "CIFAR-10": ([f"data_batch_{k}.bin" for k in range(1, 6)], "test_batch.bin", [10]),
+    "CIFAR-100": (["train.bin"], "test.bin", [20, 100]),
+}
+"""Files to train and to test, and how many classes each byte before the pixels may name; the last one is the label."""
+
+
+@pytest.mark.parametrize("name", CIFAR)
+def test_cifar_is_read_in_its_binary_version_only(name: str, tmp_path: Path) -> None:
+    train, test, classes = CIFAR[name]
+
+    def row(*labels: int, red: int = 51) -> bytes:
+        return bytes(labels) + bytes([red] * 1024 + [102] * 1024 + [255] * 1024)
+
+    with pytest.raises(InputError, match="binary version"):
+        datasets.images(tmp_path)
+    first, last = [0] * len(classes), [count - 1 for count in classes]
+    for k, file in enumerate(train):
+        (tmp_path / file).write_bytes(row(*first) * k + row(*last, red=0))
+    (tmp_path / test).write_bytes(row(*first))
+    found = datasets.images(tmp_path)
+    assert (found.name, found.inputs.shape[1:], found.test_inputs.shape) == (name, (3, 32, 32), (1, 3, 32, 32))
+    labels = [label for k in range(len(train)) for label in [0] * k + [classes[-1] - 1]]
+    assert found.labels.tolist() == labels and found.test_labels.tolist() == [0]
+    assert found.inputs[-1, :, 31, 0].tolist() == [0, 102 / 255, 1] and float(found.test_inputs[0, 0, 5, 5]) == 51 / 255
+    too_large = [(place, [*first[:place], count, *first[place + 1 :]]) for place, count in enumerate(classes)]
+    for broken, said in (
+        *((row(*labels), f"labels from 0 to {classes[k] - 1}, got {classes[k]}") for k, labels in too_large),
+        (row(*first) + b"x", f"whole rows of {len(classes) + 3072} bytes"),
+        (b"", "whole rows"),
+    ):
+        (tmp_path / train[-1]).write_bytes(broken)
+        with pytest.raises(InputError, match=rf"{train[-1]}: .*{said}"):
+            datasets.images(tmp_path)
+    (tmp_path / train[-1]).write_bytes(row(*first))
+    (tmp_path / test).unlink()
+    with pytest.raises(InputError, match=rf"{test}: cannot be read"):
+        datasets.images(tmp_path)
+
+
+def test_the_digits_are_split_once_and_for_all() -> None:
+    pytest.importorskip("sklearn")
+    found, again = datasets.digits(), datasets.digits()
+    assert torch.equal(found.inputs, again.inputs) and len(found.labels) + len(found.test_labels) == 1797
+    assert found.flat.features == 64 and float(found.inputs.max()) == 1.0
 
 
 @pytest.mark.parametrize(("pixels", "labels"), [((2, 3, 3), (3,)), ((2, 3), (2,)), ((2, 3, 3), (2, 1))])

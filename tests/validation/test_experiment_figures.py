@@ -18,7 +18,6 @@ from fedco.validation.experiments import (
     figure,
     figures,
     keeping,
-    page,
     reproduce,
     table,
 )
@@ -247,7 +246,7 @@ def test_the_page_of_the_experiments_line_by_line(tmp_path: Path) -> None:
     (tmp_path / "k" / "figure_1.svg").write_text(
         '<?xml?><svg a="1"><metadata>x</metadata><g id="p"/><use href="#p" style="url(#p)"/></svg>'
     )
-    text = page.write_page(tmp_path / "index.html", tmp_path, [ROW], LISTED, "a note").read_text()
+    text = reproduce.write_page(tmp_path / "index.html", tmp_path, [ROW], LISTED, "a note").read_text()
     assert "<td><a href='#k-figure-1'>k/figure_1</a></td><td>about it</td><td>exact</td><td>as it is</td>" in text
     assert "<td>k/table_2</td><td>list</td><td>theory</td><td>nothing to run; the paper shows: two</td>" in text
     assert "<td>k/table_3</td><td>more</td><td>needs data</td><td>not run; the paper shows: three</td>" in text
@@ -263,7 +262,7 @@ def test_the_page_of_the_experiments_line_by_line(tmp_path: Path) -> None:
         "<figure><svg role='img' aria-label='about it' a=\"1\">"
         '<g id="k-figure-1-p"/><use href="#k-figure-1-p" style="url(#k-figure-1-p)"/></svg></figure>' in text
     )
-    full = page.write_page(
+    full = reproduce.write_page(
         tmp_path / "full.html", tmp_path, [{**ROW, "full": True, "differences": []}], LISTED, ""
     ).read_text()
     assert "90 s, the paper’s sizes.</p>" in full and "<p>As in the paper.</p>" in full

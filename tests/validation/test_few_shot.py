@@ -8,7 +8,7 @@ import pytest
 import torch
 from fedco.algorithms import Draws
 from fedco.errors import InputError
-from fedco.validation.experiments.few_shot import FewShotTasks, few_shot
+from fedco.validation.experiments.tasks import FewShotTasks, few_shot
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 

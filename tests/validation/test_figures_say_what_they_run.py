@@ -257,6 +257,7 @@ def test_the_full_sizes_are_those_of_the_page(name):
 
 OF_FILES = {
     "comfedl/figure_3": ["5000 images", "20 images", "10 clients"],
+    "comfedl/figure_4": ["1000 images", "200 test images"],
     "feddro/figure_1": ["rare class 100", "8 clients"],
     "meta_fl/figure_1": ["50 clients", "800 images", "200 test images"],
 }

@@ -207,6 +207,15 @@ def test_statistics_of_clients_by_plain_numpy():
     assert metrics.per_run(torch.tensor([2.0, 3.0]), v).shape == (2, 1, 1) and metrics.per_run(0.5, v) == 0.5
 
 
+def test_a_direction_is_that_of_the_local_step_over_its_step_size_before_any_average():
+    before, stepped, after = (
+        torch.tensor(x, dtype=torch.float64) for x in ([[[1.0], [5.0]]], [[[0.0], [1.0]]], [[[0.5]] * 2])
+    )
+    step = Step(None, 0, *(SimpleNamespace(x=x) for x in (before, stepped, after)), None)  # type: ignore[arg-type]
+    for size in (0.5, torch.tensor([0.5], dtype=torch.float64)):
+        assert metrics.directions(step, size).tolist() == [[[2.0], [8.0]]]
+
+
 class Counting:
     """A method whose state counts: a local step adds 1, a communication 10 at the end of each round of two."""
 

@@ -51,6 +51,28 @@ def test_an_ordering_is_judged(gain: list[float], more: dict[str, Any], outcome:
     assert found.p == (0.0 if more.get("exact") else 2 / 2 ** len(gain))
 
 
+def test_curves_are_compared_seed_by_seed_at_their_end_or_along_the_run() -> None:
+    """Far less than the spread over the seeds decides where it is the same for each; speed and end are different questions."""
+    spread = np.tile(np.random.default_rng(0).normal(size=(8, 1)) * 100, (1, 50))
+    slow, fast = np.linspace(0, 1, 50), np.minimum(0.9, np.linspace(0, 9, 50))
+    mixed = np.array([1, -1] * 4)[:, None]
+    for when, gain, outcome in (
+        ("end", 0.1, "the paper's"),
+        ("end", 0.1 * mixed, "undecided"),
+        ("along", fast - slow, "the paper's"),
+        ("end", fast - slow, "the opposite"),
+    ):
+        curves = {"a": {"m": spread + gain}, "b": {"m": spread}}
+        assert judge(Ordering("a", "b", "m", when=when), curves, 0.01).outcome == outcome
+
+
+def test_the_bootstrap_interval_covers_the_mean(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(orderings, "RESAMPLES", 1000)
+    rng = np.random.default_rng(1)
+    ends = [orderings.bootstrap(rng.normal(size=40))[1:] for _ in range(200)]
+    assert 0.92 <= np.mean([low <= 0.0 <= high for low, high in ends]) <= 0.97  # of the 200, 95% are expected
+
+
 def test_a_verdict_says_why_it_is_none() -> None:
     wanted = Ordering("a", "b", "m")
     held = Judged(wanted, (1.0,) * 6, 0.05)
@@ -65,7 +87,7 @@ def test_a_run_that_is_lost_has_no_interval() -> None:
     assert orderings.bootstrap(np.array([1.0, math.inf])) == (math.inf, -math.inf, math.inf)
     assert orderings.bootstrap(np.array([-math.inf, 5.0])) == (-math.inf, -math.inf, math.inf)
     assert math.isnan(orderings.bootstrap(np.array([-math.inf, math.inf]))[0])
-    assert orderings.sign_test([0.0] * 3) == 1.0
+    assert orderings.sign_test([0.0] * 3) == orderings.sign_test([1.0, -1.0, 0.0, 0.0]) == 1.0
     both = {"a": {"m": np.full((6, 1), math.nan)}, "b": {"m": np.full((6, 1), math.nan)}}
     assert judge(Ordering("a", "b", "m"), both, 0.05).advantage[0] == 0.0
 

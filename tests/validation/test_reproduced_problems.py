@@ -12,10 +12,9 @@ from fedco.errors import InputError
 from fedco.synthetic.models import from_model
 from fedco.synthetic.models.data import ClientData
 from fedco.validation.experiments.area import CodaPlus, area
-from fedco.validation.experiments.few_shot import with_rotations
 from fedco.validation.experiments.figures import Setup
 from fedco.validation.experiments.reproduce import run_figure
-from fedco.validation.experiments.tasks import TaskMethod
+from fedco.validation.experiments.tasks import TaskMethod, with_rotations
 from fedco.validation.papers.fcsg.experiments import tasks_of
 from fedco.validation.papers.fcsg.gaussian import GaussianInvariant
 from fedco.validation.papers.local_scgdm.experiments import characters
@@ -121,26 +120,31 @@ def test_every_run_of_a_grid_of_weights_is_the_run_alone(kind):
             torch.testing.assert_close(found[2 * point + seed], alone, rtol=1e-12, atol=1e-14)
 
 
-def test_the_gaussian_problem_is_the_papers():
-    problem = GaussianInvariant(ratio=2.0, clients=2, test=2000)
+@pytest.mark.parametrize(("ratio", "sigma_1"), [(2.0, 1.0), (0.5, 2.0)])
+def test_the_gaussian_problem_draws_what_the_paper_says_and_has_autograds_derivatives(ratio, sigma_1):
+    """Outer samples of deviation sigma_1, inner ones of the ratio times that over the root of m."""
+    problem = GaussianInvariant(ratio=ratio, clients=2, sigma_1=sigma_1, test=2000)
     at = torch.randn(2, 10, generator=GENERATOR, dtype=torch.float64).requires_grad_()
     (wanted,) = torch.autograd.grad(problem.objective(at).sum(), at)
     torch.testing.assert_close(problem.gradient(at.detach()), wanted)
     draws = Draws(0, 50, 2).at(0)
     outer = problem.sample_outer(draws, 40)
-    assert float(outer.a.std()) == pytest.approx(1.0, rel=0.02)
+    assert float(outer.a.std()) == pytest.approx(sigma_1, rel=0.02)
     assert torch.equal(outer.b, torch.where((outer.a * problem.truth).sum(-1) >= 0, 1.0, -1.0).double())
-    for m in (1, 100):
+    for m in (1, 4, 100):
         shaken = problem.sample_inner(draws, outer, m).eta - outer.a
-        assert float(shaken.std()) == pytest.approx(2.0 / math.sqrt(m), rel=0.02)
-    one = torch.tensor(0.7, dtype=torch.float64)
-    x = (one * torch.ones(1, 2, 10, dtype=torch.float64)).expand(50, -1, -1)
+        assert float(shaken.std()) == pytest.approx(ratio * sigma_1 / math.sqrt(m), rel=0.02)
+    x = torch.full((50, 2, 10), 0.7, dtype=torch.float64)
     inner = problem.sample_inner(draws, outer, 3)
     probe = x[:, :, None].expand(-1, -1, 40, -1).clone().requires_grad_()
     value = torch.nn.functional.softplus(-outer.b * (inner.eta * probe).sum(-1))
     value = value + problem.lam * (problem.gamma * probe**2 / (1 + problem.gamma * probe**2)).sum(-1)
     (slope,) = torch.autograd.grad(value.sum(), probe)
     torch.testing.assert_close(problem.sample_gradient(x, outer, inner), slope)
+
+
+def test_fcsg_learns_the_gaussian_problem():
+    problem = GaussianInvariant(ratio=2.0, clients=2, test=2000)
     done = drive(FCSG(alpha=0.05, q=5, m=10), problem, steps=100, seeds=2)
     scores = problem.predict(done.state.average)
     right = ((scores.scores[..., 0] > 0).long() == scores.labels).double().mean()
@@ -349,14 +353,6 @@ def test_the_gaussian_objective_is_that_of_the_paper_with_its_regulariser():
     wide = GaussianInvariant(test=2000, sigma_1=3.0)
     assert float(wide.held_out[0].std()) == pytest.approx(3.0, rel=0.05)
     assert wide.to_clients(torch.ones(2, 10)).shape == (2, 16, 10)
-
-
-def test_outer_and_inner_samples_scale_with_their_deviations():
-    problem = GaussianInvariant(ratio=0.5, clients=2, sigma_1=2.0, test=10)
-    draws = Draws(0, 60, 2).at(0)
-    outer = problem.sample_outer(draws, 30)
-    assert float(outer.a.std()) == pytest.approx(2.0, rel=0.03)
-    assert float((problem.sample_inner(draws, outer, 4).eta - outer.a).std()) == pytest.approx(0.5 * 2.0 / 2, rel=0.03)
 
 
 def test_new_sines_are_drawn_over_the_papers_ranges_and_judged_after_one_step():

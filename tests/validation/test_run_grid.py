@@ -14,8 +14,7 @@ import pytest
 from fedco.algorithms import LocalSGD, NotApplicable, Schedule
 from fedco.errors import InputError
 from fedco.validation.experiments import run
-from fedco.validation.experiments.grid import Axis, as_axes, product, read_axis, read_setting, split_setting
-from fedco.validation.experiments.plan import Plan
+from fedco.validation.experiments.plan import Axis, Plan, as_axes, product, read_axis, read_setting, split_setting
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,20 @@ from typing import Any
 from ...bounds.language.markdown import table
 from ...errors import InputError
 from ...storage import make_folder, read_json, write_json, write_text
-from .page import COLUMNS, JUDGED, anchor, cells, counted, measured_on, outcome, said, totals, write_page
-from .reproduce import FORMAT, listing
+from .reproduce import (
+    COLUMNS,
+    FORMAT,
+    JUDGED,
+    anchor,
+    cells,
+    counted,
+    listing,
+    measured_on,
+    outcome,
+    said,
+    totals,
+    write_page,
+)
 
 KEPT = Path(__file__).parents[2] / "docs" / "reproduced"
 _RESULTS = "results.json"

@@ -33,8 +33,7 @@ from ..runs.scheduler import run_on_scheduler
 from ..runs.values import exact_start
 from .bounds import Match, matches
 from .estimates import with_constants
-from .grid import Axis, as_axes, read_setting, split_setting
-from .plan import Group, Plan
+from .plan import Axis, Group, Plan, as_axes, read_setting, split_setting
 from .table import RunTable, Summary, summarise, write_run
 
 RECORDS = 100

@@ -48,6 +48,26 @@ def at_start(name: str) -> Side:
     return lambda r: r[name][0][None, :]
 
 
+def step_in_round(name: str) -> Side:
+    """How many steps of its round come before each step, as many as a statistic has, of its type: exact where the run is."""
+
+    def counted(r: Trace) -> Array:
+        like = r[name]
+        return np.repeat(r.step_in_round(len(like))[:, None].astype(like.dtype), like.shape[1], axis=1)
+
+    return counted
+
+
+def inside_rounds(trace: Trace, rows: int) -> Array:
+    """Steps but the first of each round, at which no client has moved."""
+    return trace.step_in_round(rows) > 0
+
+
+def all_but_the_first(_: Trace, rows: int) -> Array:
+    """Steps but the first of the run."""
+    return np.arange(rows) > 0
+
+
 def observed(place: Callable[[str], Side], *names: str, **others: str) -> dict[str, Side]:
     """Observables at a place; `others` are recorded under another name than the lemma's symbol."""
     return {symbol: place(name) for symbol, name in {**{name: name for name in names}, **others}.items()}

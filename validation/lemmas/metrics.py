@@ -15,6 +15,13 @@ def per_run(number: Any, like: Tensor) -> Any:
     return number.view(-1, *[1] * (like.dim() - 1)) if isinstance(number, Tensor) else number
 
 
+def directions(step: Step, step_size: Any) -> Tensor:
+    """What each client's local step subtracts, over the step size, `(runs, clients, dim)`."""
+    moved = step.before.x - step.stepped.x
+    used: Tensor = moved / per_run(step_size, moved)
+    return used
+
+
 def mean_square(v: Tensor, active: Tensor | None = None) -> Tensor:
     """Squared norm of the mean over the (active) clients of v `(runs, clients, n)`."""
     return client_mean(v, active).square().sum(-1)

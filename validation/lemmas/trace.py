@@ -48,9 +48,13 @@ class Trace:
     def __getitem__(self, name: str) -> Array:
         return self.values[name]
 
+    def step_in_round(self, count: int) -> Array:
+        """(count,) how many steps of its round come before step t."""
+        return np.arange(count) % self.period
+
     def ends_round(self, count: int) -> Array:
         """(count,) whether step t ends in a communication."""
-        return (np.arange(count) + 1) % self.period == 0
+        return self.step_in_round(count) == self.period - 1
 
 
 def walk(

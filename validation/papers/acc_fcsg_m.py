@@ -7,7 +7,7 @@ from ..lemmas.link import LemmaChain, Link, after, before, mean_of, observed
 from ..proofs.code import ESTIMATES
 from ..runs.declaration import counts_rounds
 from ..runs.tables import read_runs
-from .fcsg.codes import conditional
+from .fcsg import conditional
 from .fcsg.lemmas import DESCENT, ESTIMATE, with_estimate
 
 _OF_ONE_CLIENT = observed(before, "gradient_sq", "update_sq", "error_sq", client_deviation_sq="first_deviation_sq")

@@ -7,7 +7,7 @@ from ..lemmas.link import LemmaChain, Link, at_start, mean_of, observed
 from ..proofs.code import ESTIMATES
 from ..runs.declaration import counts_rounds
 from ..runs.tables import read_runs
-from .fcsg.codes import conditional
+from .fcsg import conditional
 from .fcsg.lemmas import DESCENT, ESTIMATE, per_step, summed_consensus, with_estimate
 
 CHAIN = LemmaChain(

@@ -78,7 +78,7 @@ def dispersion() -> Statement:
     )
     solved = absorbed(chain, s.dispersion_sq, 1 - SHARE, "(46)", PROOF, AT_STEP)
     terms = named(solved.expr.xreplace({product: PRODUCT}), {"direction": (s.update_sq,)}, "heterogeneity")
-    return Statement("composed", terms, solved.conditions, (S_F, C), MOMENTUM, note="; ".join(solved.steps))
+    return solved.statement(terms, (S_F, C), MOMENTUM)
 
 
 def _error(d_2: Theorem) -> Chain:
@@ -120,9 +120,7 @@ def theorem(d_1: Theorem, d_2: Theorem, d_3: Theorem, a_3_variance: Theorem) -> 
         "start": (s.B,),
         "drift": (_c,),
     }
-    return Statement(
-        "composed", named(chain.expr, groups), chain.conditions, (S_F, C), MOMENTUM, note="; ".join(chain.steps)
-    )
+    return chain.statement(named(chain.expr, groups), (S_F, C), MOMENTUM)
 
 
 def corollary(main: Theorem, own: Theorem) -> Statement:

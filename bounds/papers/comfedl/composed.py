@@ -73,7 +73,7 @@ def client_drift() -> Statement:
     chain = Chain(s.t * s.eta**2 * s.t * s.step_sq, steps=("Cauchy-Schwarz over the t steps",)).insert(
         s.step_sq, (s.G_g * s.G_f) ** 2, "Assumption 2"
     )
-    return Statement("composed", (Term("drift", chain.expr),), note="; ".join(chain.steps))
+    return chain.statement((Term("drift", chain.expr),))
 
 
 def _at_round_end(expr: sp.Expr) -> sp.Expr:
@@ -90,7 +90,7 @@ def drift_in_round(step: Theorem) -> Statement:
     chain = Chain(s.client_drift_sq, steps=("Jensen over the clients",)).insert(
         s.client_drift_sq, clients, "(28), t <= tau"
     )
-    return Statement("composed", (Term("drift", chain.expr),), note="; ".join(chain.steps))
+    return chain.statement((Term("drift", chain.expr),))
 
 
 def estimator_error() -> Statement:
@@ -134,7 +134,7 @@ def estimator_error_in_round(step: Theorem, drift: Theorem) -> Statement:
     """
     bound = _at_round_end(drift.statement("printed").total)
     chain = Chain(step.statement("printed").total).insert(s.client_drift_sq, bound, "drift of the clients, (28)")
-    return Statement("composed", _error_terms(chain.expr), note="; ".join(chain.steps))
+    return chain.statement(_error_terms(chain.expr))
 
 
 # --- the theorems ---------------------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def descent() -> Statement:
         "estimator": (s.estimator_error,),
         "mean_drift": (s.mean_drift,),
     }
-    return Statement("composed", _with_roles(split(chain.expr, groups, "second_order")), note="; ".join(chain.steps))
+    return chain.statement(_with_roles(split(chain.expr, groups, "second_order")))
 
 
 def root(statement: Statement, derived: Derived) -> sp.Expr:
@@ -205,7 +205,7 @@ def theorem(descent_lemma: Theorem, error: Theorem, drift: Theorem) -> Statement
         "mean_drift": (s.L, s.tau),
     }
     terms = split(telescope(chain), groups, "second_order")
-    return Statement("composed", _with_roles(terms), chain.conditions, (H,), note="; ".join(chain.steps))
+    return chain.statement(_with_roles(terms), (H,))
 
 
 def corrected(descent_lemma: Theorem) -> Statement:

@@ -51,7 +51,7 @@ def descent_in_pieces(pieces: int, moved: sp.Expr, why: str) -> Statement:
         "drift": (s.consensus_error,),
         "bias": (s.sigma_g,),
     }
-    return Statement("composed", named(chain.expr, groups, "estimate"), derived=(S_F,), note="; ".join(chain.steps))
+    return chain.statement(named(chain.expr, groups, "estimate"), (S_F,))
 
 
 def total(lemma: Theorem, label: str = "printed") -> sp.Expr:
@@ -189,7 +189,7 @@ def spread(a_2: Theorem) -> Statement:
     pieces = 2 * _SMOOTH**2 * s.consensus_error + spread_at_mean
     chain = Chain(3 * pieces, steps=("||a + b + c||^2 <= 3 (||a||^2 + ||b||^2 + ||c||^2)",))
     terms = named(chain.expr, {"drift": (s.consensus_error,)}, "heterogeneity")
-    return Statement("composed", terms, derived=(S_F,), note="; ".join(chain.steps))
+    return chain.statement(terms, (S_F,))
 
 
 def consensus(a_3: Theorem, a_3_variance: Theorem) -> Statement:
@@ -202,7 +202,7 @@ def consensus(a_3: Theorem, a_3_variance: Theorem) -> Statement:
     solved = absorbed(chain, s.consensus_error, sp.Rational(1, 3), "(19)", (STEP,), AT_STEP)
     whole = solved.scale(s.T, "sum over T steps")
     terms = (Term("drift", sp.factor(whole.expr.xreplace({P: s.q - 1}))),)
-    return Statement("composed", terms, whole.conditions, (S_F,), note="; ".join(whole.steps))
+    return whole.statement(terms, (S_F,))
 
 
 def descent(a_3_variance: Theorem) -> Statement:
@@ -222,7 +222,7 @@ def descent(a_3_variance: Theorem) -> Statement:
         )
     )
     groups = {"descent": (s.gradient_sq,), "drift": (s.consensus_error,), "bias": (s.sigma_g,)}
-    return Statement("composed", named(chain.expr, groups), chain.conditions, (S_F,), note="; ".join(chain.steps))
+    return chain.statement(named(chain.expr, groups), (S_F,))
 
 
 def theorem(b_1: Theorem, b_2: Theorem) -> Statement:
@@ -235,7 +235,7 @@ def theorem(b_1: Theorem, b_2: Theorem) -> Statement:
         .require(*b_1.statement("printed").conditions)
     )
     terms = named(chain.expr, {"initialisation": (s.F_gap,), "bias": (s.sigma_g,), "drift": (s.q,)})
-    return Statement("composed", terms, chain.conditions, (S_F,), note="; ".join(chain.steps))
+    return chain.statement(terms, (S_F,))
 
 
 def corollary(main: Theorem, own: Theorem) -> Statement:

@@ -70,7 +70,7 @@ def tracking(a_3_variance: Theorem) -> Statement:
         "direction": (s.update_sq,),
         "drift": (s.consensus_error,),
     }
-    return Statement("composed", named(chain.expr, groups), chain.conditions, (S_F,), note="; ".join(chain.steps))
+    return chain.statement(named(chain.expr, groups), (S_F,))
 
 
 def consensus(a_3: Theorem, a_3_variance: Theorem) -> Statement:
@@ -83,7 +83,7 @@ def consensus(a_3: Theorem, a_3_variance: Theorem) -> Statement:
     solved = absorbed(chain, s.consensus_error, sp.Rational(1, 6), "feedback at most 1/6", (STEP,), AT_STEP)
     whole = solved.require(MOMENTUM_RANGE).scale(s.T, "sum over T steps")
     terms = (Term("drift", sp.factor(whole.expr.xreplace({P: s.q - 1}))),)
-    return Statement("composed", terms, whole.conditions, (S_F,), note="; ".join(whole.steps))
+    return whole.statement(terms, (S_F,))
 
 
 def theorem(c_1: Theorem, c_2: Theorem, c_3: Theorem, a_3_variance: Theorem) -> Statement:
@@ -103,9 +103,7 @@ def theorem(c_1: Theorem, c_2: Theorem, c_3: Theorem, a_3_variance: Theorem) -> 
         .limit(s.update_sq, sp.Integer(0), "drop the averaged estimate", (DIRECTION,), region)
     )
     groups = {"initialisation": (s.F_gap,), "drift": (s.q,), "bias": (s.sigma_g,), "start": (s.B,)}
-    return Statement(
-        "composed", named(chain.expr, groups), chain.conditions, (S_F,), MOMENTUM, note="; ".join(chain.steps)
-    )
+    return chain.statement(named(chain.expr, groups), (S_F,), MOMENTUM)
 
 
 def corollary(main: Theorem, own: Theorem) -> Statement:

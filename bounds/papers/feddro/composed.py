@@ -216,16 +216,9 @@ def potential(f_2: Theorem, f_4: Theorem) -> Statement:
             {s.eta: step_2.right / (1 + _U)},
         )
     )
-    return Statement(
-        "composed",
-        sorted_terms(
-            chain.expr.xreplace({s.beta: c_beta.symbol * s.eta}), descent=s.gradient_sq, drift=s.consensus_error
-        ),
-        chain.conditions,
-        (first.constant("L_Phi"), c_beta),
-        {"beta": c_beta.symbol * s.eta},
-        note="; ".join(chain.steps),
-    )
+    beta = c_beta.symbol * s.eta
+    terms = sorted_terms(chain.expr.xreplace({s.beta: beta}), descent=s.gradient_sq, drift=s.consensus_error)
+    return chain.statement(terms, (first.constant("L_Phi"), c_beta), {"beta": beta})
 
 
 def telescoped(f_5: Theorem, f_3: Theorem) -> Statement:

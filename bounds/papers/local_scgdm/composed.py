@@ -24,10 +24,6 @@ CONDITIONS = PAPER.written.conditions
 _U, _V = slack_symbol("u"), slack_symbol("v")
 
 
-def _statement(label: str, chain: Chain, terms: tuple[Term, ...], derived: tuple[Derived, ...] = ()) -> Statement:
-    return Statement(label, terms, chain.conditions, derived, note="; ".join(chain.steps))
-
-
 def _at_most(count: int, *parts: sp.Expr) -> sp.Expr:
     """||a_1 + ... + a_k||^2 <= k (||a_1||^2 + ... + ||a_k||^2), the number of vectors being checked."""
     if len(parts) != count:
@@ -89,7 +85,7 @@ def momentum_error() -> Statement:
         Term("momentum", part.coeff(s.momentum_sq) * s.momentum_sq),
         Term("gradient_noise", noise, "variance"),
     )
-    return _statement("composed", chain, terms, (L_F,))
+    return chain.statement(terms, (L_F,))
 
 
 def inner_error() -> Statement:
@@ -114,7 +110,7 @@ def inner_error() -> Statement:
         Term("inner_noise", w**2 * s.delta_g**2, "variance"),
         Term("inner_error", old),
     )
-    return _statement("composed", chain, terms)
+    return chain.statement(terms)
 
 
 # --- Lemmas A.1 and 4.3 ----------------------------------------------------------------------------------------------
@@ -131,7 +127,7 @@ def inner_spread() -> Statement:
     parts = sp.expand(chain.expr)
     drift = parts.coeff(s.consensus_sum) * s.consensus_sum
     terms = (Term("inner_noise", sp.expand(parts - drift), "variance"), Term("drift", drift))
-    return _statement("composed", chain, terms)
+    return chain.statement(terms)
 
 
 def drift_step(a_1: Theorem, a_2: Theorem) -> Statement:
@@ -144,7 +140,7 @@ def drift_step(a_1: Theorem, a_2: Theorem) -> Statement:
         .insert(s.consensus_sum, s.p * s.consensus_error, "sum over the period as a mean")
         .scale(s.p**2 * s.beta**2 * s.eta**2, "p^2 beta^2 eta^2: weights alpha eta sum (1 - alpha eta)^j <= 1")
     )
-    return _statement("composed", chain, _drift_terms(chain.expr))
+    return chain.statement(_drift_terms(chain.expr))
 
 
 def _drift_terms(expr: sp.Expr) -> tuple[Term, ...]:
@@ -170,7 +166,7 @@ def drift(step: Theorem) -> Statement:
         {s.p: period.right / (1 + _U)},
     )
     chain = Chain(forcing, chain.conditions, chain.steps).scale(1 / (1 - sp.Rational(1, 2)), "solved")
-    return _statement("composed", chain, _drift_terms(chain.expr))
+    return chain.statement(_drift_terms(chain.expr))
 
 
 # --- the potential ---------------------------------------------------------------------------------------------------
@@ -189,7 +185,7 @@ def descent() -> Statement:
     expr = sp.expand(chain.expr)
     names = {"descent": s.gradient_sq, "momentum": s.momentum_sq, "momentum_error": s.momentum_error}
     terms = [Term(name, expr.coeff(o) * o) for name, o in {**names, "drift": s.consensus_error}.items()]
-    return _statement("composed", chain, tuple(terms), (L_F,))
+    return chain.statement(tuple(terms), (L_F,))
 
 
 def potential_weights(at: Any = s) -> tuple[Any, Any]:
@@ -236,7 +232,7 @@ def potential_step(first: Theorem, outer: Theorem, inner: Theorem) -> Statement:
         Term("momentum", (bracket - from_inner) * s.momentum_sq),
         *_noise(rest),
     )
-    return _statement("composed", chain, terms, first.statement("printed").derived)
+    return chain.statement(terms, first.statement("printed").derived)
 
 
 def step_used() -> Condition:
@@ -264,7 +260,7 @@ def potential(step: Theorem) -> Statement:
         Term("drift", expr.coeff(s.consensus_error) * s.consensus_error),
         *_noise(rest),
     )
-    return _statement("composed", chain, terms, line.derived)
+    return chain.statement(terms, line.derived)
 
 
 # --- Theorem 3.4 -----------------------------------------------------------------------------------------------------
@@ -292,7 +288,7 @@ def start(momentum: Theorem, inner: Theorem) -> Statement:
         .insert(s.start_momentum_error, momentum.statement("printed").total, "(43)")
         .insert(s.start_inner_error, inner.statement("printed").total, "(44)")
     )
-    return _statement("composed", chain, split(chain.expr, {"initial_momentum": (s.alpha,)}, "initial_inner"))
+    return chain.statement(split(chain.expr, {"initial_momentum": (s.alpha,)}, "initial_inner"))
 
 
 def summed(step: Theorem, lemma: Theorem) -> Statement:
@@ -321,7 +317,7 @@ def summed(step: Theorem, lemma: Theorem) -> Statement:
     found = split(rest - noise, groups, "drift")
     roles = {name: "initialisation" for name in groups if name.startswith("initial")}
     head = tuple(Term(t.name, t.expr, roles.get(t.name, "")) for t in found)
-    return _statement("composed", chain, (*head[:3], *_noise(noise), *head[3:]), line.derived)
+    return chain.statement((*head[:3], *_noise(noise), *head[3:]), line.derived)
 
 
 def theorem(line: Theorem, momentum: Theorem, inner: Theorem) -> Statement:

@@ -410,7 +410,7 @@ def no_steps() -> Evidence:
     sigma_G/sqrt(D).
     """
     s = constants.at(**ones(gamma_H=0))
-    gamma_F = constants.one_gamma(s, 0, constants.g(s, 0))
+    gamma_F = constants.heterogeneity(s, 0, constants.g(s, 0))
     mu_F = constants.one_bias(s, 0, constants.h(s, 0), constants.h2(s, 0), constants.d(s, 0))
     at = ones(nu=0, delta=1)
     corrected = {name: values_of(name, "corrected", at) for name in ("lemma_6", "lemma_7")}

@@ -322,7 +322,7 @@ def _from_constants(
         raise DeclarationError("theorem_8: the terms do not add up to what the steps give")
     back = {**squares, share: sampling(s.r, s.n)}
     terms = tuple(Term(name, (owner * c).xreplace(back), role) for name, (owner, c, role) in kept.items())
-    return Statement(label, terms, chain.conditions, derived, note="; ".join(chain.steps))
+    return chain.statement(terms, derived, label=label)
 
 
 def _suffixes(suffix: str) -> tuple[tuple[str, str], ...]:

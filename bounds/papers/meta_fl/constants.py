@@ -226,31 +226,17 @@ def one_bias(s: SimpleNamespace, nu: Any, h_nu: Any, h2_nu: Any, d_nu: Any) -> s
     return bias(s, nu, h_nu, one_h_sum(s, nu), h2_nu, d_nu)
 
 
-def one_sigma(s: SimpleNamespace, nu: Any, h2_nu: Any, h4_nu: Any, d_nu: Any, d4_nu: Any) -> sp.Expr:
+def deviation(s: SimpleNamespace, nu: Any, h2_nu: Any, h4_nu: Any, d_nu: Any, d4_nu: Any) -> sp.Expr:
     """sigma_F, the root of (24)."""
-    return sp.sqrt(second_moment(s, nu, h2_nu, h4_nu, d_nu, d4_nu))
-
-
-def one_sigma_first_order(s: SimpleNamespace, nu: Any, h2_nu: Any) -> sp.Expr:
-    """sigma_F, the root of (33)."""
-    return sp.sqrt(second_moment_first_order(s, nu, h2_nu))
-
-
-def one_gamma(s: SimpleNamespace, nu: Any, g_nu: Any) -> sp.Expr:
-    """gamma_F, the root of (27)."""
-    return sp.sqrt(heterogeneity(s, nu, g_nu))
-
-
-def second_moment(s: SimpleNamespace, nu: Any, h2_nu: Any, h4_nu: Any, d_nu: Any, d4_nu: Any) -> sp.Expr:
-    """sigma_F^2 of (24)."""
     D_nu = entry(s.D, nu)
     cross = sp.sqrt(2 * d4_nu * (fourth(s.kappa_G, s.sigma_G, D_nu) + s.L**4 * h4_nu))
-    return 3 * growth(s) ** (2 * nu) * (s.sigma_G**2 / D_nu + s.L**2 * h2_nu) + 3 * s.B**2 * d_nu + 6 * cross
+    square = 3 * growth(s) ** (2 * nu) * (s.sigma_G**2 / D_nu + s.L**2 * h2_nu) + 3 * s.B**2 * d_nu + 6 * cross
+    return sp.sqrt(square)
 
 
 def heterogeneity(s: SimpleNamespace, nu: Any, g_nu: Any) -> sp.Expr:
-    """gamma_F^2 of (27)."""
-    return 15 * s.B**2 * g_nu + 6 * s.gamma_G**2 * growth(s) ** (2 * nu) * (1 + s.alpha**2 * s.L**2)
+    """gamma_F, the root of (27)."""
+    return sp.sqrt(15 * s.B**2 * g_nu + 6 * s.gamma_G**2 * growth(s) ** (2 * nu) * (1 + s.alpha**2 * s.L**2))
 
 
 def bias_first_order(s: SimpleNamespace, nu: Any, h_nu: Any) -> sp.Expr:
@@ -258,9 +244,10 @@ def bias_first_order(s: SimpleNamespace, nu: Any, h_nu: Any) -> sp.Expr:
     return s.sigma_G / sp.sqrt(entry(s.D, nu)) + s.L * h_nu + s.B * (growth(s) ** nu + 1)
 
 
-def second_moment_first_order(s: SimpleNamespace, nu: Any, h2_nu: Any) -> sp.Expr:
-    """sigma_F^2 of (33)."""
-    return 2 * s.sigma_G**2 / entry(s.D, nu) + 2 * s.L**2 * h2_nu + 2 * s.B**2 * (growth(s) ** nu + 1) ** 2
+def deviation_first_order(s: SimpleNamespace, nu: Any, h2_nu: Any) -> sp.Expr:
+    """sigma_F, the root of (33)."""
+    square = 2 * s.sigma_G**2 / entry(s.D, nu) + 2 * s.L**2 * h2_nu + 2 * s.B**2 * (growth(s) ** nu + 1) ** 2
+    return sp.sqrt(square)
 
 
 def available(makers: Mapping[str, Callable[[], sp.Expr]]) -> dict[str, sp.Expr]:
@@ -294,10 +281,10 @@ def printed(s: SimpleNamespace, nu: int) -> dict[str, sp.Expr]:
             "h2_nu": lambda: h2(s, nu),
             "h4_nu": lambda: h4(s, nu),
             "mu_F": lambda: bias(s, nu, h(s, nu), path_sum(), h2(s, nu), d(s, nu)),
-            "sigma_F": lambda: sp.sqrt(second_moment(s, nu, h2(s, nu), h4(s, nu), d(s, nu), d4(s, nu))),
-            "gamma_F": lambda: sp.sqrt(heterogeneity(s, nu, g(s, nu))),
+            "sigma_F": lambda: deviation(s, nu, h2(s, nu), h4(s, nu), d(s, nu), d4(s, nu)),
+            "gamma_F": lambda: heterogeneity(s, nu, g(s, nu)),
             "mu_F_FO": lambda: bias_first_order(s, nu, h(s, nu)),
-            "sigma_F_FO": lambda: sp.sqrt(second_moment_first_order(s, nu, h2(s, nu))),
+            "sigma_F_FO": lambda: deviation_first_order(s, nu, h2(s, nu)),
             "mu_F_HF": lambda: p(s, nu) + q(s, nu),
             "sigma_F_HF": lambda: sp.sqrt(2 * p2(s, nu) + 2 * q(s, nu) ** 2),
         }

@@ -8,7 +8,7 @@ from ....algorithms import SCGD, MinibatchSGD
 from ...proofs.code import COMPOSITE, ESTIMATES, MODELS, Code
 from ...runs.declaration import InPractice
 from ...runs.tables import read_runs
-from ..fcsg.codes import conditional
+from ..fcsg import conditional
 from . import lemmas
 
 CODES = {

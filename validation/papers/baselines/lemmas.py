@@ -9,23 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 from torch import Tensor
 
 from ....algorithms.engine.method import client_mean
-from ...lemmas.link import LemmaChain, Link, after, at, before, mean_of, observed
-from ...lemmas.metrics import consensus, gradient_sq, mean_square, objective, per_run, square_mean
-from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
+from ...lemmas.link import LemmaChain, Link, after, all_but_the_first, at, before, inside_rounds, mean_of, observed
+from ...lemmas.metrics import consensus, directions, gradient_sq, mean_square, objective, per_run, square_mean
+from ...lemmas.trace import Numbers, Step, StepMetric
 from ...runs.recipe import optional
 from ..fcsg.lemmas import DESCENT, plug_in_gradient
 
 Expected = Callable[[Step], Tensor]
-
-
-def directions(step: Step, eta: Any) -> Tensor:
-    """v_k^t, `(runs, clients, dim)`."""
-    moved = step.before.x - step.stepped.x
-    return moved / per_run(eta, moved)
 
 
 def with_expected(eta: Any, expected: Expected) -> dict[str, StepMetric]:
@@ -71,11 +64,6 @@ def composed(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:
     }
 
 
-def _later(_: Trace, rows: int) -> Array:
-    """The first inner value is drawn afresh."""
-    return np.arange(rows) > 0
-
-
 def _noise(lemma: str) -> Link:
     return Link(lemma, at("noise_sq"), feeds="noise_sq", difference_of=at("scaled_model_sq"))
 
@@ -89,7 +77,7 @@ def _local_sgd(drift: str, stands_for: Mapping[str, tuple[str, ...]]) -> LemmaCh
                 "baselines.local_sgd_bias",
                 at("bias_sq"),
                 observed(at, consensus_error="consensus"),
-                keeps=lambda r, rows: np.arange(rows) % r.period > 0,
+                keeps=inside_rounds,
                 note="at the start of a round both sides are 0",
             ),
             Link(drift, mean_of("consensus"), ends_round=None, feeds="consensus_error"),
@@ -120,7 +108,7 @@ MINIBATCH_SGD = LemmaChain(
         Link("baselines.minibatch_sgd_descent", DESCENT, observed(before, "gradient_sq", "noise_sq")),
     ),
 )
-SCGD = LemmaChain(
+SCGD = LemmaChain(  # the first inner value is drawn afresh: what is said of it begins one step later
     composed,
     (
         Link("baselines.scgd_moment", at("moment_sq"), feeds="moment_sq"),
@@ -128,13 +116,13 @@ SCGD = LemmaChain(
             "baselines.scgd_value",
             at("used_error"),
             observed(at, "kept_error"),
-            keeps=_later,
+            keeps=all_but_the_first,
         ),
         Link(
             "baselines.scgd_estimate",
             after("kept_error"),
             observed(before, "kept_error"),
-            keeps=_later,
+            keeps=all_but_the_first,
         ),
         Link("baselines.scgd_values", mean_of("used_error"), ends_round=None, feeds="used_error"),
         Link("baselines.scgd_descent", DESCENT, observed(before, "gradient_sq", "used_error", "moment_sq")),

@@ -18,9 +18,8 @@ from torch.nn.functional import cross_entropy
 from ....algorithms import DRFA, ComFedL, LocalSGD, QFedAvg
 from ....synthetic.models import from_model
 from ....synthetic.models.forms import finite_level
-from ...experiments import splits
 from ...experiments.curves import Best, CurveTable, Row, Size, varied
-from ...experiments.datasets import Examples, images
+from ...experiments.datasets import Examples, dominant, equally, images, of_sizes
 from ...experiments.figures import Figure, Made, Setup
 from ...experiments.models import convolutional, network, softmax_regression
 from ...experiments.orderings import Control, better
@@ -43,8 +42,8 @@ def _robust(setup: Setup, form: str, **options: Any) -> Any:
     """One worker with many images, nine with 20 each; held-out images dealt out equally."""
     found = images(setup.data).flat
     sizes = setup.size(SIZES, PAPER_SIZES if setup.data else SIZES)
-    train = splits.of_sizes(found.inputs, found.labels, sizes)
-    test = splits.equally(found.test_inputs, found.test_labels, WORKERS)
+    train = of_sizes(found.inputs, found.labels, sizes)
+    test = equally(found.test_inputs, found.test_labels, WORKERS)
     model = softmax_regression(found.features, found.classes)
     return from_model(model, cross_entropy, train, form, test_loaders=test, name=found.name, **options)
 
@@ -127,10 +126,8 @@ def _model(setup: Setup, found: Examples) -> nn.Module:
 def personal(setup: Setup, form: str, rho: float = RHO, **options: Any) -> Any:
     """Worker i has a share rho of class i, in its training and in its held-out images."""
     found = images(setup.data)
-    train = splits.dominant(found.flat.inputs, found.labels, WORKERS, rho, setup.size(100, 1000 if setup.data else 100))
-    test = splits.dominant(
-        found.flat.test_inputs, found.test_labels, WORKERS, rho, setup.size(40, 200 if setup.data else 40)
-    )
+    train = dominant(found.flat.inputs, found.labels, WORKERS, rho, setup.size(100, 1000 if setup.data else 100))
+    test = dominant(found.flat.test_inputs, found.test_labels, WORKERS, rho, setup.size(40, 200 if setup.data else 40))
     model = _model(setup, found)
     return from_model(model, cross_entropy, train, form, test_loaders=test, name=found.name, **options)
 

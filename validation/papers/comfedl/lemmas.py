@@ -9,13 +9,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from torch import Tensor
 
 from ....algorithms.engine.method import client_mean
-from ...lemmas.link import LemmaChain, Link, at, observed
+from ...lemmas.link import LemmaChain, Link, at, inside_rounds, observed, step_in_round
 from ...lemmas.metrics import client_gradient, per_run, square_mean
-from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
+from ...lemmas.trace import Numbers, Step, StepMetric
 
 
 def metrics(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:
@@ -50,26 +49,17 @@ def mean_drift(step: Step) -> Tensor:
     return (_mean(step, "before") - client_mean(step.start.x)).square().sum(-1).sqrt()
 
 
-def _step_in_round(trace: Trace) -> Array:
-    seen = trace["gradient_sq"]
-    steps = np.arange(len(seen)) % trace.period
-    return np.repeat(steps[:, None].astype(seen.dtype), seen.shape[1], axis=1)  # exact where the run is
-
-
-def _inside(trace: Trace, rows: int) -> Array:
-    """At the first step of a round nothing has moved."""
-    return np.arange(rows) % trace.period > 0
-
-
 def _chain(variance: str) -> LemmaChain:
     return LemmaChain(
         metrics,
         (
-            Link("comfedl.lemma_2_step", at("client_drift_sq"), {"t": _step_in_round}, keeps=_inside),
+            Link(
+                "comfedl.lemma_2_step", at("client_drift_sq"), {"t": step_in_round("gradient_sq")}, keeps=inside_rounds
+            ),
             Link(
                 "comfedl.lemma_2",
                 lambda r: r["mean_drift"] ** 2,
-                keeps=_inside,
+                keeps=inside_rounds,
                 feeds="mean_drift",
                 fed=lambda right, _: math.sqrt(right),
             ),

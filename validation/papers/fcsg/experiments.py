@@ -20,15 +20,13 @@ from ....synthetic.models.base import ModelParts
 from ....synthetic.models.data import ClientData
 from ....synthetic.models.flat import FlatModel
 from ....synthetic.models.precision import PrecisionModel
-from ...experiments import splits
 from ...experiments.area import CodaPlus, area
 from ...experiments.curves import Best, CurveTable, Row, Size
-from ...experiments.datasets import images, omniglot
-from ...experiments.few_shot import FewShotTasks, few_shot
+from ...experiments.datasets import Parts, equally, images, omniglot, thinned
 from ...experiments.figures import Figure, Made, Measured, Setup
 from ...experiments.models import convolutional, network
 from ...experiments.orderings import Control, Ordering, better
-from ...experiments.tasks import TaskMethod
+from ...experiments.tasks import FewShotTasks, TaskMethod, few_shot
 from .gaussian import GaussianInvariant
 
 Q = 50
@@ -166,11 +164,11 @@ CLIENTS = 8
 KEPT = 0.2
 
 
-def _halves(setup: Setup, noise: float) -> tuple[splits.Parts, tuple[Tensor, Tensor], int, str]:
+def _halves(setup: Setup, noise: float) -> tuple[Parts, tuple[Tensor, Tensor], int, str]:
     """Classes 5 to 9 are positive, and 80% of them are taken out of the training images; `noise` is added to every pixel."""
     found = images(setup.data).flat
     half = found.classes // 2
-    rows = splits.thinned(found.labels, range(half, found.classes), KEPT)
+    rows = thinned(found.labels, range(half, found.classes), KEPT)
     labels, test = (found.labels[rows] >= half).long(), (found.test_labels >= half).long()
     generator = torch.Generator().manual_seed(0)
     inputs, test_inputs = (
@@ -180,7 +178,7 @@ def _halves(setup: Setup, noise: float) -> tuple[splits.Parts, tuple[Tensor, Ten
     parts = []
     for sign in (0, 1):  # as many positive examples at every client
         own = torch.nonzero(labels == sign).flatten()
-        parts.append(splits.equally(inputs[own], labels[own], CLIENTS))
+        parts.append(equally(inputs[own], labels[own], CLIENTS))
     train = [(torch.cat([a, c]), torch.cat([b, d])) for (a, b), (c, d) in zip(*parts, strict=True)]
     return train, (test_inputs, test), found.features, found.name
 
@@ -197,7 +195,7 @@ def _of_halves(setup: Setup, form: str, noise: float = 0.0) -> Any:
     """Of one network: the surrogate of average precision, the area under the ROC curve, or the mean cross-entropy."""
     train, test, features, name = _halves(setup, noise)
     model = network((features, 16, 1))
-    tests = splits.equally(*test, CLIENTS)
+    tests = equally(*test, CLIENTS)
     if form == "federated":
         return from_model(model, _entropy, train, form, test_loaders=tests, name=name)
     if form == "area":

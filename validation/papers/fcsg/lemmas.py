@@ -12,15 +12,14 @@ from itertools import combinations_with_replacement
 from math import comb, factorial, prod
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from ....algorithms.engine.method import broadcast, client_mean
 from ....errors import InputError
 from ....synthetic.kinds import InnerSample
-from ...lemmas.link import LemmaChain, Link, at, before, change, observed
-from ...lemmas.metrics import consensus, dispersion, gradient_sq, mean_square, objective, per_run, square_mean
+from ...lemmas.link import LemmaChain, Link, all_but_the_first, at, before, change, observed
+from ...lemmas.metrics import consensus, directions, dispersion, gradient_sq, mean_square, objective, square_mean
 from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
 
 MOST_OUTCOMES = 1000
@@ -53,9 +52,7 @@ def metrics(problem: Any, numbers: Numbers) -> Mapping[str, StepMetric]:
     alpha, m = numbers["alpha"], int(numbers["m"])
 
     def noise_sq(step: Step) -> Tensor:
-        moved = step.before.x - step.stepped.x
-        used = moved / per_run(alpha, moved)
-        return square_mean(used - plug_in_gradient(step.problem, step.before.x, m))
+        return square_mean(directions(step, alpha) - plug_in_gradient(step.problem, step.before.x, m))
 
     return {
         "objective": objective,
@@ -109,7 +106,7 @@ CHAIN = LemmaChain(
         Link(
             "fcsg.lemma_a_3_variance",
             at("noise_sq"),
-            keeps=lambda r, rows: np.arange(rows) > 0,
+            keeps=all_but_the_first,
             note="mean over the clients; the first batch has another size",
         ),
         Link("fcsg.lemma_a_3", at("gradient_spread"), observed(at, consensus_error="consensus")),

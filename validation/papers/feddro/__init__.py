@@ -1,16 +1,40 @@
-"""FedDRO: how its theorems are run."""
+"""FedDRO: how its theorems are run, and its code, and that of the modified FedAvg, beside the update equations of their derivations."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
+from ....algorithms import FedDRO, ModifiedFedAvg
+from ...proofs.code import COMPOSITE, MODELS, Code
 from ...runs.declaration import InPractice, Probe, counts_rounds
 from ...runs.instance import Instance
 from ...runs.parameters import NEAR
 from ...runs.tables import read_runs
-from .codes import CODES
 from .counterexample import COUNTEREXAMPLE
 from .lemmas import CHAIN as LEMMAS
 from .pulled_apart import estimate_at_communication
+
+
+def _feddro(first_update: str) -> Callable[[SimpleNamespace], FedDRO]:
+    return lambda v: FedDRO(eta=v.eta, beta=v.beta, I=v.I, b=v.b, first_update=first_update)
+
+
+UPDATE = Code(
+    _feddro("update"),
+    "shared_composite",
+    {**MODELS, "y": lambda step: step.after.y},
+    {**COMPOSITE, "gradient": "dh"},
+    {"sample": ("zeta",)},
+    "y",
+    variant="first_update = update",
+)
+KEEP = replace(UPDATE, build=_feddro("keep"), variant="first_update = keep", covered=False)
+FEDAVG = Code(lambda v: ModifiedFedAvg(eta=v.eta, I=v.I), "shared_composite", MODELS, COMPOSITE, {"sample": ()})
+CODES = {"feddro.theorem_5_1": (UPDATE, KEEP), "feddro.theorem_4_2": (FEDAVG,)}
+
 
 CHAIN = replace(LEMMAS, demonstrations=(estimate_at_communication,))
 _IDENTITY = "it is an identity between problems and bounds no statistic of a run"

@@ -14,9 +14,8 @@ from torch.nn.functional import cross_entropy
 from ....algorithms import GCIVR, FedDRO, LocalSGD, MinibatchSGD
 from ....figures import Plot
 from ....synthetic.models import from_model
-from ...experiments import splits
 from ...experiments.curves import Best, CurveTable, Row, Size, varied
-from ...experiments.datasets import images
+from ...experiments.datasets import equally, images, thinned
 from ...experiments.figures import Figure, Made, Measured, Setup
 from ...experiments.models import residual, softmax_regression
 from ...experiments.orderings import Control, Ordering, better
@@ -37,10 +36,10 @@ ROUNDS = Size(100, 1000)
 def _problem(setup: Setup, form: str, clients: int = CLIENTS, linear: bool = False, kept: int = KEPT) -> Any:
     """A form of the loss on an unbalanced split; `linear` also with --full."""
     found = images(setup.data)
-    rows = splits.thinned(found.labels, range(found.classes // 2), setup.size(kept, 100 if setup.data else kept))
+    rows = thinned(found.labels, range(found.classes // 2), setup.size(kept, 100 if setup.data else kept))
     flat = found.flat
-    train = splits.equally(flat.inputs[rows], flat.labels[rows], clients)
-    test = splits.equally(flat.test_inputs, flat.test_labels, clients)
+    train = equally(flat.inputs[rows], flat.labels[rows], clients)
+    test = equally(flat.test_inputs, flat.test_labels, clients)
     is_linear = linear or not setup.full
     model = softmax_regression(flat.features, flat.classes) if is_linear else residual(found.shape, found.classes)
     weight: dict[str, Any] = {"weight": WEIGHT} if form == ROBUST else {}

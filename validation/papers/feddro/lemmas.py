@@ -13,7 +13,7 @@ import torch
 
 from ....algorithms.engine.method import client_mean
 from ....algorithms.methods.fedavg import compositional_gradient
-from ...lemmas.link import LemmaChain, Link, after, at, before, change, observed
+from ...lemmas.link import LemmaChain, Link, after, at, before, change, inside_rounds, observed, step_in_round
 from ...lemmas.metrics import consensus, gradient_sq, mean_square, objective
 from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
 
@@ -51,20 +51,14 @@ def _consensus_sum(trace: Trace) -> Array:
     return total
 
 
-def _elapsed(trace: Trace) -> Array:
-    drift = trace["consensus"]
-    steps = np.arange(len(drift)) % trace.period
-    return np.repeat(steps[:, None].astype(drift.dtype), drift.shape[1], axis=1)  # exact where the run is
-
-
 CHAIN = LemmaChain(
     metrics,
     (
         Link(
             "feddro.lemma_f_3",
             at("consensus"),
-            {"consensus_sum": _consensus_sum, "elapsed": _elapsed},
-            keeps=lambda r, rows: np.arange(rows) % r.period > 0,
+            {"consensus_sum": _consensus_sum, "elapsed": step_in_round("consensus")},
+            keeps=inside_rounds,
             note="the left side is squared, as the proof has it; at the start of a round both sides are 0",
         ),
         Link(

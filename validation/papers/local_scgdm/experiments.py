@@ -12,11 +12,10 @@ import torch
 
 from ...experiments.curves import CurveTable, Row, Size, varied
 from ...experiments.datasets import omniglot
-from ...experiments.few_shot import FewShotTasks, few_shot, with_rotations
 from ...experiments.figures import Figure, Made, Measured, Setup
 from ...experiments.models import convolutional
 from ...experiments.orderings import Control, better
-from ...experiments.tasks import TaskMethod
+from ...experiments.tasks import FewShotTasks, TaskMethod, few_shot, with_rotations
 from .sinewave import SinewaveTasks
 
 P = 5

@@ -11,9 +11,8 @@ from torch.nn.functional import cross_entropy
 
 from ....algorithms import LocalSGD, MetaFL, PerFedAvg
 from ....synthetic.models import from_model
-from ...experiments import splits
 from ...experiments.curves import Best, CurveTable, Row, Size
-from ...experiments.datasets import images
+from ...experiments.datasets import dirichlet, images
 from ...experiments.figures import Figure, Setup
 from ...experiments.models import network
 from ...experiments.orderings import Control, better
@@ -29,7 +28,7 @@ def _agents(setup: Setup, spread: float = DIRICHLET) -> Any:
     found = images(setup.data).flat
     count, own = setup.size(20, 50), setup.size(50, 1000 if setup.data else 50)
     cut = round(0.8 * own)
-    parts = splits.dirichlet(found, count, spread, own)
+    parts = dirichlet(found, count, spread, own)
     train, test = ([(a[piece], b[piece]) for a, b in parts] for piece in (slice(cut), slice(cut, None)))
     hidden = (80, 60) if setup.full else (16,)
     model = network((found.features, *hidden, found.classes))

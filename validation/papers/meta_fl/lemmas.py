@@ -17,7 +17,7 @@ from torch import Tensor
 
 from ....algorithms.engine.method import broadcast, client_mean
 from ...lemmas.link import LemmaChain, Link, at
-from ...lemmas.metrics import dispersion, gradient_sq, per_run, square_mean
+from ...lemmas.metrics import directions, dispersion, gradient_sq, square_mean
 from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
 from .law import Estimate, gradient_error_sq, hessian_error_sq, noise_moment, path_error
 
@@ -52,9 +52,7 @@ def along_the_run(numbers: Numbers) -> Mapping[str, StepMetric]:
         return (change / moved.clamp_min(1e-300)).sqrt()
 
     def estimate_error(step: Step) -> Tensor:
-        moved = step.before.x - step.stepped.x
-        used = moved / per_run(beta, moved)
-        return square_mean(used - step.problem.client_gradients(step.before.x))
+        return square_mean(directions(step, beta) - step.problem.client_gradients(step.before.x))
 
     def heterogeneity(step: Step) -> Tensor:
         everywhere = broadcast(client_mean(step.before.x, step.stepped.active), step.before.x.shape[1])

@@ -17,17 +17,23 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
+from .....bounds.evaluation.enclosure import Enclosure
 from ....runs.declaration import Counterexample
-from .certificate import BoxCertificate, certify, float_above, float_below
+from .certificate import BoxCertificate, certify, recheck
 from .certificate import Counterexample as Point
+from .consequences import (
+    LEMMAS_OF,
+    PROOF_STEPS,
+    band_is_increasing,
+    contracts,
+    invariance_range,
+    limit_band,
+    limit_point,
+    refute_varying_steps,
+)
 from .figure import figure, scene
-from .instance import PAPER_CLAIMS, Case, Claim
-from .limits import band_is_increasing, contraction, limit_band, limit_point
-from .printed import LEMMAS_OF, PROOF_STEPS
-from .reach import invariance_range, refute_varying_steps
-from .recheck import recheck
+from .instance import PAPER_CLAIMS, THEOREM, Case, Claim
 
-THEOREM = "feddro.theorem_4_1"
 #: Case II, I = 2: the smallest certified ratio second/first step of a round, and a ratio that certainly fails.
 STEP_RATIO, FAILING_STEP_RATIO = Fraction(11, 100), Fraction(1079, 10000)
 #: A certified contraction rate per unit of eta on [1/2, 3], both cases.
@@ -78,7 +84,7 @@ def _certificate_dict(found: BoxCertificate) -> dict[str, Any]:
         "eta_certified": str(found.eta_certified),
         "boxes": len(found.proved),
         "evaluations": found.evaluations,
-        "worst_margin": {rule: None if margin is None else float_below(margin) for rule, margin in margins.items()},
+        "worst_margin": {rule: None if margin is None else _below(margin) for rule, margin in margins.items()},
         "rechecked_with_fractions": not faults,
         "recheck_faults": list(faults),
         "counterexample": None if found.counterexample is None else _point(found.counterexample),
@@ -116,8 +122,8 @@ def _beyond(case: Case) -> dict[str, Any]:
             "steps": f"round n: {refuted.shared_step}, then {refuted.shared_step} * 2^-n",
             "first_round_below_one_half": refuted.first_round_below,
             "rounds": refuted.rounds,
-            "abs_x_upper": float_above(refuted.final_bound),
-            "envelope_upper": float_above(refuted.envelope_bound),
+            "abs_x_upper": _above(refuted.final_bound),
+            "envelope_upper": _above(refuted.envelope_bound),
         },
     }
     return result
@@ -126,16 +132,16 @@ def _beyond(case: Case) -> dict[str, Any]:
 def _limits(case: Case) -> dict[str, Any]:
     eta_max = PAPER_CLAIMS[case].eta_max
     band = limit_band(case, eta_max)
-    shrink = contraction(case, eta_max, CONTRACTION_RATE)
+    shrinks = contracts(case, eta_max, CONTRACTION_RATE)
     at = [limit_point(case, eta_max * i / 8) for i in range(9)]
     return {
         "eta_to_zero": at[0].as_dict(),
         "points": [point.as_dict() for point in at[1:]],
         "for_every_eta_between": [cell.as_dict() for cell in band],
         "increasing_in_eta": band_is_increasing(case, band),
-        "contraction": None
-        if shrink is None
-        else {"interval": ["1/2", "3"], "factor": f"1 - {shrink.rate} eta", "eta_upper": str(eta_max)},
+        "contraction": {"interval": ["1/2", "3"], "factor": f"1 - {CONTRACTION_RATE} eta", "eta_upper": str(eta_max)}
+        if shrinks
+        else None,
     }
 
 
@@ -144,8 +150,17 @@ def _point(found: Point) -> dict[str, Any]:
         "x": str(found.x),
         "eta": str(found.eta),
         "second_eta": str(found.second_eta),
-        "below_by": float_below(found.below_by),
+        "below_by": _below(found.below_by),
     }
+
+
+def _below(value: Fraction) -> float:
+    """A float that is not above an exact value: what is printed never claims more than what is proved."""
+    return Enclosure(value, value).floats()[0]
+
+
+def _above(value: Fraction) -> float:
+    return Enclosure(value, value).floats()[1]
 
 
 def text(found: Mapping[str, Any]) -> str:

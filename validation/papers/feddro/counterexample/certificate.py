@@ -6,24 +6,30 @@ Write F(x, eta) = (xbar after - xbar) / eta and u = x - threshold >= 0; the clai
 - A box on which min(u) + max(eta) * min(F) >= 0: true.
 Boxes that neither rule decides are split. Bounds of F are balls of arb (python-flint, outward rounding) with s at the
 two ends of its argument, s being increasing; a ball that is not finite decides nothing. A corner where the ball of
-u + eta F lies below 0 is a counterexample. `recheck` re-checks the listing with fractions alone.
+u + eta F lies below 0 is a counterexample.
 
-Source: feddro, Theorem 4.1 and the two claims of Appendix D.
+`recheck` looks at the listing again: it is written from Algorithm 1 and not from the certifier's code, and computes with the
+fractions of the exact engine, not with balls.
+
+Source: feddro, Algorithm 1, Theorem 4.1 and the two claims of Appendix D.
 """
 
 from __future__ import annotations
 
-import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
+from math import floor, isqrt
 from typing import Any, TypeVar
 
 from flint import arb
 
-from .....bounds.evaluation.enclosure import ball_of
-from .instance import Claim, round_drift, shared_and_local_drift
+from .....bounds.evaluation.enclosure import ball_of, ends
+from ....exact.interval import Ends, ends_of
+from ....exact.run import constant
+from .instance import Case, Claim, round_drift, shared_and_local_drift
 
 #: A claim that needs more boxes than this is left undecided rather than pursued.
 BOX_LIMIT = 60_000
@@ -38,6 +44,11 @@ class Box:
     x_upper: Fraction
     eta_lower: Fraction
     eta_upper: Fraction
+
+    @property
+    def balls(self) -> tuple[arb, arb]:
+        """A ball that contains every x of it, and one that contains every eta."""
+        return hull(self.x_lower, self.x_upper), hull(self.eta_lower, self.eta_upper)
 
     def split(self, stretch: Fraction) -> tuple[Box, Box]:
         """The two halves along x if the box is more than `stretch` times as wide in x as in eta, else along eta."""
@@ -176,22 +187,11 @@ def hull(lower: Fraction, upper: Fraction) -> arb:
 
 def lower_fraction(ball: arb) -> Fraction:
     """The exact value of a lower bound of a finite ball."""
-    mantissa, exponent = ball.lower().man_exp()
-    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    return ends(ball.lower()).lower
 
 
 def upper_fraction(ball: arb) -> Fraction:
     return -lower_fraction(-ball)
-
-
-def float_below(value: Fraction) -> float:
-    """A float that is not above an exact value: what is printed never claims more than what is proved."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, -math.inf)
-
-
-def float_above(value: Fraction) -> float:
-    return 0.0 - float_below(-value)
 
 
 def slope_ball(y: arb) -> arb:
@@ -224,7 +224,7 @@ def _decide(claim: Claim, box: Box) -> ProvedBox | None:
 
 def _constant_step(claim: Claim, box: Box) -> tuple[arb, arb]:
     """Lower bounds of F over the box, and of min(u) + max(eta) min(F, 0)."""
-    drift = round_drift(claim, hull(box.x_lower, box.x_upper), hull(box.eta_lower, box.eta_upper), slope_ball).lower()
+    drift = round_drift(claim, *box.balls, slope_ball).lower()
     return drift, ball_of(box.x_lower - claim.threshold) + ball_of(box.eta_upper) * drift.min(arb(0))
 
 
@@ -235,10 +235,114 @@ def _varying_step(claim: Claim, box: Box) -> tuple[arb, arb]:
     largest.
     """
     assert claim.step_ratio is not None
-    x, eta = hull(box.x_lower, box.x_upper), hull(box.eta_lower, box.eta_upper)
-    first, second = (part.lower() for part in shared_and_local_drift(claim, x, eta, slope_ball))
+    first, second = (part.lower() for part in shared_and_local_drift(claim, *box.balls, slope_ball))
     undecided = arb("nan")
     drift = first + ball_of(claim.step_ratio) * second if second >= 0 else undecided
     start = ball_of(box.x_lower - claim.threshold)
     pull = ball_of(box.eta_upper) * first.min(arb(0)) + ball_of(claim.eta_max) * second.min(arb(0))
     return drift, start + pull
+
+
+# --- the re-check ----------------------------------------------------------------------------------------------------
+
+_GRID = 1 << 64
+"""Of the bounds of s: its multiples of 1 / _GRID."""
+
+
+def recheck(certificate: BoxCertificate) -> tuple[str, ...]:
+    """What is wrong with a certificate that says `certified`, or with a counterexample; empty when nothing is."""
+    claim, faults = certificate.claim, []
+    if certificate.counterexample is not None and not is_counterexample(claim, certificate.counterexample):
+        faults.append(f"{certificate.counterexample}: not a counterexample")
+    if certificate.status != "certified":
+        return tuple(faults)
+    if claim.start < claim.threshold:
+        faults.append(f"base case: start {claim.start} is below the threshold {claim.threshold}")
+    boxes = [proved.box for proved in certificate.proved]
+    speed = Fraction(claim.local_steps * sum(abs(a) for a in claim.instance.slopes), len(claim.instance.slopes))
+    widest = claim.threshold + speed * claim.eta_max
+    if not covers(boxes, claim.threshold, widest, claim.eta_max):
+        faults.append(f"the boxes leave a gap in [{claim.threshold}, {widest}] x [0, {claim.eta_max}]")
+    faults += [f"{box}: neither rule holds" for box in boxes if not box_holds(claim, box)]
+    return tuple(faults)
+
+
+def covers(boxes: Iterable[Box], x_lower: Fraction, x_upper: Fraction, eta_max: Fraction) -> bool:
+    """Whether the boxes cover [x_lower, x_upper] x [0, eta_max]: strip by strip between all the edges in eta."""
+    boxes = sorted(boxes, key=lambda box: box.x_lower)
+    edges = sorted({Fraction(0), eta_max} | {edge for box in boxes for edge in (box.eta_lower, box.eta_upper)})
+    for low, high in pairwise(edges):
+        if high <= 0 or low >= eta_max:
+            continue
+        reached = x_lower
+        for box in boxes:
+            if box.eta_lower <= low and high <= box.eta_upper and box.x_lower <= reached:
+                reached = max(reached, box.x_upper)
+        if reached < x_upper:
+            return False
+    return True
+
+
+def box_holds(claim: Claim, box: Box) -> bool:
+    """u + eta F >= 0 on the box, by one of the two rules, from bounds computed here."""
+    x, eta = (box.x_lower, box.x_upper), (box.eta_lower, box.eta_upper)
+    u = box.x_lower - claim.threshold
+    if claim.step_ratio is None:
+        low = move(claim, x, [eta] * claim.local_steps)[0]
+        return low >= 0 or u + box.eta_upper * low >= 0
+    alone = move(claim, x, [eta, eta], only_step=0)[0]
+    after = move(claim, x, [eta, eta], only_step=1)[0]
+    upward = after >= 0 and alone + claim.step_ratio * after >= 0
+    return upward or u + box.eta_upper * min(alone, Fraction(0)) + claim.eta_max * min(after, Fraction(0)) >= 0
+
+
+def is_counterexample(claim: Claim, found: Counterexample) -> bool:
+    """Whether the round from found.x with found.eta (and second_eta) certainly ends below the threshold."""
+    admitted = found.x >= claim.threshold and 0 < found.eta <= claim.eta_max
+    if claim.step_ratio is None:
+        admitted = admitted and found.second_eta == found.eta
+    else:
+        admitted = admitted and claim.step_ratio * found.eta <= found.second_eta <= claim.eta_max
+    x, etas = (found.x, found.x), [(found.eta, found.eta)] * claim.local_steps
+    if claim.step_ratio is None:
+        high = found.x + found.eta * move(claim, x, etas)[1]
+    else:
+        first, second = (move(claim, x, etas, only_step=step)[1] for step in (0, 1))
+        high = found.x + found.eta * first + found.second_eta * second
+    return admitted and high < claim.threshold
+
+
+def slope_interval(y: Ends) -> Ends:
+    """Bounds of s over an interval, through s(y)^2 = y^2 / (y^2 + 4): s is increasing."""
+    return _slope_bounds(y[0])[0], _slope_bounds(y[1])[1]
+
+
+def _slope_bounds(y: Fraction) -> Ends:
+    square = y * y / (y * y + 4)
+    root = isqrt(floor(square * _GRID * _GRID))
+    low, high = Fraction(root, _GRID), Fraction(root + 1, _GRID)
+    return (low, high) if y >= 0 else (-high, -low)
+
+
+def move(claim: Claim, x: Ends, etas: list[Ends], only_step: int | None = None) -> Ends:
+    """Bounds of -(1/K) sum of the local gradients over the round's steps (or of one step), iterating every client."""
+    slopes, offsets = claim.instance.slopes, claim.instance.offsets
+    mean_slope, mean_offset = Fraction(sum(slopes), len(slopes)), Fraction(sum(offsets), len(offsets))
+
+    def steepness(y: Any) -> Any:
+        return constant(slope_interval(ends_of(y)))
+
+    shared_steepness = steepness(mean_slope * constant(x) + mean_offset)
+    total: Any = Fraction(0)
+    for a, c in zip(slopes, offsets, strict=True):
+        where = constant(x)
+        for step, eta in enumerate(etas):
+            shared = step == 0 and claim.case is Case.II
+            gradient = a * (shared_steepness if shared else steepness(a * where + c))
+            if not shared and only_step in (None, step):
+                total = total - gradient
+            where = where - constant(eta) * gradient
+    total = total / len(slopes)
+    if claim.case is Case.II and only_step in (None, 0):
+        total = total - mean_slope * shared_steepness
+    return ends_of(total)

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from .....algorithms import FedDRO, Method, ModifiedFedAvg, Start, drive
 from .....figures import Plot, legend_below, listed, look, styled
 from .....synthetic import problem as find_problem
+from .consequences import limit_point
 from .instance import PAPER_LEVEL, Case, Claim, one_round
-from .limits import limit_point
 
 #: Step sizes of the figure, all admitted by both of the paper's claims.
 FIGURE_ETAS = (1 / 25, 1 / 50, 1 / 100, 1 / 200)
@@ -60,8 +60,7 @@ def simulate(
     means = np.empty((steps.shape[0], rounds + 1))
     means[:, 0] = float(PAPER_LEVEL)
     for n in range(rounds):
-        points, _ = one_round(claim, means[:, n], [steps[:, n, step] for step in range(local_steps)], _slope)
-        means[:, n + 1] = sum(points[1:], points[0]) / claim.instance.clients
+        means[:, n + 1], _ = one_round(claim, means[:, n], [steps[:, n, step] for step in range(local_steps)])
     return means
 
 
@@ -133,7 +132,7 @@ def draw(
 def figure(case: str = "II", extra: tuple[Trajectory, ...] | None = None) -> Plot:
     """The figure of a case, certified limit points marked, with other methods' runs: those that converge without it."""
     chosen = Case(case)
-    limits = [float(limit_point(chosen, Fraction(eta)).lower) for eta in FIGURE_ETAS]
+    limits = [float(limit_point(chosen, Fraction(eta)).x.lower) for eta in FIGURE_ETAS]
     title = f"Vanilla FedAvg, case {chosen.value}: I = 2, xbar^0 = 1/2"
     return draw(trajectories(chosen), converging() if extra is None else extra, limits, title=title)
 
@@ -141,7 +140,7 @@ def figure(case: str = "II", extra: tuple[Trajectory, ...] | None = None) -> Plo
 def scene(case: str) -> dict[str, Any]:
     """xbar at each communication on the objective: FedAvg at several step sizes, and the methods that converge."""
     stuck = [
-        (f"FedAvg, step {one.eta:g}", one.values, float(limit_point(Case(case), Fraction(one.eta)).lower))
+        (f"FedAvg, step {one.eta:g}", one.values, float(limit_point(Case(case), Fraction(one.eta)).x.lower))
         for one in trajectories(Case(case))
     ]
     x = np.linspace(-0.6, 1.8, 97)
@@ -162,7 +161,3 @@ def scene(case: str) -> dict[str, Any]:
 
 def _short(values: NDArray[np.float64]) -> list[float]:
     return [float(f"{value:.6g}") for value in values]
-
-
-def _slope(y: NDArray[np.float64]) -> NDArray[np.float64]:
-    return y / np.sqrt(y * y + 4.0)

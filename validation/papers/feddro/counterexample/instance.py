@@ -15,6 +15,11 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
+from .....bounds.registry import get_theorem
+
+THEOREM = "feddro.theorem_4_1"
 Slope = Callable[[Any], Any]
 
 
@@ -46,9 +51,14 @@ class Instance:
         return Fraction(sum(abs(a) for a in self.slopes), self.clients)
 
 
+def _printed(name: str) -> Fraction:
+    """A number of the printed statement."""
+    return Fraction(str(get_theorem(THEOREM).statement("printed").constant(name).expr))
+
+
 PAPER = Instance()
 #: The initial point of Appendix D, and the level below which xbar is claimed never to fall.
-PAPER_LEVEL = Fraction(1, 2)
+PAPER_LEVEL = _printed("xbar_lower")
 
 
 @dataclass(frozen=True)
@@ -82,37 +92,37 @@ class Claim:
 
 
 #: The two claims that the proof of Theorem 4.1 makes (feddro, Appendix D).
-PAPER_CLAIMS = {
-    Case.I: Claim(Case.I, eta_max=Fraction(1, 8)),
-    Case.II: Claim(Case.II, eta_max=Fraction(1, 22)),
-}
+PAPER_CLAIMS = {case: Claim(case, eta_max=_printed(f"C_eta_{case}")) for case in Case}
 
 
-def one_round(claim: Claim, x: Any, etas: Sequence[Any], slope: Slope) -> tuple[list[Any], list[Any]]:
+def slope(y: Any) -> Any:
+    """s in double precision, entry by entry."""
+    return y / np.sqrt(y * y + 4.0)
+
+
+def one_round(claim: Claim, x: Any, etas: Sequence[Any], slope: Slope = slope) -> tuple[Any, list[Any]]:
     """One communication round from xbar = x with these step sizes, one for each local step.
 
     Args: x, etas: numbers of one kind (floats, arrays, arb balls, `Dual`s); slope: s for that kind of number.
-    Returns: the clients' models at its end, and for each local step the sum of their directions a_k s(y_k).
+    Returns: xbar at its end, and for each local step the sum of the clients' directions a_k s(y_k).
     """
     instance = claim.instance
     points, sums = [x] * instance.clients, []
     for step, eta in enumerate(etas):
         if step == 0 and claim.case is Case.II:
             shared = slope((sum(instance.slopes) * x + sum(instance.offsets)) / instance.clients)
-            directions, total = (
-                [a * shared for a in instance.slopes],
-                sum(instance.slopes) * shared,
-            )  # tighter than a sum of balls
+            directions = [a * shared for a in instance.slopes]
+            total = sum(instance.slopes) * shared  # tighter than a sum of balls
         else:
             inner = (a * point + c for a, c, point in zip(instance.slopes, instance.offsets, points, strict=True))
             directions = [a * slope(y) for a, y in zip(instance.slopes, inner, strict=True)]
             total = sum(directions[1:], directions[0])
         sums.append(total)
         points = [point - eta * direction for point, direction in zip(points, directions, strict=True)]
-    return points, sums
+    return sum(points[1:], points[0]) / instance.clients, sums
 
 
-def round_drift(claim: Claim, x: Any, eta: Any, slope: Slope) -> Any:
+def round_drift(claim: Claim, x: Any, eta: Any, slope: Slope = slope) -> Any:
     """(xbar after one round - xbar) / eta from xbar = x with one step size eta; nothing is divided by eta, which may be 0."""
     _, sums = one_round(claim, x, [eta] * claim.local_steps, slope)
     return -sum(sums[1:], sums[0]) / claim.instance.clients
@@ -146,11 +156,9 @@ class Dual:
     rate: Any
 
     def __add__(self, other: Dual | int) -> Dual:
-        return (
-            Dual(self.value + other, self.rate)
-            if isinstance(other, int)
-            else Dual(self.value + other.value, self.rate + other.rate)
-        )
+        if isinstance(other, int):
+            return Dual(self.value + other, self.rate)
+        return Dual(self.value + other.value, self.rate + other.rate)
 
     def __mul__(self, other: Dual | int) -> Dual:
         if isinstance(other, int):
