@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from ...proof.author import Act, Derivation, Drift, Proof, Reader, Term, Var, quantity, sq, value
 from ...proof.kernel import PLACES, POSITION, CauchySchwarz, Given, Held, Pair, Substitute, Sum, parameter, scalar
-from ...proof.tactics import smooth_composition
+from ...proof.tactics import smooth_composition, summed_descent
 
 X, A, C = Var("x"), Var("a"), Var("c")
 NEXT_X, NEXT_A, NEXT_C = Var("x", 1), Var("a", 1), Var("c", 1)
@@ -213,8 +213,7 @@ def descent(com: ComFedL) -> None:
         "mean",
         squares=(u - com.places(u),),
     )
-    proof.sum("descent")
-    proof.bound("F_gap", of="F", name="infimum")
+    summed_descent(proof)
 
 
 def theorem(s: Reader) -> Derivation:

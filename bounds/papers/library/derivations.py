@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import partial
 
 from ...proof.author import Derivation, Reader, Signomial, Var, dot, quantity, sq, value
-from ...proof.tactics import Sgd, unlike_descent, unlike_rounds
+from ...proof.tactics import Sgd, steep_at_most, unlike_descent, unlike_rounds
 from . import derivations_local
 from .derivations_methods import compressed_sgd, heavy_ball, scgd_declining, storm
 from .derivations_networks import DERIVATIONS as NETWORKS
@@ -37,15 +37,7 @@ class Least(Sgd):
         if gaps:
             proof.quantity("gap", self.gap)
             left = left + gaps * quantity("gap")
-        nearer = X - 1 / s.L_bar * self.slope
-        proof.smooth("F", "smooth", s.L_bar, X, nearer)
-        proof.claim(
-            "slope",
-            sq(self.slope) <= 2 * s.L_bar * self.gap,
-            proof.least("minimiser", nearer),
-            "descent lemma",
-            why="F(x_*) <= F(x - grad F(x)/L_bar)",
-        )
+        steep_at_most(proof, s.L_bar, X, self.slope, self.gap, sq(self.slope))
         proof.claim(
             "approach",
             left <= kept * quantity("distance") + eta**2 * self.variance,
@@ -359,11 +351,9 @@ def local_sgd_strongly_convex(s: Reader) -> Derivation:
     sgd = unlike_rounds(s)
     proof, here, least = sgd.proof, sgd.clients(X), sgd.proof.minimiser()
     gap, slope, mean = value("F", here) - value("F", least), sgd.full(here), sgd.clients(sgd.gradient(X))
-    distance, nearer = sq(here - least), here - 1 / s.L * slope
     proof.quantity("gap", gap)
-    proof.quantity("distance", distance)
-    lemma = proof.smooth("F", "smooth", s.L, here, nearer)
-    proof.claim("slope", sq(slope) <= 2 * s.L * gap, proof.least("minimiser", nearer), lemma)
+    proof.quantity("distance", sq(here - least))
+    steep_at_most(proof, s.L, here, slope, gap, sq(slope))
     proof.bound("mu", here, least, of="F", name="tangent")
     above = proof.least("minimiser", here, name="above the minimum")
     bias = s.L**2 * s.eta * (1 / s.mu + 2 * s.eta)

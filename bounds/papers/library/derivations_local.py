@@ -20,7 +20,16 @@ from ...proof.author import (
     value,
 )
 from ...proof.kernel import Delay, Gronwall, Substitute, Sum
-from ...proof.tactics import PlainLosses, averaged_rounds, smooth_descent, smooth_mean, unlike_rounds, variance_of_mean
+from ...proof.tactics import (
+    PlainLosses,
+    averaged_rounds,
+    descent_along,
+    smooth_descent,
+    smooth_mean,
+    steep_at_most,
+    unlike_rounds,
+    variance_of_mean,
+)
 from .derivations_methods import OneModel
 
 X, AFTER, Z, C = Var("x"), Var("x", 1), Var("z"), Var("c")
@@ -33,9 +42,7 @@ def local_sgd_convex(s: Reader) -> Derivation:
     slope, mean = sgd.full(here), sgd.clients(sgd.gradient(X))
     proof.quantity("gap", value("F", here) - value("F", least))
     proof.quantity("distance", sq(here - least))
-    nearer = here - 1 / s.L * slope
-    lemma = proof.smooth("F", "smooth", s.L, here, nearer)
-    proof.claim("slope", sq(slope) <= 2 * s.L * quantity("gap"), proof.least("minimiser", nearer), lemma)
+    steep_at_most(proof, s.L, here, slope, quantity("gap"), sq(slope))
     proof.convex_clients("convexity", "L", sgd.gradient(X), here, least)
     above = proof.least("minimiser", here, name="above the minimum")
     drift, noise = s.eta * s.L * (1 + 2 * s.eta * s.L), s.eta**2 * s.sigma**2 / (s.N * s.b)
@@ -96,25 +103,18 @@ def delayed_sgd(s: Reader) -> Derivation:
     proof.variable("x", "x", every=X - s.eta * direction)
     proof.older("z", "x", s.tau)
     sgd.minimised()
-    gradient, M = proof.quantity("gradient", sq(sgd.full(X))), proof.quantity("M", sq(old))
-    F, apart = proof.quantity("F", value("F", X)), proof.quantity("A", sq(X - Z))
+    proof.quantity("gradient", sq(sgd.full(X)))
+    M = proof.quantity("M", sq(old))
+    proof.quantity("F", value("F", X))
+    apart = proof.quantity("A", sq(X - Z))
     variance, noise = s.sigma**2 / (s.N * s.b), s.eta * (direction - old)
     sigma = proof.bound("sigma", sampled)
     variance_of_mean(proof, "noise", sampled - sgd.gradient(Z), "n i", s.sigma**2, sigma)
     proof.bound("L_bar", *proof.points, of="F", name="smooth")
     proof.at("smooth", p=X, r=Z, name="stale")
     proof.update("x", name="step")
-    proof.claim(
-        "descent",
-        quantity("F", 1)
-        <= F
-        - s.eta / 2 * gradient
-        - (s.eta - s.L_bar * s.eta**2) / 2 * M
-        + s.eta / 2 * s.L_bar**2 * apart
-        + s.L_bar * s.eta**2 / 2 * variance,
-        *(proof.smooth("F", "smooth", s.L_bar, X, AFTER), "step", "stale", "noise"),
-        why="-2<a, c> = ||a - c||^2 - ||a||^2 - ||c||^2",
-    )
+    proof.smooth("F", "smooth", s.L_bar, X, AFTER)
+    descent_along(proof, s.eta, s.L_bar, M, s.L_bar**2 * apart, "step", "stale", "noise", variance=variance)
     proof.claim("move", sq(s.eta * old) <= s.eta**2 * M)
     proof.claim("noise of a move", sq(noise) <= s.eta**2 * variance, "noise")
     proof.step("moved", Delay("A", "step", -noise, "move", "noise of a move"))
@@ -351,15 +351,8 @@ def scaffold(s: Reader) -> Derivation:
     proof.quantity("Y_end", sq(sgd.ahead))
     proof.quantity("unlike", sq(away(dF(sgd.here))))
     sgd.follows()
-    F, gradient, M, apart, far = map(quantity, ("F", "gradient", "M", "X", "Y"))
-    noise = s.L * s.eta**2 / 2 * sgd.pooled
-    proof.claim(
-        "descent",
-        quantity("F", 1)
-        <= F - s.eta / 2 * gradient - (s.eta - s.L * s.eta**2) / 2 * M + s.eta / 2 * s.L**2 * apart + noise,
-        *("descent lemma", "mean", "noise", "bias"),
-        why="-2<a, c> = ||a - c||^2 - ||a||^2 - ||c||^2",
-    )
+    M, apart, far = map(quantity, "MXY")
+    descent_along(proof, s.eta, s.L, M, s.L**2 * apart, "mean", "noise", "bias", variance=sgd.pooled)
     _controls(sgd, gathered)
     change, lag = away(dF(X) - dF(Z)), away(C - dF(Z))
     proof.claim(
