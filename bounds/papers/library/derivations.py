@@ -139,9 +139,9 @@ def sgd_convex_distance(s: Reader) -> Derivation:
     return sgd.proof.qed("approach, summed", "start", metric="distance", model="x", inside={"eta": Fraction(1, 2)})
 
 
-def sgd_strongly_convex(s: Reader) -> Derivation:
-    """Section 2."""
-    sgd = Least(s)
+def distance_contracts(s: Reader, *, exact: bool = False) -> Derivation:
+    """Sections 2 and 7: a constant step size."""
+    sgd = Least(s, exact=exact)
     sgd.approach(sgd.proof.bound("mu", X, sgd.least, of="F", name="tangent"), 1 - s.mu * s.eta)
     return sgd.closed("approach", "distance", 1 - s.mu * s.eta, s.eta * sgd.variance / s.mu, "D")
 
@@ -184,23 +184,12 @@ def sgd_strongly_convex_weighted(s: Reader) -> Derivation:
     return proof.qed(metric="gap", model="x", inside=inside, given=given)
 
 
-def sgd_pl(s: Reader, *, whole: bool = False) -> Derivation:
-    """Section 3."""
-    sgd = Least(s)
-    sgd.proof.bound("kappa", X, of="F", name="steep")
-    return sgd.descended(s.kappa, whole=whole)
-
-
-def sgd_strongly_convex_gap(s: Reader, *, whole: bool = False) -> Derivation:
-    """Section 2."""
-    sgd = Least(s)
-    steep(sgd)
-    return sgd.descended(s.mu, whole=whole)
-
-
-def steep(sgd: Least) -> None:
-    """Strong convexity implies the Polyak-Lojasiewicz inequality."""
+def steep(sgd: Least, *, convex: bool) -> Signomial:
+    """The constant kappa with 2 kappa (F(x) - F(x_*)) <= ||grad F(x)||^2: assumed, or mu where strong convexity is."""
     s, proof, least = sgd.s, sgd.proof, sgd.least
+    if not convex:
+        proof.bound("kappa", X, of="F", name="steep")
+        return s.kappa
     proof.bound("mu", X, least, of="F", name="tangent")
     proof.claim(
         "steep",
@@ -209,24 +198,23 @@ def steep(sgd: Least) -> None:
         squares=(sgd.slope - s.mu * (X - least),),
         why="the least value of the tangent with the square",
     )
+    return s.mu
 
 
-def sgd_pl_declining(s: Reader) -> Derivation:
-    """Section 5."""
+def gap_contracts(s: Reader, *, convex: bool = False, exact: bool = False, whole: bool = False) -> Derivation:
+    """Sections 2, 3 and 7: a constant step size."""
+    sgd = Least(s, exact=exact)
+    return sgd.descended(steep(sgd, convex=convex), whole=whole)
+
+
+def gap_declines(s: Reader, *, convex: bool = False) -> Derivation:
+    """Section 5: step sizes a/(t + t0)."""
     sgd = Least(s, declining=s.t0)
-    sgd.proof.bound("kappa", X, of="F", name="steep")
-    return sgd.slowing(s.kappa)
+    return sgd.slowing(steep(sgd, convex=convex))
 
 
-def sgd_strongly_convex_gap_declining(s: Reader) -> Derivation:
-    """Section 5."""
-    sgd = Least(s, declining=s.t0)
-    steep(sgd)
-    return sgd.slowing(s.mu)
-
-
-def descended(s: Reader, *, exact: bool) -> Derivation:
-    """The sum of the descent."""
+def descended(s: Reader, *, exact: bool = False) -> Derivation:
+    """Sections 7 and 8: the sum of the descent, without any convexity."""
     descent = Sgd(s, pooled=True, exact=exact)
     descent.proof.bound("L_bar", *descent.proof.points, of="F", name="smooth")
     descent.proof.update("x", name="mean")
@@ -254,16 +242,6 @@ def sgd_declining(s: Reader) -> Derivation:
     proof.bound("F_gap", of="F", name="infimum")
     given = {summed: 2 / s.a, "infimum": 2 / s.a}
     return proof.qed(metric="gradient", model="x", given=given)
-
-
-def gd(s: Reader) -> Derivation:
-    """Section 7: the squared gradient, without any convexity."""
-    return descended(s, exact=True)
-
-
-def sgd_probable(s: Reader) -> Derivation:
-    """Section 8."""
-    return descended(s, exact=False)
 
 
 def sgd_bounded_noise_probable(s: Reader) -> Derivation:
@@ -320,20 +298,6 @@ def gd_convex(s: Reader) -> Derivation:
     return proof.qed(summed, "start", metric="gap", model="x", inside={"eta": Fraction(1, 2)})
 
 
-def gd_strongly_convex(s: Reader) -> Derivation:
-    """Section 7."""
-    descent = Least(s, exact=True)
-    descent.approach(descent.proof.bound("mu", X, descent.least, of="F", name="tangent"), 1 - s.mu * s.eta)
-    return descent.closed("approach", "distance", 1 - s.mu * s.eta, 0 * s.mu, "D")
-
-
-def gd_pl(s: Reader) -> Derivation:
-    """Section 7."""
-    descent = Least(s, exact=True)
-    descent.proof.bound("kappa", X, of="F", name="steep")
-    return descent.descended(s.kappa)
-
-
 def local_sgd_pl(s: Reader) -> Derivation:
     """Section 4."""
     sgd = unlike_descent(s)
@@ -375,20 +339,20 @@ DERIVATIONS = (
     ("sgd_convex", sgd_convex),
     ("sgd_convex_distance", sgd_convex_distance),
     ("sgd_declining", sgd_declining),
-    ("sgd_strongly_convex", sgd_strongly_convex),
-    ("sgd_strongly_convex_gap", sgd_strongly_convex_gap),
+    ("sgd_strongly_convex", distance_contracts),
+    ("sgd_strongly_convex_gap", partial(gap_contracts, convex=True)),
     ("sgd_strongly_convex_declining", sgd_strongly_convex_declining),
-    ("sgd_strongly_convex_gap_declining", sgd_strongly_convex_gap_declining),
+    ("sgd_strongly_convex_gap_declining", partial(gap_declines, convex=True)),
     ("sgd_strongly_convex_weighted", sgd_strongly_convex_weighted),
     ("sgd_strongly_convex_averaged", sgd_strongly_convex_weighted),
-    ("sgd_pl", sgd_pl),
-    ("sgd_pl_declining", sgd_pl_declining),
-    ("gd", gd),
+    ("sgd_pl", gap_contracts),
+    ("sgd_pl_declining", gap_declines),
+    ("gd", partial(descended, exact=True)),
     ("gd_convex", gd_convex),
-    ("gd_strongly_convex", gd_strongly_convex),
-    ("gd_pl", gd_pl),
+    ("gd_strongly_convex", partial(distance_contracts, exact=True)),
+    ("gd_pl", partial(gap_contracts, exact=True)),
     ("local_sgd_pl", local_sgd_pl),
-    ("sgd_probable", sgd_probable),
+    ("sgd_probable", descended),
     ("sgd_bounded_noise_probable", sgd_bounded_noise_probable),
     ("local_sgd_strongly_convex", local_sgd_strongly_convex),
     ("compressed_sgd", compressed_sgd),
@@ -400,6 +364,6 @@ DERIVATIONS = (
 )
 SHARPENED = (
     ("sgd_convex", sgd_convex_sharpened),
-    ("sgd_strongly_convex_gap", partial(sgd_strongly_convex_gap, whole=True)),
-    ("sgd_pl", partial(sgd_pl, whole=True)),
+    ("sgd_strongly_convex_gap", partial(gap_contracts, convex=True, whole=True)),
+    ("sgd_pl", partial(gap_contracts, whole=True)),
 )

@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from ...proof.author import (
-    Act,
     Derivation,
     NoisyDrift,
     Reader,
-    Signomial,
     Term,
     Var,
     quantity,
@@ -22,6 +20,7 @@ from ...proof.author import (
 from ...proof.kernel import Delay, Gronwall, Substitute, Sum
 from ...proof.tactics import (
     PlainLosses,
+    RandomSet,
     averaged_rounds,
     descent_along,
     smooth_descent,
@@ -68,24 +67,18 @@ def sampled_sgd(s: Reader) -> Derivation:
     """Section 15: the mean over a uniform set of clients has the mean of all as its mean, and a share of their variance."""
     sgd = OneModel(s)
     proof, dF = sgd.proof, sgd.gradient
-    proof.source("set", "", "participation")
-    chosen = proof.function("chosen", "x -> (x, x)", "set", role="random_set")
-    own = sgd.batch(sgd.sampled)
-
-    def weighted(drawn: int | None) -> Term:
-        return Act(chosen(Sum(()), drawn), own)
-
-    direction = sgd.clients(weighted(0))
+    chosen, own = RandomSet(proof, "participation"), sgd.batch(sgd.sampled)
+    direction = sgd.clients(chosen.of(own))
     sgd.moves(direction)
     batch, pooled = sgd.independent(sgd.noise)
-    mean = proof.bound("r", weighted(None), of="chosen", name="everybody in the mean")
+    mean = chosen.mean(own)
     known = proof.mean(mean, "n")
     variance = s.s * s.zeta**2 + s.sigma**2 / (s.r * s.N * s.b)
     proof.claim(
         "noise",
         sq(direction - sgd.slope) <= variance,
         *(batch, pooled, proof.bound("sigma", sgd.sampled), proof.bound("zeta", dF(X))),
-        *(proof.bound("r", weighted(0), of="chosen", name="sampled"), mean, known),
+        *(chosen.spread(own), mean, known),
         why="a mean of m of N numbers has (N - m)/(m (N - 1)) of their variance",
     )
     proof.bound("L_bar", *proof.points, of="F", name="smooth")
@@ -131,8 +124,8 @@ class Anchored(PlainLosses):
     def __init__(self, s: Reader):
         super().__init__(s)
         self.s, self.here, self.own = s, self.clients(X), self.batch(self.sampled)
-        self.slope, self.errors = self.full(self.here), self.away(self.batch(self.noise))
-        self.pooled, self.size = s.sigma**2 / (s.N * s.b), (1 - 1 / s.N) * s.sigma**2 / s.b
+        self.slope, self.pooled = self.full(self.here), s.sigma**2 / (s.N * s.b)
+        self.unlike, self.size = self.errors
 
     def goes(self, direction: Term, mean: Term, **carried: Mapping[str, Term]) -> None:
         """x_i <- x_i - eta direction, of which `mean` is the mean without noise; a client carries variables with other equations."""
@@ -167,17 +160,11 @@ class Anchored(PlainLosses):
         self.rounds = "parts", "meets", begun, noise, "step", "step noise", one
         proof.step("moved", NoisyDrift("Y", *self.rounds))
 
-    def noisy(self, name: str, scale: Signomial) -> str:
-        """How large noise is that is apart."""
-        reasons = "independence over n", "independence over i", "sigma of dF"
-        why = "independent errors, less their mean over the clients"
-        return self.proof.claim(name, sq(scale * self.errors) <= scale**2 * self.size, *reasons, why=why)
-
     def drifts(self, weight: Fraction) -> None:
         """`drift`: how far the models come apart, where `growth` bounds how far their directions are."""
         eta = self.s.eta
-        noise = self.noisy("noise growth", eta)
-        rule = NoisyDrift("X", "apart", "agree", "start", -eta * self.errors, "growth", noise, 0 * eta + weight)
+        noise = self.noise_apart("noise growth", eta)
+        rule = NoisyDrift("X", "apart", "agree", "start", -eta * self.unlike, "growth", noise, 0 * eta + weight)
         self.proof.step("drift", rule)
 
 
@@ -187,11 +174,10 @@ class SampledRounds(Anchored):
     def __init__(self, s: Reader):
         super().__init__(s)
         proof = self.proof
-        proof.source("set", "", "participation")
-        self.chosen = proof.function("chosen", "x -> (x, x)", "set", role="random_set")
+        self.chosen = RandomSet(proof, "participation")
         self.moved = X - s.eta * self.own
         self.mean, self.there = self.clients(self.gradient(X)), self.full(Z)
-        server = self.clients(self.drawn(0))
+        server = self.clients(self.chosen.of(self.moved))
         proof.variable("z", "x", local=Z, communication=server)
         proof.variable("x", "x", "n", local=self.moved, communication=server)
         self.minimised()
@@ -201,10 +187,6 @@ class SampledRounds(Anchored):
         proof.quantity("F", value("F", self.here))
         self.local, self.averaged = proof.update("x", "local"), proof.update("x", "communication")
         self.local_mean, self.averaged_mean = proof.mean(self.local, "n"), proof.mean(self.averaged, "n")
-
-    def drawn(self, step: int | None) -> Term:
-        """What a client contributes to the mean over the set of a step; over all sets for None."""
-        return Act(self.chosen(Sum(()), step), self.moved)
 
 
 def sampled_descent(run: SampledRounds) -> None:
@@ -221,8 +203,8 @@ def sampled_descent(run: SampledRounds) -> None:
     )
     proof.at("smooth", p=run.here, r=Z, name="turned")
     variance_of_mean(proof, "noise", run.noise, "n i", s.sigma**2, proof.bound("sigma", run.sampled))
-    everybody = proof.bound("r", run.drawn(None), of="chosen", name="everybody in the mean")
-    proof.bound("r", run.drawn(0), of="chosen", name="sampled")
+    everybody = run.chosen.mean(run.moved)
+    run.chosen.spread(run.moved)
     proof.smooth("F", "smooth", s.L, run.here, run.clients(AFTER))
     after = (
         F
@@ -266,8 +248,8 @@ def sampled_drift(run: SampledRounds) -> None:
         squares=(clients(dF(X) - dF(run.here)), 2 * bent - unlike),
         why="Young's inequality with 2",
     )
-    noise = run.noisy("noise growth", s.eta)
-    rounds = "apart", "agree", "alike", -s.eta * run.errors, "growth", noise, one
+    noise = run.noise_apart("noise growth", s.eta)
+    rounds = "apart", "agree", "alike", -s.eta * run.unlike, "growth", noise, one
     proof.step("drift", NoisyDrift("X", *rounds))
     proof.step("drift, end", NoisyDrift("X", *rounds, end="X_end"))
     pooled = -s.eta * clients(run.batch(run.noise))
@@ -412,13 +394,13 @@ def _controls(sgd: Anchored, gathered: Term) -> None:
     change, later = dF(X) - dF(Z), dF(Z) - dF(server)
     smooth = proof.bound("L", dF(X), dF(Z), name="since the round began")
     proof.claim("gathered drift", sq(away(change)) <= s.L**2 * far, smooth, squares=(clients(change),))
-    noise = sgd.noisy("gathered noise", one)
+    noise = sgd.noise_apart("gathered noise", one)
     goes, stops = proof.update("u", name="gathered"), proof.update("u", "communication", name="gathered afresh")
     none, empty = proof.start("controls at rest", U, name="nothing gathered"), away(Var("u", 1))
     parts = proof.zero("gathered apart", empty - away(gathered), goes, proof.mean(goes, "n"))
     meets = proof.zero("gathered afresh, apart", empty, stops, proof.mean(stops, "n"))
     begun = proof.zero("nothing gathered, apart", away(U), none, proof.mean(none, "n"))
-    rounds = parts, meets, begun, sgd.errors, "gathered drift", noise, 2 * one
+    rounds = parts, meets, begun, sgd.unlike, "gathered drift", noise, 2 * one
     proof.step("made", NoisyDrift("U", *rounds, end="U_end"))
     proof.step("moved in a round", NoisyDrift("Y", *sgd.rounds, end="Y_end"))
 

@@ -7,5 +7,6 @@ from .estimate import InnerEstimate
 from .momentum import averaged_estimate, averaged_updates, bounded_momentum
 from .noise import variance_of_mean
 from .rounds import averaged_rounds
+from .sampling import RandomSet
 from .sgd import PlainLosses, Sgd, apart_models, apart_steps, local_descent, unlike_descent, unlike_rounds
 from .smoothness import smooth_composite, smooth_composition, smooth_mean
