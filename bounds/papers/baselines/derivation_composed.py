@@ -31,22 +31,13 @@ def whole_step(
     proof.claim("whole step", quantity("F", 1) <= after, "descent lemma", *by, why=why)
 
 
-def scgd(s: Reader) -> Derivation:
-    """Section 4."""
-    return _scgd(s, 2 * s.gamma**0)
+def scgd(s: Reader, *, sharpened: bool = False, in_full: bool = False) -> Derivation:
+    """Section 4.
 
-
-def scgd_in_full(s: Reader) -> Derivation:
-    """Section 4 with the error of the value that a step uses."""
-    return _scgd(s, 2 * s.gamma**0, in_full=True)
-
-
-def scgd_sharpened(s: Reader) -> Derivation:
-    """Section 4: Young's inequality with gamma, nothing of 1 + gamma rounded up."""
-    return _scgd(s, 1 + s.gamma)
-
-
-def _scgd(s: Reader, young: Signomial, in_full: bool = False) -> Derivation:
+    Args:
+        sharpened: Young's inequality with gamma, nothing of 1 + gamma rounded up. in_full: with the error of the value that a step uses.
+    """
+    young = 1 + s.gamma if sharpened else 2 * s.gamma**0
     method = InnerEstimate(s, young)
     proof, moved = method.proof, method.moved
     method.steps(in_full)
@@ -68,17 +59,8 @@ def _scgd(s: Reader, young: Signomial, in_full: bool = False) -> Derivation:
     )
 
 
-def biased_sgd(s: Reader) -> Derivation:
-    """Section 5."""
-    return _biased_sgd(s, in_full=False)
-
-
-def biased_sgd_in_full(s: Reader) -> Derivation:
-    """The same with one step of which nothing is left out."""
-    return _biased_sgd(s, in_full=True)
-
-
-def _biased_sgd(s: Reader, in_full: bool) -> Derivation:
+def biased_sgd(s: Reader, *, in_full: bool = False) -> Derivation:
+    """Section 5; `in_full`: with one step of which nothing is left out."""
     proof = Proof(s, time="independence")
     problem = Conditional(proof, s, "B_f S_f C_g S_g delta_g S_F", "independence", "independence")
     clients, batch, direction, known = problem.clients, problem.batch, problem.sampled(X), problem.plug_in(X)
