@@ -13,7 +13,7 @@ from .region import Certificate, Region, used_conditions
 from .scalars import At, Atom, Inner, Named, One, Scalar, Total, Value, along_a_run, form
 from .sequences import Numbers
 from .setting import EVERY, Setting
-from .signomial import CLOCK, ONE, Param, ProofError, Signomial, identifier, mentions, moves
+from .signomial import CLOCK, ONE, Param, ProofError, Signomial, identifier, mentions, params_in
 from .terms import Sum
 
 
@@ -282,9 +282,13 @@ class State:
         return f"; it is {number.at(point)} at {values}"
 
 
-def at_one_step(fact: Fact) -> bool:
-    """Whether a fact is about the step t at which it stands only, and cannot be read at another one or summed."""
-    return _marked(fact) is not None or moves(fact.form if isinstance(fact, Inequality) else fact)
+def at_one_step(fact: Fact, *, but: Param | None = None) -> bool:
+    """Whether a fact is about the step t at which it stands only, and cannot be read at another one or summed.
+
+    `but`: a number that depends on the step and that the rule reads by itself.
+    """
+    numbers = params_in(fact.form if isinstance(fact, Inequality) else fact)
+    return _marked(fact) is not None or any(param.moving for param in numbers if param != but)
 
 
 def _marked(fact: Fact) -> Mark | None:

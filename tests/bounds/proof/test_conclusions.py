@@ -46,6 +46,7 @@ from fedco.bounds.proof.kernel import (
     NoisyDrift,
     Objective,
     Open,
+    Pair,
     Param,
     Part,
     Product,
@@ -60,6 +61,7 @@ from fedco.bounds.proof.kernel import (
     Smooth,
     SmoothDescent,
     Source,
+    Start,
     StartValue,
     Sum,
     SumOver,
@@ -70,6 +72,7 @@ from fedco.bounds.proof.kernel import (
     Variance,
     WithinRound,
     at,
+    clock,
     dot,
     facts,
     parameter,
@@ -84,6 +87,7 @@ from fedco.bounds.proof.kernel.facts import Equation, Inequality, Moment, State,
 from fedco.bounds.proof.kernel.region import Region
 from fedco.bounds.proof.kernel.rules.growth import exceeds_exponential
 from fedco.bounds.proof.kernel.scalars import At, Named, One, Total
+from fedco.bounds.proof.kernel.sequences import number as moving_number
 from fedco.bounds.proof.kernel.signomial import put_in_numbers
 
 N, T = parameter("n", count=True), parameter("T", count=True)
@@ -116,6 +120,10 @@ def hessian(point):
     return App("H", point)
 
 
+def labelled(name, point):
+    return App(name, Pair(point, Var("e")))
+
+
 def make_setting(**changes):
     table = {
         "indices": (Index("k", K), Index("i", B, True)),
@@ -126,6 +134,8 @@ def make_setting(**changes):
             Function("two", "x", "x", ("s", "z"), CLIENT, CLIENT),
             Function("G", "x", "x"),
             Function("H", "x", ("x", "x")),
+            Function("L", "x", "x", label="c"),
+            Function("LH", "x", ("x", "x"), label="c"),
         ),
         "variables": (
             Variable("x", "x", CLIENT, ((LOCAL, x - A * Mean("i", two(x))), (COMMUNICATION, Mean("k", x)))),
@@ -133,6 +143,7 @@ def make_setting(**changes):
             Variable("r", "x"),
             Variable("u", "x"),
             Variable("w", "y"),
+            Variable("e", "c"),
         ),
         "objectives": (Objective("F", "p", grad(p), "gradient"),),
     }
@@ -492,6 +503,19 @@ REFUSED = {
     "f: the samples differ": (Lipschitz("a", "f", C), (f(p), f(r, None))),
     "is Lipschitz in the mean only": (LipschitzOperator("a", "J", C, True), (jacobian(Var("x", 1)), jacobian(p), f(r))),
     "the variance of differences": (DifferenceVariance("a", "two", C, "b"), (two(Var("x", 1)), two(p))),
+    "the start takes no terms": (Start("a", x - Mean("k", x)), (p,)),
+    "LH is no derivative of L: it maps": (
+        CentralDifference("a", "L", C, "b", "LH"),
+        (labelled("L", p + STEP), labelled("L", p - STEP), labelled("LH", p)),
+    ),
+    "LH is no derivative of G": (
+        CentralDifference("a", "G", C, "b", "LH"),
+        (grad(p + STEP), grad(p - STEP), labelled("LH", p)),
+    ),
+    "H is no derivative of L": (
+        CentralDifference("a", "L", C, "b", "H"),
+        (labelled("L", p + STEP), labelled("L", p - STEP), hessian(p)),
+    ),
     "its values are operators$": (DifferenceVariance("a", "J", C, "b"), (jacobian(p), jacobian(r))),
 }
 
@@ -826,6 +850,30 @@ def test_a_sum_needs_a_statement_about_each_of_its_steps():
     refused("runs over all t < T", SumOver("every", "rest", start=1), state)
     refused("runs over all t < T", SumOver("every", "rest", drop=1), state)
     refused("only those are summed", SumOver("inner"), state)
+
+
+MOVING = {
+    "the clock": clock(),
+    "a sequence": moving_number("h"),
+    "a sequence and the position": POSITION.number * moving_number("h"),
+}
+"""Numbers that are other ones at another step, of which no multiple is the sum."""
+
+
+@pytest.mark.parametrize("name", MOVING)
+def test_a_bound_that_depends_on_the_step_is_not_summed(name):
+    state = make_state(step=(quantity("Q") - MOVING[name],))
+    refused("speaks of the step itself", SumOver("step"), state)
+
+
+@pytest.mark.parametrize("bound", [scalar(C), scalar(C * POSITION.number)])
+@pytest.mark.parametrize("mark", [facts.Supposed.of(sq(u), C), facts.BEFORE_THE_END])
+def test_what_is_supposed_at_one_step_is_not_summed(mark, bound):
+    """Nor with the position in the round in its bound, which is."""
+    state = make_state(step=(quantity("Q") - bound,))
+    assert SumOver("step").apply(state).phases is None
+    state.facts["step"] = replace(state.facts["step"], uses=frozenset({"told", mark}))
+    refused("speaks of the step itself", SumOver("step"), state)
 
 
 @pytest.mark.parametrize("end", [False, True])

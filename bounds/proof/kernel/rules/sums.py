@@ -33,7 +33,7 @@ class SumOver(Rule):
         if self.start + self.drop > 1 or min(self.start, self.drop) < 0:
             raise ProofError("at most one step is left out, since T >= 1")
         fact = state.inequality(self.step, position=True)
-        if (at_one_step(fact) and not mentions(fact.form, POSITION)) or mentions(fact.form, CLOCK):
+        if at_one_step(fact, but=POSITION):
             raise ProofError(f"{self.step} speaks of the step itself")
         needed = EVERY if self.start == 0 else LATER
         special = state.inequality(self.communication) if self.communication else fact
