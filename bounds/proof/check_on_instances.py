@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cache, reduce
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -108,9 +109,8 @@ class Comparison:
 def both_sides(name: str, fact: Fact, run: Run) -> Iterator[Comparison]:
     """Both sides of a statement at every step at which it is said to hold."""
     if isinstance(fact, Inequality):
-        compare = _inequality if run.drawn is None else _along_runs
         for t in [None] if fact.phases is None else run.times_of(fact.phases):
-            yield compare(name, fact, run, t)
+            yield _inequality(name, fact, run, t)
         yield from _how_often(name, fact, run) if run.drawn is not None else ()
     elif isinstance(fact, Equation):
         for t in run.times_of(fact.phases):
@@ -124,29 +124,24 @@ def both_sides(name: str, fact: Fact, run: Run) -> Iterator[Comparison]:
 
 
 def _inequality(name: str, fact: Inequality, run: Run, t: int | None) -> Comparison:
-    rows = [run.number(c, t or 0) * run.atom(atom, t or 0) for atom, c in fact.form]
-    over = sum(rows, ZERO)
-    holds = over == 0 if fact.equal else over <= 0
+    """Both sides: expectations, or outcome by outcome those where it is nearest to failing, of the outcomes at which it is said to hold."""
+    outcomes = 1 if run.drawn is None else prod(len(run.law(source)) for source, _ in run.bits)
+
+    def everywhere(side: Any) -> np.ndarray:
+        return np.broadcast_to(np.asarray(side, dtype=object), (outcomes,))
+
+    rows = [everywhere(run.number(c, t or 0) * run.atom(atom, t or 0)) for atom, c in fact.form]
+    over = sum(rows, everywhere(ZERO))
     if fact.sides is None:
-        below = -sum((x for x in rows if x < 0), ZERO)
-        return Comparison(name, t, holds, over + below, below)
-    left, right = (run.scalar(side, t or 0) for side in fact.sides)
-    if left - right != over:
-        return Comparison(f"{name}{NORMAL}", t, False, left - right, over)
-    return Comparison(name, t, holds, left, right)
-
-
-def _along_runs(name: str, fact: Inequality, run: Run, t: int | None) -> Comparison:
-    """Both sides at the outcome where a statement is nearest to failing; of those at which it is said to hold."""
-    over: Any = sum((run.number(c, t or 0) * run.atom(atom, t or 0) for atom, c in fact.form), ZERO)
-    left, right = (run.scalar(side, t or 0) for side in fact.sides) if fact.sides else (over, ZERO)
-    shape = (int(np.prod([len(run.law(source)) for source, _ in run.bits])),)
-    over, left, right = (np.broadcast_to(np.asarray(side, dtype=object), shape) for side in (over, left, right))
-    if fact.sides and (left - right != over).any():
-        worst = int(np.argmax(left - right != over))
+        right = -sum((np.minimum(row, ZERO) for row in rows), everywhere(ZERO))
+        left = over + right
+    else:
+        left, right = (everywhere(run.scalar(side, t or 0)) for side in fact.sides)
+    if differs := np.flatnonzero(left - right != over).tolist():
+        worst = differs[0]
         return Comparison(f"{name}{NORMAL}", t, False, left[worst] - right[worst], over[worst])
+    counted = np.broadcast_to(True if run.drawn is None else ~_excepted(fact, run), (outcomes,))
     fails = over != 0 if fact.equal else over > 0
-    counted = np.broadcast_to(~_excepted(fact, run), shape)
     if wrong := np.flatnonzero(fails & counted).tolist():
         return Comparison(name, t, False, left[wrong[0]], right[wrong[0]])
     ratios = [(left[i] / right[i], i) for i in np.flatnonzero(counted).tolist() if right[i] > 0]

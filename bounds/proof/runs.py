@@ -307,7 +307,7 @@ class _Maker:
             if function.label:  # the strength of no client is negative, so that the objective is bounded below
                 unlike = style.curved or style.opposed or style.mixed
                 tau[0], nu[0] = unlike * linear / 4, 0 * nu[0]
-            return Shape(linear, 0 * linear, offset, tau, nu, core, ZERO, before, after, labels)
+            return Shape(0 * linear, linear, offset, 0 * offset, tau, nu, core, ZERO, before, after, labels)
         if bounded or role == "error" or (style.curved and not style.mixed):
             linear = 0 * linear
         if style.opposed and not alike and clients == 2:
@@ -332,7 +332,10 @@ class _Maker:
         if role == "plain":
             linear, curved = style.steep * linear, style.steep * curved
         core, width = (ZERO, fmpq(TENT)) if style.tent else (ONE, fmpq(2))
-        return Shape(own * linear, own * curved, own * offset, own * tau, own * nu, core, width, before, after, labels)
+        centre, offset = 0 * offset, own * offset
+        return Shape(
+            own * linear, own * curved, centre, offset, own * tau, own * nu, core, width, before, after, labels
+        )
 
     def _bounded_gradients(self, function: Function) -> bool:
         """Where they are not assumed to be bounded they are not, and a constant that bounds them is then far too small."""
@@ -624,8 +627,7 @@ def _by_name(maker: _Maker) -> dict[str, Shape]:
 
 def _halved(shape: Shape) -> Shape:
     """Minus half of a function, for which every bound of it holds."""
-    tables = {name: -getattr(shape, name) / 2 for name in ("linear", "curved", "tau", "nu")}
-    return replace(shape, **tables, offset=shape.offset if not shape.width else -shape.offset / 2)
+    return replace(shape, **{name: -getattr(shape, name) / 2 for name in ("linear", "curved", "offset", "tau", "nu")})
 
 
 def _vanishes(run: Run, term) -> bool:
