@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import partial
 
 from ...proof.author import Derivation, Reader, Signomial, Var, dot, quantity, sq, value
-from ...proof.tactics import Sgd, steep_at_most, unlike_descent, unlike_rounds
+from ...proof.tactics import Sgd, steep_at_most, unlike_descent
 from . import derivations_local
 from .derivations_methods import compressed_sgd, heavy_ball, scgd_declining, storm
 from .derivations_networks import DERIVATIONS as NETWORKS
@@ -75,20 +75,24 @@ class Least(Sgd):
 
     def slowing(self, growth: Signomial) -> Derivation:
         """The gap with the weight (t + t0)^2, for step sizes a/(t + t0)."""
+        clock = self.proof.clock(self.s.t0)
+        left = clock**2 - (clock + 1) ** 2 * self.descent(growth)
+        given = {"descent": (clock + 1) ** 2, self.proof.least("minimiser", X): left}
+        return self.squared("gap", self.s.L_bar / 2, given, "a growth", "F_gap")
+
+    def squared(
+        self, of: str, noise: Signomial | int, given: Mapping[str, Signomial], rate: str, start: str
+    ) -> Derivation:
+        """A quantity that falls by the rate over t + t0, and grows by eta^2 times so much noise, with the weight (t + t0)^2."""
         s, proof = self.s, self.proof
         clock = proof.clock(s.t0)
-        factor = self.descent(growth)
-        noise = s.L_bar / 2 * (1 + 1 / s.t0) ** 2 * s.a**2 * self.variance
-        left = clock**2 - (clock + 1) ** 2 * factor
-        proof.claim(
-            "weighted",
-            (clock + 1) ** 2 * quantity("gap", 1) <= clock**2 * quantity("gap") + noise,
-            given={"descent": (clock + 1) ** 2, proof.least("minimiser", X): left},
-            why="(s + 1)^2 (1 - a growth/s) <= s^2 and (s + 1)^2/s^2 <= (1 + 1/t0)^2, at s = t + t0",
-        )
-        summed = proof.weighted("weighted", {"gap": clock**2})
-        proof.bound("F_gap", of="gap", name="start")
-        return proof.qed(summed, "start", metric="gap", model="x", inside={"a": Fraction(2), "t0": Fraction(2)})
+        rest = noise * (1 + 1 / s.t0) ** 2 * s.a**2 * self.variance
+        why = f"(s + 1)^2 (1 - {rate}/s) <= s^2 and (s + 1)^2/s^2 <= (1 + 1/t0)^2, at s = t + t0"
+        claimed = (clock + 1) ** 2 * quantity(of, 1) <= clock**2 * quantity(of) + rest
+        proof.claim("weighted", claimed, given=given, why=why)
+        summed = proof.weighted("weighted", {of: clock**2})
+        proof.bound(start, of=of, name="start")
+        return proof.qed(summed, "start", metric=of, model="x", inside={"a": Fraction(2), "t0": Fraction(2)})
 
     def closed(self, step: str, of: str, factor: Signomial, rest: Signomial, start: str) -> Derivation:
         """A contraction at every step, from a bound at the start."""
@@ -149,19 +153,8 @@ def distance_contracts(s: Reader, *, exact: bool = False) -> Derivation:
 def sgd_strongly_convex_declining(s: Reader) -> Derivation:
     """Section 5: the squared distance, with the weight (t + t0)^2."""
     sgd = Least(s, declining=s.t0)
-    proof = sgd.proof
-    clock = proof.clock(s.t0)
-    sgd.approach(proof.bound("mu", X, sgd.least, of="F", name="tangent"), 1 - s.mu * sgd.eta)
-    noise = (1 + 1 / s.t0) ** 2 * s.a**2 * sgd.variance
-    proof.claim(
-        "weighted",
-        (clock + 1) ** 2 * quantity("distance", 1) <= clock**2 * quantity("distance") + noise,
-        given={"approach": (clock + 1) ** 2},
-        why="(s + 1)^2 (1 - mu a/s) <= s^2 and (s + 1)^2/s^2 <= (1 + 1/t0)^2, at s = t + t0",
-    )
-    summed = proof.weighted("weighted", {"distance": clock**2})
-    proof.bound("D", of="distance", name="start")
-    return proof.qed(summed, "start", metric="distance", model="x", inside={"a": Fraction(2), "t0": Fraction(2)})
+    sgd.approach(sgd.proof.bound("mu", X, sgd.least, of="F", name="tangent"), 1 - s.mu * sgd.eta)
+    return sgd.squared("distance", 1, {"approach": (sgd.proof.clock(s.t0) + 1) ** 2}, "mu a", "D")
 
 
 def sgd_strongly_convex_weighted(s: Reader) -> Derivation:
@@ -310,31 +303,6 @@ def local_sgd_pl(s: Reader) -> Derivation:
     return proof.qed(*reasons, metric="gap", model="x", inside={"eta": Fraction(1, 2)})
 
 
-def local_sgd_strongly_convex(s: Reader) -> Derivation:
-    """Section 6."""
-    sgd = unlike_rounds(s)
-    proof, here, least = sgd.proof, sgd.clients(X), sgd.proof.minimiser()
-    gap, slope, mean = value("F", here) - value("F", least), sgd.full(here), sgd.clients(sgd.gradient(X))
-    proof.quantity("gap", gap)
-    proof.quantity("distance", sq(here - least))
-    steep_at_most(proof, s.L, here, slope, gap, sq(slope))
-    proof.bound("mu", here, least, of="F", name="tangent")
-    above = proof.least("minimiser", here, name="above the minimum")
-    bias = s.L**2 * s.eta * (1 / s.mu + 2 * s.eta)
-    noise = s.eta**2 * s.sigma**2 / (s.N * s.b)
-    proof.claim(
-        "approach",
-        quantity("distance", 1) <= quantity("distance") - s.eta * quantity("gap") + bias * quantity("X") + noise,
-        *("mean", "noise"),
-        given={"tangent": 2 * s.eta, "slope": 2 * s.eta**2, above: s.eta - 4 * s.eta**2 * s.L, "bias": bias / s.L**2},
-        squares=(mean - slope + s.mu * (here - least), mean - 2 * slope),
-        why="2<a, b> <= ||a||^2/mu + mu ||b||^2 for the bias a of the mean gradient, and ||c||^2 <= 2 ||grad F||^2 + 2 ||a||^2",
-    )
-    proof.bound("D", of="distance", name="nearby")
-    reasons = proof.sum("approach"), "nearby", "consensus"
-    return proof.qed(*reasons, metric="gap", model="x", inside={"eta": Fraction(1, 4)})
-
-
 DERIVATIONS = (
     ("sgd_convex", sgd_convex),
     ("sgd_convex_distance", sgd_convex_distance),
@@ -354,7 +322,7 @@ DERIVATIONS = (
     ("local_sgd_pl", local_sgd_pl),
     ("sgd_probable", descended),
     ("sgd_bounded_noise_probable", sgd_bounded_noise_probable),
-    ("local_sgd_strongly_convex", local_sgd_strongly_convex),
+    ("local_sgd_strongly_convex", partial(derivations_local.local_sgd_convex, strongly=True)),
     ("compressed_sgd", compressed_sgd),
     ("storm", storm),
     ("heavy_ball", heavy_ball),

@@ -34,29 +34,31 @@ from .derivations_methods import OneModel
 X, AFTER, Z, C = Var("x"), Var("x", 1), Var("z"), Var("c")
 
 
-def local_sgd_convex(s: Reader) -> Derivation:
-    """Section 14: the mean gradient of convex clients leads to the minimiser but for the consensus error."""
+def local_sgd_convex(s: Reader, *, strongly: bool = False) -> Derivation:
+    """Sections 6 and 14: the mean gradient leads to the minimiser but for the consensus error; F, or the clients, are convex."""
     sgd = unlike_rounds(s)
     proof, here, least = sgd.proof, sgd.clients(X), sgd.proof.minimiser()
-    slope, mean = sgd.full(here), sgd.clients(sgd.gradient(X))
-    proof.quantity("gap", value("F", here) - value("F", least))
+    gap, slope, mean = value("F", here) - value("F", least), sgd.full(here), sgd.clients(sgd.gradient(X))
+    proof.quantity("gap", gap)
     proof.quantity("distance", sq(here - least))
-    steep_at_most(proof, s.L, here, slope, quantity("gap"), sq(slope))
-    proof.convex_clients("convexity", "L", sgd.gradient(X), here, least)
-    above = proof.least("minimiser", here, name="above the minimum")
-    drift, noise = s.eta * s.L * (1 + 2 * s.eta * s.L), s.eta**2 * s.sigma**2 / (s.N * s.b)
+    steep_at_most(proof, s.L, here, slope, gap if strongly else quantity("gap"), sq(slope))
+    young = "||c||^2 <= 2 ||grad F||^2 + 2 ||c - grad F||^2 for the mean gradient c"
+    if strongly:
+        tangent, bias = proof.bound("mu", here, least, of="F", name="tangent"), 1 / s.mu + 2 * s.eta
+        drift, squares = s.eta * s.L**2 * bias, (mean - slope + s.mu * (here - least),)
+        why = f"2<a, b> <= ||a||^2/mu + mu ||b||^2 for a = c - grad F, and {young}"
+    else:
+        tangent, bias = proof.convex_clients("convexity", "L", sgd.gradient(X), here, least), 2 * s.eta
+        drift, squares = s.eta * s.L * (1 + 2 * s.eta * s.L), ()
+        why = f"||x - x_*||^2 - 2 eta <c, x - x_*> + eta^2 ||c||^2, and {young}"
+    above, noise = proof.least("minimiser", here, name="above the minimum"), s.eta**2 * s.sigma**2 / (s.N * s.b)
     proof.claim(
         "approach",
         quantity("distance", 1) <= quantity("distance") - s.eta * quantity("gap") + drift * quantity("X") + noise,
         *("mean", "noise"),
-        given={
-            "three points": 2 * s.eta,
-            "slope": 2 * s.eta**2,
-            above: s.eta - 4 * s.eta**2 * s.L,
-            "bias": 2 * s.eta**2,
-        },
-        squares=(mean - 2 * slope,),
-        why="||x - x_*||^2 - 2 eta <c, x - x_*> + eta^2 ||c||^2 at the mean gradient c; ||c||^2 <= 2 ||grad F||^2 + 2 ||c - grad F||^2",
+        given={tangent: 2 * s.eta, "slope": 2 * s.eta**2, above: s.eta - 4 * s.eta**2 * s.L, "bias": s.eta * bias},
+        squares=(*squares, mean - 2 * slope),
+        why=why,
     )
     proof.bound("D", of="distance", name="nearby")
     reasons = proof.sum("approach"), "nearby", "consensus"
