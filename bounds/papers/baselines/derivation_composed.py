@@ -68,8 +68,7 @@ def biased_sgd(s: Reader, *, in_full: bool = False) -> Derivation:
     proof.free("p r", "x")
     proof.objective("F", lambda x: clients(problem.gradient(x)), "gradient")
     gradient = clients(problem.gradient(X))
-    proof.quantity("gradient", sq(gradient))
-    proof.quantity("F", value("F", X))
+    proof.named(gradient=sq(gradient), F=value("F", X))
     client = problem.smooth_gradient("smooth client", *proof.points, with_batch=False)
     smooth_mean(proof, clients, problem.gradient, s.S_F, client)
     jacobian, size, scale = problem.batch_jacobian(X), problem.product, problem.delta

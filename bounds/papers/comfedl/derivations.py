@@ -220,9 +220,8 @@ def theorem(s: Reader) -> Derivation:
     """Descent along the mean gradient of the sampled clients at the start of the round."""
     com = ComFedL(s)
     start = com.gradient(A)
-    meanings = {"X": sq(X - A), "R": sq(start), "S": sq(com.started), "Z": sq(start - com.started)}
-    for name, meaning in {**meanings, "F": value("F", com.here)}.items():
-        com.proof.quantity(name, meaning)
+    distances = {"X": sq(X - A), "R": sq(start), "S": sq(com.started), "Z": sq(start - com.started)}
+    com.proof.named(**distances, F=value("F", com.here))
     for part in (smoothness, bias, sizes, rounds, uniform, descent):
         part(com)
     return com.proof.qed("descent, summed", "infimum", metric="R", model="x")

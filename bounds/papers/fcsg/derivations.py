@@ -81,10 +81,8 @@ class Fcsg(Conditional):
 
     def named(self, **quantities: Scalar) -> None:
         """Quantities, with the squared gradient and the value of F at the mean model."""
-        for name, meaning in quantities.items():
-            self.proof.quantity(name, meaning)
-        self.proof.quantity("gradient", sq(self.clients(self.gradient(self.here))))
-        self.proof.quantity("F", value("F", self.here))
+        gradient = sq(self.clients(self.gradient(self.here)))
+        self.proof.named(**quantities, gradient=gradient, F=value("F", self.here))
 
 
 # --- the derivations ---------------------------------------------------------------------------------------------------

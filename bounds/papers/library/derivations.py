@@ -102,23 +102,16 @@ class Least(Sgd):
         return proof.qed("contraction", "start", metric=of, model="x", inside={"eta": Fraction(1, 2)})
 
 
-def sgd_convex(s: Reader) -> Derivation:
-    """Section 1."""
-    return _convex(s, 2 * s.eta**2, {})
+def sgd_convex(s: Reader, *, sharpened: bool = False) -> Derivation:
+    """Section 1: the distance falls by 2 eta times the gap, but for the noise.
 
-
-def sgd_convex_sharpened(s: Reader) -> Derivation:
-    """Section 1: eta^2 of the noise is that of the step, L_bar eta^3 that of the descent."""
-    given = {"convexity": 2 * s.eta, "descent lemma": 2 * s.eta}
-    return _convex(s, s.eta**2 + s.L_bar * s.eta**3, given)
-
-
-def _convex(s: Reader, noise: Signomial, given: Mapping[str, Signomial]) -> Derivation:
-    """The distance falls by 2 eta times the gap, but for the noise times a number; `given`: the multipliers that do not follow."""
+    `sharpened`: eta^2 of the noise is that of the step, L_bar eta^3 that of the descent.
+    """
+    noise = s.eta**2 + s.L_bar * s.eta**3 if sharpened else 2 * s.eta**2
+    given = {"convexity": 2 * s.eta, "descent lemma": 2 * s.eta} if sharpened else {}
     sgd = Least(s)
     proof = sgd.proof
-    proof.quantity("distance", sgd.distance)
-    proof.quantity("gap", value("F", AFTER) - value("F", sgd.least))
+    proof.named(distance=sgd.distance, gap=value("F", AFTER) - value("F", sgd.least))
     convex = proof.convex("convexity", X, sgd.least)
     proof.smooth("F", "smooth", s.L_bar, X, AFTER)
     proof.claim(
@@ -222,8 +215,7 @@ def sgd_declining(s: Reader) -> Derivation:
     proof.bound("L_bar", *proof.points, of="F", name="smooth")
     proof.update("x", name="step")
     variance = sgd.average_noise(s)
-    proof.quantity("gradient", sq(slope))
-    proof.quantity("F", value("F", X))
+    proof.named(gradient=sq(slope), F=value("F", X))
     lemma = proof.smooth("F", "smooth", s.L_bar, X, AFTER)
     proof.claim(
         "descent",
@@ -244,9 +236,7 @@ def sgd_bounded_noise_probable(s: Reader) -> Derivation:
     error, size = sgd.clients(sgd.batch(sgd.noise)), s.sigma_inf**2
     proof.bound("L_bar", *proof.points, of="F", name="smooth")
     proof.update("x", name="step")
-    proof.quantity("gradient", sq(slope))
-    proof.quantity("drift", dot(-1 * slope, error))
-    proof.quantity("F", value("F", X))
+    proof.named(gradient=sq(slope), drift=dot(-1 * slope, error), F=value("F", X))
     proof.claim("noise", sq(error) <= size, proof.bound("sigma_inf", sgd.sampled), why="Jensen over the samples")
     lemma, left = proof.smooth("F", "smooth", s.L_bar, X, AFTER), 1 - s.L_bar * s.eta
     proof.claim(
@@ -267,8 +257,7 @@ def gd_convex(s: Reader) -> Derivation:
     descent = Least(s, exact=True)
     proof = descent.proof
     weight = 2 * s.eta * (proof.clock(s.eta**0) - 1)
-    proof.quantity("distance", descent.distance)
-    proof.quantity("gap", descent.gap)
+    proof.named(distance=descent.distance, gap=descent.gap)
     lemma = proof.smooth("F", "smooth", s.L_bar, X, AFTER)
     lower = quantity("gap", 1) <= quantity("gap") - s.eta / 2 * sq(descent.slope)
     proof.claim("descent", lower, "step", given={lemma: 1})
@@ -331,7 +320,7 @@ DERIVATIONS = (
     *derivations_local.DERIVATIONS,
 )
 SHARPENED = (
-    ("sgd_convex", sgd_convex_sharpened),
+    ("sgd_convex", partial(sgd_convex, sharpened=True)),
     ("sgd_strongly_convex_gap", partial(gap_contracts, convex=True, whole=True)),
     ("sgd_pl", partial(gap_contracts, whole=True)),
 )

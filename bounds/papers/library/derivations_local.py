@@ -39,8 +39,7 @@ def local_sgd_convex(s: Reader, *, strongly: bool = False) -> Derivation:
     sgd = unlike_rounds(s)
     proof, here, least = sgd.proof, sgd.clients(X), sgd.proof.minimiser()
     gap, slope, mean = value("F", here) - value("F", least), sgd.full(here), sgd.clients(sgd.gradient(X))
-    proof.quantity("gap", gap)
-    proof.quantity("distance", sq(here - least))
+    proof.named(gap=gap, distance=sq(here - least))
     steep_at_most(proof, s.L, here, slope, gap if strongly else quantity("gap"), sq(slope))
     young = "||c||^2 <= 2 ||grad F||^2 + 2 ||c - grad F||^2 for the mean gradient c"
     if strongly:
@@ -98,10 +97,8 @@ def delayed_sgd(s: Reader) -> Derivation:
     proof.variable("x", "x", every=X - s.eta * direction)
     proof.older("z", "x", s.tau)
     sgd.minimised()
-    proof.quantity("gradient", sq(sgd.full(X)))
-    M = proof.quantity("M", sq(old))
-    proof.quantity("F", value("F", X))
-    apart = proof.quantity("A", sq(X - Z))
+    proof.named(gradient=sq(sgd.full(X)), M=sq(old), F=value("F", X), A=sq(X - Z))
+    M, apart = quantity("M"), quantity("A")
     variance, noise = s.sigma**2 / (s.N * s.b), s.eta * (direction - old)
     sigma = proof.bound("sigma", sampled)
     variance_of_mean(proof, "noise", sampled - sgd.gradient(Z), "n i", s.sigma**2, sigma)
@@ -138,10 +135,8 @@ class Anchored(PlainLosses):
         proof.variable("x", "x", "n", local=moved, communication=self.clients(moved))
         self.minimised()
         self.direction, self.mean, self.ahead = direction, mean, self.clients(moved) - Z
-        meanings = {"gradient": self.slope, "X": self.away(X), "Y": self.here - Z, "M": mean}
-        for name, vector in meanings.items():
-            proof.quantity(name, sq(vector))
-        proof.quantity("F", value("F", self.here))
+        apart, far = sq(self.away(X)), sq(self.here - Z)
+        proof.named(gradient=sq(self.slope), X=apart, Y=far, M=sq(mean), F=value("F", self.here))
 
     def follows(self) -> None:
         """What smoothness and noise say of a step, and `moved`: how far the mean model is from z."""
@@ -183,10 +178,8 @@ class SampledRounds(Anchored):
         proof.variable("z", "x", local=Z, communication=server)
         proof.variable("x", "x", "n", local=self.moved, communication=server)
         self.minimised()
-        distances = {"X": self.away(X), "X_end": self.away(self.moved), "Y": self.here - Z}
-        for name, vector in {"gradient": self.there, "M": self.mean, **distances}.items():
-            proof.quantity(name, sq(vector))
-        proof.quantity("F", value("F", self.here))
+        distances = {"X": sq(self.away(X)), "X_end": sq(self.away(self.moved)), "Y": sq(self.here - Z)}
+        proof.named(gradient=sq(self.there), M=sq(self.mean), **distances, F=value("F", self.here))
         self.local, self.averaged = proof.update("x", "local"), proof.update("x", "communication")
         self.local_mean, self.averaged_mean = proof.mean(self.local, "n"), proof.mean(self.averaged, "n")
 
@@ -329,11 +322,8 @@ def scaffold(s: Reader) -> Derivation:
     renewed = {"local": C, "communication": dF(Z) + 1 / s.p * gathered}
     mean = clients(dF(X))
     sgd.goes(sgd.own - C + clients(C), mean, u={"local": gathered, "communication": Sum(())}, c=renewed)
-    proof.quantity("Q", sq(away(C - dF(Z))))
-    proof.quantity("U", sq(away(Var("u"))))
-    proof.quantity("U_end", sq(away(gathered)))
-    proof.quantity("Y_end", sq(sgd.ahead))
-    proof.quantity("unlike", sq(away(dF(sgd.here))))
+    proof.named(Q=sq(away(C - dF(Z))), U=sq(away(Var("u"))), U_end=sq(away(gathered)))
+    proof.named(Y_end=sq(sgd.ahead), unlike=sq(away(dF(sgd.here))))
     sgd.follows()
     M, apart, far = map(quantity, "MXY")
     descent_along(proof, s.eta, s.L, M, s.L**2 * apart, "mean", "noise", "bias", variance=sgd.pooled)

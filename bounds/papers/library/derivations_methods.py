@@ -24,8 +24,7 @@ class OneModel(PlainLosses):
         proof = self.proof
         proof.variable("x", "x", every=X - self.s.eta * direction)
         self.minimised()
-        proof.quantity("gradient", sq(self.slope))
-        proof.quantity("F", value("F", X))
+        proof.named(gradient=sq(self.slope), F=value("F", X))
         proof.update("x", name="mean")
 
     def independent(self, term: Term, *, first: bool = False) -> tuple[str, str]:

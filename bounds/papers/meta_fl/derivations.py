@@ -69,11 +69,8 @@ class MetaFL:
         self.gradient = clients(self.exact(self.here))
         self.server = clients(self.chosen.of(X))
         """The mean model of the clients that take part."""
-        proof.quantity("Lambda", sq(self.away(X)))
-        proof.quantity("Lambda_end", sq(self.away(self.moved)))
-        proof.quantity("G", sq(self.gradient))
-        proof.quantity("metric", sq(clients(self.exact(self.server))))
-        proof.quantity("F", value("F", self.here))
+        proof.named(Lambda=sq(self.away(X)), Lambda_end=sq(self.away(self.moved)), G=sq(self.gradient))
+        proof.named(metric=sq(clients(self.exact(self.server))), F=value("F", self.here))
 
     def away(self, term: Term) -> Term:
         return term - self.clients(term)

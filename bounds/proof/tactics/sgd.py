@@ -99,8 +99,7 @@ class Sgd(PlainLosses):
     ) -> None:
         """The noise of N b samples, and the sum of the descent, with `kept` times the squared gradient."""
         proof, here = self.proof, self.clients(X)
-        proof.quantity("gradient", sq(self.full(here)))
-        proof.quantity("F", value("F", here))
+        proof.named(gradient=sq(self.full(here)), F=value("F", here))
         noise, moved = self.average_noise(s), ("mean",) if self.exact else ("mean", "noise")
         smooth_descent(proof, s.eta, smoothness, here, self.clients(AFTER), noise, bias, *moved, *by, kept=kept)
 
