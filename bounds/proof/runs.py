@@ -122,22 +122,11 @@ class Style:
 
     @property
     def sizes(self) -> dict[str, int | Fraction]:
-        return {
-            "clients": self.clients,
-            "batch_size": self.b,
-            "inner_batch_size": self.m,
-            "outer_batch_size": self.m,
-            "initial_batch_size": self.B,
-            "communication_period": self.period,
-            "iterations": self.horizon,
-            "fine_tuning_steps": self.horizon,
-            "hessian_batch_size": self.m,
-            "fine_tuning_step_size": self.tuning,
+        return {name: getattr(self, field) for name, (field, _) in FIELDS.items()} | {
             "difference_step": Fraction(1) if self.mixed else Fraction(2, TENT) if self.tent else Fraction(1, 64),
             "rounds": Fraction(self.horizon, self.period),
             "failure_probability": Fraction(1, 4) if self.mixed else Fraction(3, 4),
             "participation": Fraction(self.clients - self.left_out, self.clients),
-            "delay": self.delay,
             "compression_variance": self.compression**2,
             "compression_accuracy": 1 - self.remains**2,
             "mixing_contraction": self.remains,
@@ -159,6 +148,20 @@ class Style:
         return replace(self, name=f"{self.name}, seed {seed}", longest=6, tuning=Fraction(5, 16))
 
 
+FIELDS: dict[str, tuple[str, int]] = {
+    "clients": ("clients", 3),
+    "batch_size": ("b", 4),
+    "inner_batch_size": ("m", 4),
+    "outer_batch_size": ("m", 0),
+    "hessian_batch_size": ("m", 0),
+    "initial_batch_size": ("B", 4),
+    "communication_period": ("period", 16),
+    "iterations": ("horizon", 256),
+    "fine_tuning_steps": ("horizon", 0),
+    "fine_tuning_step_size": ("tuning", 0),
+    "delay": ("delay", 4),
+}
+"""Quantity -> the field of a style that is its value, and the largest number to which a condition may set it; 0 where none may."""
 SMALL, LARGE = Fraction(1, 1000), Fraction(1000)
 STYLES = (
     Style("straight"),
@@ -573,23 +576,13 @@ def _adapted(style: Style, progress: Progress) -> Style:
         style = replace(style, clients=2, loud=2)
     for condition in _equalities(style, progress)[1]:
         binding = progress.theorem.symbols(progress.label).get(str(condition.left))
-        if binding is not None and binding.quantity.name in _FIELDS and condition.right.is_Integer:
-            field, most = _FIELDS[binding.quantity.name]
+        field, most = FIELDS.get(binding.quantity.name, ("", 0)) if binding is not None else ("", 0)
+        if most and condition.right.is_Integer:
             style = replace(style, **{field: min(int(condition.right), most)})  # type: ignore[arg-type]
     style = replace(style, loud=min(style.loud, style.clients))
     return _small_enough(style, setting)
 
 
-_FIELDS = {
-    "clients": ("clients", 3),
-    "batch_size": ("b", 4),
-    "inner_batch_size": ("m", 4),
-    "initial_batch_size": ("B", 4),
-    "communication_period": ("period", 16),
-    "iterations": ("horizon", 256),
-    "delay": ("delay", 4),
-}
-"""Sizes of a style that a condition may set to a number, and the largest number that can be run."""
 MOST_BITS = 12
 """Samples in a run: their outcomes are enumerated."""
 
