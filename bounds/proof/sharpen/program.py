@@ -367,11 +367,7 @@ class _AtSteps:
     def premises(self, combined: bool) -> list[Column]:
         found = []
         for name, fact in self.ground.inequalities(run=False).items():
-            if (
-                fact.phases is not None
-                and fact.phases >= self.claim.phases
-                and (combined or not self.ground.is_combined(name))
-            ):
+            if fact.covers(self.claim.phases) and (combined or not self.ground.is_combined(name)):
                 try:
                     table = self.table(self.ground.numbers.table(fact.table))
                 except ProofError:  # about the step itself, or a value before the start
