@@ -14,9 +14,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from fractions import Fraction
 from functools import cache, reduce
-from itertools import product
 from math import prod
 from typing import Any
 
@@ -31,38 +29,27 @@ from ..language.theorem import Theorem
 from ..registry import get_theorem
 from .derivations import checked_steps, derivation, derived_ids, unsolved
 from .finite import Component, Run, rational, root, times, total
-from .instances import ZERO, as_fraction, each, is_outer
+from .instances import ZERO, as_fraction, each
 from .kernel import (
     EVERY,
     Alternatives,
-    App,
     Assume,
-    Axiom,
-    CentralDifference,
     Derivation,
-    DifferenceVariance,
-    Heterogeneity,
     IndependentMean,
     IndependentMoment,
     Induction,
     Inequality,
     Length,
-    Lipschitz,
-    LipschitzOperator,
     Loop,
     Pair,
     ProofError,
     Reader,
     Scalar,
-    SecondDifference,
-    Setting,
     SmoothDescent,
     Term,
-    Var,
     sq,
 )
 from .kernel.algebra import Algebra
-from .kernel.assumptions import OF_FUNCTIONS
 from .kernel.deliveries import what_is_bounded
 from .kernel.derivation import Progress, begin
 from .kernel.facts import Equation, Fact, Likely, Moment
@@ -71,8 +58,7 @@ from .kernel.region import log_of_inverse
 from .kernel.rules import Rule
 from .kernel.scalars import At, Atom, One
 from .kernel.sequences import param_of
-from .kernel.setting import Function
-from .runs import ALONG, STYLES, Style, instance, metric_at, objective_at_start, sized_vectors
+from .runs import ALONG, STYLES, Style, instance, metric_at, objective_at_start
 
 LEAVES = (Assume, IndependentMean, IndependentMoment, SmoothDescent)
 """Rules that rest on an assumption about the problem or its samples; all others follow from earlier steps."""
@@ -258,10 +244,6 @@ class Leaves:
     tightest: dict[str, float] = field(default_factory=dict)
     where: dict[str, str] = field(default_factory=dict)
 
-    def loose(self, share: float = 0.99) -> dict[str, float]:
-        """The leaves whose largest ratio is below the share, with it."""
-        return {name: ratio for name, ratio in self.tightest.items() if ratio < share}
-
     def __str__(self) -> str:
         rows = [f"{self.theorem}: {self.compared} comparisons, {len(self.failed)} failed"]
         rows += [f"  {name:28} {ratio:.6f}  {self.where[name]}" for name, ratio in self.tightest.items()]
@@ -431,69 +413,6 @@ def _record(found: Leaves, one: Comparison, leaf: bool) -> None:
         found.failed.append(one)
     if leaf and one.ratio is not None and one.ratio > found.tightest.get(one.step, -1.0):
         found.tightest[one.step], found.where[one.step] = one.ratio, one.style
-
-
-def allowed(progress: Progress) -> dict[str, Fact]:
-    """Every assumption at free points, with and without its samples, wherever the kernel gives an instance of it.
-
-    So an assumption is tried also where its derivation does not use it, such as for every sample instead of the mean.
-    """
-    state, setting = progress.state.copy(), progress.derivation.setting
-    found: dict[str, Fact] = {}
-    sized = {state.algebra.normal(v): size for v, size in sized_vectors(progress).items()}
-    state.sizes = {v: Moment(v, None, size**2) for v, size in sized.items()}
-    for name, axiom in state.axioms.items():
-        if not isinstance(axiom, OF_FUNCTIONS):
-            continue
-        for drawn in product((0, None), repeat=len(setting.function(axiom.function).sources)):
-            acting = isinstance(axiom, LipschitzOperator) or (isinstance(axiom, Heterogeneity) and axiom.in_mean)
-            moving = isinstance(axiom, MOVED)
-            vectors = [(v,) for v in sized] if moving else [*_vectors(setting), *((v,) for v in sized)]
-            for chosen in vectors if acting or moving else [()]:
-                points = _points(setting, setting.function(axiom.function))
-                terms = _moved(axiom, points, drawn, *chosen) if moving else _values(axiom, points, drawn) + chosen
-                try:
-                    found[f"{name} {drawn} {chosen}"] = axiom.instance(state, terms)
-                except ProofError:
-                    continue
-    return found
-
-
-TWO = (Lipschitz, LipschitzOperator)
-MOVED = (CentralDifference, SecondDifference, DifferenceVariance)
-
-
-def _values(axiom: Axiom, points: tuple[Term, ...], drawn: tuple[int | None, ...]) -> tuple[Term, ...]:
-    """The function at a free point, or at two of them."""
-    return tuple(App(axiom.function, point, drawn) for point in points[: 1 + isinstance(axiom, TWO)])  # type: ignore[attr-defined]
-
-
-def _moved(axiom: Axiom, points: tuple[Term, ...], drawn: tuple[int | None, ...], vector: Term) -> tuple[Term, ...]:
-    """The function at free points that are moved by a part of a vector."""
-    (first, second), by = points, Fraction(1, 8) * vector
-    if isinstance(axiom, CentralDifference):
-        ends = (App(axiom.function, first + by, drawn), App(axiom.function, first - by, drawn))
-        return (*ends, App(axiom.derivative, first, drawn))
-    chosen = (first, second) if isinstance(axiom, SecondDifference) else (first,)
-    return tuple(App(axiom.function, place, drawn) for point in chosen for place in (point + by, point))  # type: ignore[attr-defined]
-
-
-def _points(setting: Setting, function: Function) -> tuple[Term, ...]:
-    """Two arguments of a function: free points of its space, or the mean inner map at them; with a free label where it has one."""
-    vectors = sorted((v for v in setting.variables if v.space == "x"), key=lambda v: (bool(v.equations), len(v.index)))
-    points: tuple[Term, ...] = tuple(Var(v.name) for v in vectors)[:2]
-    if function.domain != "x":
-        (inner,) = (f for f in setting.functions if f.space == function.domain)
-        points = tuple(inner.averaged(point) for point in _points(setting, inner))
-    labels = [Var(v.name) for v in setting.variables if v.is_free and v.space == function.label]
-    return tuple(Pair(point, labels[0]) for point in points) if function.label else points
-
-
-def _vectors(setting: Setting) -> Iterator[tuple[Term, ...]]:
-    for function in setting.functions:
-        if is_outer(function):
-            for drawn in product((0, None), repeat=len(function.sources)):
-                yield (App(function.name, _points(setting, function)[0], drawn),)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ from fedco.bounds.language.reading import InputError
 from fedco.bounds.proof.check_on_instances import (
     STATEMENT,
     STYLES,
-    allowed,
     both_sides,
     conclusion,
     derivation_names,
@@ -45,6 +44,7 @@ from fedco.bounds.proof.kernel import (
 from fedco.bounds.proof.kernel.assumptions import OF_FUNCTIONS
 from fedco.bounds.proof.kernel.facts import Equation
 from fedco.bounds.proof.runs import unmeasured
+from free_points import allowed
 from quick import slow_but
 from representatives import NAMES, SHORT
 
