@@ -119,21 +119,9 @@ def theorem_4_1(s: Reader) -> Derivation:
         squares=(clients(full - 2 * exact + plug_in), fcsg.away(full - exact), fcsg.away(exact - plug_in)),
         why="||a + c||^2 <= 2||a||^2 + 2||c||^2 and Jensen over the clients",
     )
-    bias = 2 * s.S_F**2 * error + 2 * fcsg.delta
-    mean_estimate = proof.mean(estimate, "n")
-    smooth_descent(
-        proof,
-        s.alpha,
-        s.S_F,
-        here,
-        fcsg.there,
-        fcsg.product / (s.N * s.b),
-        bias,
-        "mean",
-        mean_estimate,
-        "noise",
-        "distance",
-    )
+    variance, bias = fcsg.product / (s.N * s.b), 2 * s.S_F**2 * error + 2 * fcsg.delta
+    reasons = "mean", proof.mean(estimate, "n"), "noise", "distance"
+    smooth_descent(proof, s.alpha, s.S_F, here, fcsg.there, variance, bias, *reasons)
     inside = {"alpha": Fraction(1, 4)}
     return proof.qed("descent, summed", "infimum", "drift", metric="gradient", model="x", inside=inside)
 
