@@ -28,8 +28,8 @@ from ..language.reading import InputError
 from ..language.theorem import Theorem
 from ..registry import get_theorem
 from .derivations import checked_steps, derivation, derived_ids, unsolved
-from .finite import Component, Run, rational, root, times, total
-from .instances import ZERO, as_fraction, each
+from .finite import Component, Run, as_fraction, rational, root, times, total
+from .instances import ZERO, each
 from .kernel import (
     EVERY,
     Alternatives,

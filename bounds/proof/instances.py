@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from itertools import pairwise, product
 from math import prod
 from typing import Any
@@ -428,7 +427,3 @@ def _mean_of_clients(shape: Shape) -> Shape:
     """The mean of the functions, without their samples."""
     tables = {name: getattr(shape, name).mean(axis=1, keepdims=True) for name in ("linear", "curved", "offset")}
     return replace(shape, **tables, tau=shape.tau[:0], nu=shape.nu[:0])
-
-
-def as_fraction(value: fmpq) -> Fraction:
-    return Fraction(int(value.p), int(value.q))

@@ -21,7 +21,7 @@ from ..language.bounding import Form, implied
 from ..language.metrics import AVERAGED, LAST, MINIMUM
 from ..language.reading import InputError
 from ..language.theorem import Condition
-from .finite import FAIR, LAW, Component, Run, Vector, evaluated, in_reverse, plus, rational, root, times
+from .finite import FAIR, LAW, Component, Run, Vector, as_fraction, evaluated, in_reverse, plus, rational, root, times
 from .instances import (
     IDENTITY,
     ONE,
@@ -30,7 +30,6 @@ from .instances import (
     ZERO,
     Functions,
     Shape,
-    as_fraction,
     constant,
     is_draw,
     is_outer,

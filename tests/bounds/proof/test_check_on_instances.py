@@ -24,8 +24,8 @@ from fedco.bounds.proof.check_on_instances import (
     leaf_names,
 )
 from fedco.bounds.proof.derivations import unsolved
-from fedco.bounds.proof.finite import Run
-from fedco.bounds.proof.instances import as_fraction, constant
+from fedco.bounds.proof.finite import Run, as_fraction
+from fedco.bounds.proof.instances import constant
 from fedco.bounds.proof.kernel import (
     FIRST,
     LATER,

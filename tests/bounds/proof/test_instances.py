@@ -19,14 +19,13 @@ from fedco.bounds.language.bounding import AVERAGE, FROBENIUS, MEAN_SQUARE, OPER
 from fedco.bounds.language.bounding import noise as noise_of
 from fedco.bounds.language.bounding import size as size_of
 from fedco.bounds.language.quantities import QUANTITIES
-from fedco.bounds.proof.finite import LAW
+from fedco.bounds.proof.finite import LAW, as_fraction
 from fedco.bounds.proof.instances import (
     IDENTITY,
     ROLES,
     TURNED,
     Functions,
     Shape,
-    as_fraction,
     constant,
     is_draw,
     is_outer,
