@@ -27,6 +27,7 @@ from fedco.bounds.proof.kernel import (
     IndependentMean,
     Index,
     Known,
+    Pair,
     ProofError,
     Setting,
     Source,
@@ -79,6 +80,7 @@ REFUSED = {
         {"sent": replace(SENT, domain="y")},
         {"sent": replace(SENT, sources=("kept", "z"))},
         {"sent": replace(SENT, sources=()), "term": App("C", X, ())},
+        {"sent": replace(SENT, label="y"), "term": App("C", Pair(X, Var("y")), (0,))},
     ],
     "no value of C": [{"term": App("f", X, (0,))}],
 }
