@@ -20,6 +20,7 @@ from fedco.bounds.proof.derivations import derivation
 from fedco.bounds.proof.finite import LAW
 from fedco.bounds.proof.instances import Functions
 from fedco.bounds.proof.kernel import (
+    Accuracy,
     App,
     Assume,
     Compressor,
@@ -83,6 +84,7 @@ REFUSED = {
         {"sent": replace(SENT, label="y"), "term": App("C", Pair(X, Var("y")), (0,))},
     ],
     "no value of C": [{"term": App("f", X, (0,))}],
+    "not about its mean": [{"term": sent(X, None), "axiom": Accuracy("drawn", "C", OMEGA)}],
 }
 
 

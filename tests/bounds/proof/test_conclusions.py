@@ -17,6 +17,7 @@ from fedco.bounds.proof.kernel import (
     POSITION,
     Act,
     Action,
+    Along,
     App,
     Assume,
     AtStart,
@@ -24,6 +25,8 @@ from fedco.bounds.proof.kernel import (
     Cases,
     CentralDifference,
     Combine,
+    ConvexClients,
+    Convexity,
     Definition,
     Delay,
     DifferenceVariance,
@@ -31,6 +34,7 @@ from fedco.bounds.proof.kernel import (
     Function,
     Given,
     Heterogeneity,
+    Identity,
     IndependentMean,
     IndependentMoment,
     Index,
@@ -38,18 +42,21 @@ from fedco.bounds.proof.kernel import (
     Invariant,
     Known,
     Later,
+    Length,
     Linear,
     Lipschitz,
     LipschitzOperator,
     LowerBound,
     Mean,
     MeanMoment,
+    Minimum,
     NoisyDrift,
     Objective,
     Open,
     Pair,
     Param,
     Part,
+    PolyakLojasiewicz,
     Product,
     Project,
     ProofError,
@@ -64,8 +71,10 @@ from fedco.bounds.proof.kernel import (
     Source,
     Start,
     StartValue,
+    Step,
     Sum,
     SumOver,
+    Suppose,
     Triangle,
     Vanishing,
     Var,
@@ -84,7 +93,9 @@ from fedco.bounds.proof.kernel import (
     total,
     value,
 )
+from fedco.bounds.proof.kernel.derivation import checked_line
 from fedco.bounds.proof.kernel.facts import Equation, Inequality, Moment, State, phases_of
+from fedco.bounds.proof.kernel.known import Averaged
 from fedco.bounds.proof.kernel.region import Region
 from fedco.bounds.proof.kernel.rules.growth import exceeds_exponential
 from fedco.bounds.proof.kernel.scalars import At, Named, One, Total
@@ -95,7 +106,7 @@ N, T = parameter("n", count=True), parameter("T", count=True)
 K, B = parameter("K", count=True), parameter("B", count=True)
 A, C, D = parameter("A"), parameter("C"), parameter("D")
 E = parameter("E", positive=False)
-x, p, r, u, w = (Var(name) for name in "xpruw")
+x, p, r, u, w, q = (Var(name) for name in "xpruwq")
 ZERO = Sum(())
 PAST = Known.before(("z", "s"))
 CLIENT = frozenset({"k"})
@@ -145,8 +156,14 @@ def make_setting(**changes):
             Variable("u", "x"),
             Variable("w", "y"),
             Variable("e", "c"),
+            Variable("q", "x", CLIENT),
+            Variable("v", "x", frozenset({"i"})),
         ),
-        "objectives": (Objective("F", "p", grad(p), "gradient"),),
+        "objectives": (
+            Objective("F", "p", grad(p), "gradient"),
+            Objective("mean", "p", Mean("k", two(p, None, None)), "gradient"),
+            Objective("own", "q", grad(Mean("k", q)), "gradient"),
+        ),
     }
     return Setting(**{**table, **changes})
 
@@ -500,6 +517,22 @@ REFUSED = {
     "x is not free: it has update equations": (Smooth("a", "F", C), (p, Var("x"))),
     "at two free": (Smooth("a", "F", C), (grad(p), r)),
     "at two free points without": (Smooth("a", "F", C), ()),
+    "at two free points without an": (Smooth("a", "F", C), (p, q)),
+    "in different spaces": (Smooth("a", "F", C), (p, w)),
+    "must be free and without an index": (Convexity("a", "own"), (r, p)),
+    "wanted two points, got 1": (Convexity("a", "F"), (p,)),
+    "wanted one point, got 2": (Minimum("a", "F", "G"), (p, r)),
+    "wanted one point, got 0": (PolyakLojasiewicz("a", "F", C, "G", "b"), ()),
+    "wanted a gradient and two points, got 1": (ConvexClients("a", "F", "G", "k", C, "b"), (grad(p),)),
+    "F is not the mean of the clients'": (ConvexClients("a", "F", "two", "k", C, "b"), (two(p, None, None), p, r)),
+    r"the point v depends on \['i'\]": (
+        ConvexClients("a", "mean", "two", "k", C, "b"),
+        (two(Var("v"), None, None), p, r),
+    ),
+    r"the point q depends on \['k'\]": (
+        ConvexClients("a", "mean", "two", "k", C, "b"),
+        (two(q, None, None), q, r),
+    ),
     "is no value of f": (Bounded("a", "f", C), (w,)),
     "f: the samples differ": (Lipschitz("a", "f", C), (f(p), f(r, None))),
     "is Lipschitz in the mean only": (LipschitzOperator("a", "J", C, True), (jacobian(Var("x", 1)), jacobian(p), f(r))),
@@ -632,6 +665,25 @@ def test_the_meaning_of_a_quantity():
     refused("no such quantity", Open("wished"), state)
 
 
+def test_nothing_is_put_in_for_a_point_that_the_start_ties():
+    """x = G(p) at the start: with other vectors for p, G would be constant."""
+    state = make_state(Start("a", x - grad(p)), told=(sq(p - r),))
+    refused("it stands in what is assumed of the start", Instance("told", (("p", u),)), state)
+    assert Instance("told", (("p", u),)).apply(make_state(Start("a", x - grad(u)), told=(sq(p - r),)))
+
+
+def test_no_step_has_a_sample_without_a_step():
+    """Two of them would be one sample, or two, as the normal form likes to call them."""
+    noise = two(p, Averaged(0)) - two(p, Averaged(1))
+    with pytest.raises(ProofError, match="no step that can be written"):
+        checked_line(make_state(), Step("same", Combine(sq(noise), sq(noise))))
+
+
+def test_a_hypothesis_is_one_of_a_loop():
+    for rule in (Suppose(sq(p), C), Identity(C, C, C), Along("before", sq(p), C), Length(p)):
+        refused("wanted a loop", rule, make_state())
+
+
 def test_an_instance_keeps_what_it_is_about():
     state = make_state(told=(sq(p - r) - 2, FIRST, True), named=(quantity("Q") - sq(p), EVERY))
     found = Instance("told", (("p", 2 * u),)).apply(state)
@@ -748,9 +800,13 @@ def test_the_descent_lemma():
     refused("w is in another space", SmoothDescent("F", "lipschitz", C, "r", w, end), state)
     state.facts["first"] = put(state, sq(grad(p) - grad(r)) - C**2 * sq(p - r), FIRST)
     refused("does not say", SmoothDescent("F", "first", C, "r", start, end), state)
-    for other in ("p", "x"):
-        with pytest.raises(ProofError):
-            SmoothDescent("F", "lipschitz", C, other, start, end).apply(state)
+    for other, message in (
+        ("p", "about two free points"),
+        ("x", "is not free"),
+        ("q", "without an index"),
+        ("w", "without an index"),
+    ):
+        refused(message, SmoothDescent("F", "lipschitz", C, other, start, end), state)
 
 
 # --- sums over steps --------------------------------------------------------------------------------------------------
