@@ -117,9 +117,10 @@ def _inequality(name: str, fact: Inequality, run: Run, t: int | None) -> Compari
         return np.broadcast_to(np.asarray(side, dtype=object), (outcomes,))
 
     rows = [everywhere(run.number(c, t or 0) * run.atom(atom, t or 0)) for atom, c in fact.form]
-    over = sum(rows, everywhere(ZERO))
+    nothing = everywhere(ZERO)
+    over = sum(rows, nothing)
     if fact.sides is None:
-        right = -sum((np.minimum(row, ZERO) for row in rows), everywhere(ZERO))
+        right = -sum((np.minimum(row, nothing) for row in rows), nothing)
         left = over + right
     else:
         left, right = (everywhere(run.scalar(side, t or 0)) for side in fact.sides)

@@ -41,14 +41,15 @@ def local_sgd_convex(s: Reader, *, strongly: bool = False) -> Derivation:
     gap, slope, mean = value("F", here) - value("F", least), sgd.full(here), sgd.clients(sgd.gradient(X))
     proof.named(gap=gap, distance=sq(here - least))
     steep_at_most(proof, s.L, here, slope, gap if strongly else quantity("gap"), sq(slope))
+    squares: tuple[Term, ...] = (mean - 2 * slope,)
     young = "||c||^2 <= 2 ||grad F||^2 + 2 ||c - grad F||^2 for the mean gradient c"
     if strongly:
         tangent, bias = proof.bound("mu", here, least, of="F", name="tangent"), 1 / s.mu + 2 * s.eta
-        drift, squares = s.eta * s.L**2 * bias, (mean - slope + s.mu * (here - least),)
+        drift, squares = s.eta * s.L**2 * bias, (mean - slope + s.mu * (here - least), *squares)
         why = f"2<a, b> <= ||a||^2/mu + mu ||b||^2 for a = c - grad F, and {young}"
     else:
         tangent, bias = proof.convex_clients("convexity", "L", sgd.gradient(X), here, least), 2 * s.eta
-        drift, squares = s.eta * s.L * (1 + 2 * s.eta * s.L), ()
+        drift = s.eta * s.L * (1 + 2 * s.eta * s.L)
         why = f"||x - x_*||^2 - 2 eta <c, x - x_*> + eta^2 ||c||^2, and {young}"
     above, noise = proof.least("minimiser", here, name="above the minimum"), s.eta**2 * s.sigma**2 / (s.N * s.b)
     proof.claim(
@@ -56,7 +57,7 @@ def local_sgd_convex(s: Reader, *, strongly: bool = False) -> Derivation:
         quantity("distance", 1) <= quantity("distance") - s.eta * quantity("gap") + drift * quantity("X") + noise,
         *("mean", "noise"),
         given={tangent: 2 * s.eta, "slope": 2 * s.eta**2, above: s.eta - 4 * s.eta**2 * s.L, "bias": s.eta * bias},
-        squares=(*squares, mean - 2 * slope),
+        squares=squares,
         why=why,
     )
     proof.bound("D", of="distance", name="nearby")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..author import MEAN_SQUARE, Act, Proof, Reader, Signomial, Term, Written, sq
 from .smoothness import smooth_composition
 
@@ -78,7 +80,7 @@ class Conditional:
         proof, g, dg = self.proof, self.g, self.dg
         of_df, to_df, of_dg, to_dg, _, smooth = (getattr(self.s, name) for name in self.symbols)
         steep, bent, lipschitz, curved, *_ = self.symbols
-        used = {} if for_samples else {"per": MEAN_SQUARE}
+        used: dict[str, Any] = {} if for_samples else {"per": MEAN_SQUARE}
         outer: Written = self.drawn if with_batch else self.exact
         samples, average = ((0, 0), self.inner) if with_batch else ((0,), lambda term: term)
         proof.bounded(steep, "df")
