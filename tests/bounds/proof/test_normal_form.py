@@ -43,6 +43,7 @@ SETTING = Setting(
     (
         Function("f", "x", "x", ("z",), BOTH, BOTH),
         Function("same", "x", "x", ("z",), BOTH, equal="equal means"),
+        Function("together", "x", "x", ("shared",), BOTH, equal="equal means"),
         Function("two", "x", "x", ("z", "shared"), BOTH, BOTH),
         Function("plain", "x", "x"),
         Function("labelled", "x", "x", ("z",), BOTH, BOTH, label="x"),
@@ -72,7 +73,7 @@ def drawn(seed):
     functions = {}
     for function in SETTING.functions:
         a = rng.normal(size=(6, 2 if function.index else 1, 1))
-        if function.name == "same":
+        if function.equal:
             a[:4] = a[:4, :1]  # the mean over the sample has no index
         functions[function.name] = Polynomial(tuple(a[:3]), ((a[4], a[4]), (a[5], a[5])), a[3])
     return Model(SPACE, variables, functions)
@@ -90,7 +91,7 @@ def random_term(rng, depth):
     if kind == "sum":
         return signomial(rng.randint(1, 3)) * inner - random_term(rng, depth - 1)
     if kind == "app":
-        function = rng.choice(SETTING.functions[:4])
+        function = rng.choice(SETTING.functions[:5])
         if rng.random() < 0.3:
             return App("labelled", Pair(inner, random_term(rng, depth - 1)), (rng.choice([0, 0, None]),))
         return App(function.name, inner, tuple(rng.choice([0, 0, None]) for _ in function.sources))
@@ -107,6 +108,17 @@ def test_the_normal_form_is_equal_on_every_outcome(seed):
         raw = random_term(rng, 4)
         left, right = np.broadcast_arrays(model(raw), model(algebra.normal(raw)))
         assert np.allclose(left, right, atol=1e-9 * (1 + abs(left).max())), raw
+
+
+def test_the_mean_over_clients_of_functions_that_differ_in_their_noise_alone():
+    """Their samples are shared, and their means are the same: only with a sample do they differ from client to client."""
+    model, algebra = drawn(0), Algebra(SETTING)
+    noisy, exact = (App("together", Var("p"), (sample,)) for sample in (0, None))
+    for term in (noisy, exact):
+        mean = Mean("k", term)
+        left, right = np.broadcast_arrays(model(mean), model(algebra.normal(mean)))
+        assert np.allclose(left, right)
+    assert algebra.support(noisy).index == {"k"} and not algebra.support(exact).index
 
 
 @pytest.mark.parametrize("seed", range(10))
