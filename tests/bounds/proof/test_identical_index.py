@@ -39,6 +39,8 @@ from fedco.bounds.proof.kernel.known import Averaged
 from fedco.bounds.proof.kernel.region import Region
 from fedco.bounds.proof.kernel.rules import probability
 from fedco.bounds.proof.kernel.scalars import One
+from fedco.bounds.proof.kernel.signomial import holds
+from fedco.bounds.proof.kernel.terms import Proj
 from finite_model import Model, Polynomial, Space
 from holes import reopened
 
@@ -167,6 +169,15 @@ def wrong_pairs(count):
 
 def test_normal_forms():
     assert not wrong_forms(ALL[::10])
+
+
+@pytest.mark.parametrize("point", [p, x, z, y])
+def test_a_sample_inside_and_outside_of_a_conditional_expectation_is_one(point):
+    """E[J(p; w) E[f(h(q; v); w, v) | past, w] | past] is no product of means."""
+    kept = Given(KNOWN[1], App("two", App("h", point, (0,)), (0, 0)))
+    assert holds(Algebra(SETTING).normal(kept), Proj), "nothing simplifies it"
+    for term in (Act(J(p), kept), Act(J(point), kept), Mean("i", Act(J(z), kept)), Act(J(Mean("i", kept)), kept)):
+        assert not wrong_forms((Given(PAST, term), Given(Known(), term), Given(PAST, Mean("i", term)), term))
 
 
 def test_inner_products():
