@@ -218,6 +218,11 @@ class Proof:
         self.quantities.append(Quantity(name, meaning))
         return quantity(name)
 
+    def named(self, **meanings: Scalar) -> None:
+        """Names for several numbers at step t."""
+        for name, meaning in meanings.items():
+            self.quantity(name, meaning)
+
     @property
     def past(self) -> Known:
         return Known.before([source.name for source in self.sources])

@@ -14,9 +14,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from fractions import Fraction
 from functools import cache, reduce
-from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -29,39 +28,28 @@ from ..language.reading import InputError
 from ..language.theorem import Theorem
 from ..registry import get_theorem
 from .derivations import checked_steps, derivation, derived_ids, unsolved
-from .finite import Component, Run, rational, root, times, total
-from .instances import ZERO, as_fraction, each, is_outer
+from .finite import Component, Run, as_fraction, rational, root, times, total
+from .instances import ZERO, each
 from .kernel import (
     EVERY,
     Alternatives,
-    App,
     Assume,
-    Axiom,
-    CentralDifference,
     Derivation,
-    DifferenceVariance,
-    Heterogeneity,
     IndependentMean,
     IndependentMoment,
     Induction,
     Inequality,
     Length,
-    Lipschitz,
-    LipschitzOperator,
     Loop,
     Pair,
     ProofError,
     Reader,
     Scalar,
-    SecondDifference,
-    Setting,
     SmoothDescent,
     Term,
-    Var,
     sq,
 )
 from .kernel.algebra import Algebra
-from .kernel.assumptions import OF_FUNCTIONS
 from .kernel.deliveries import what_is_bounded
 from .kernel.derivation import Progress, begin
 from .kernel.facts import Equation, Fact, Likely, Moment
@@ -70,8 +58,7 @@ from .kernel.region import log_of_inverse
 from .kernel.rules import Rule
 from .kernel.scalars import At, Atom, One
 from .kernel.sequences import param_of
-from .kernel.setting import Function
-from .runs import ALONG, STYLES, Style, instance, metric_at, objective_at_start, sized_vectors
+from .runs import ALONG, STYLES, Style, instance, metric_at, objective_at_start
 
 LEAVES = (Assume, IndependentMean, IndependentMoment, SmoothDescent)
 """Rules that rest on an assumption about the problem or its samples; all others follow from earlier steps."""
@@ -108,9 +95,8 @@ class Comparison:
 def both_sides(name: str, fact: Fact, run: Run) -> Iterator[Comparison]:
     """Both sides of a statement at every step at which it is said to hold."""
     if isinstance(fact, Inequality):
-        compare = _inequality if run.drawn is None else _along_runs
         for t in [None] if fact.phases is None else run.times_of(fact.phases):
-            yield compare(name, fact, run, t)
+            yield _inequality(name, fact, run, t)
         yield from _how_often(name, fact, run) if run.drawn is not None else ()
     elif isinstance(fact, Equation):
         for t in run.times_of(fact.phases):
@@ -124,29 +110,25 @@ def both_sides(name: str, fact: Fact, run: Run) -> Iterator[Comparison]:
 
 
 def _inequality(name: str, fact: Inequality, run: Run, t: int | None) -> Comparison:
-    rows = [run.number(c, t or 0) * run.atom(atom, t or 0) for atom, c in fact.form]
-    over = sum(rows, ZERO)
-    holds = over == 0 if fact.equal else over <= 0
+    """Both sides: expectations, or outcome by outcome those where it is nearest to failing, of the outcomes at which it is said to hold."""
+    outcomes = 1 if run.drawn is None else prod(len(run.law(source)) for source, _ in run.bits)
+
+    def everywhere(side: Any) -> np.ndarray:
+        return np.broadcast_to(np.asarray(side, dtype=object), (outcomes,))
+
+    rows = [everywhere(run.number(c, t or 0) * run.atom(atom, t or 0)) for atom, c in fact.form]
+    nothing = everywhere(ZERO)
+    over = sum(rows, nothing)
     if fact.sides is None:
-        below = -sum((x for x in rows if x < 0), ZERO)
-        return Comparison(name, t, holds, over + below, below)
-    left, right = (run.scalar(side, t or 0) for side in fact.sides)
-    if left - right != over:
-        return Comparison(f"{name}{NORMAL}", t, False, left - right, over)
-    return Comparison(name, t, holds, left, right)
-
-
-def _along_runs(name: str, fact: Inequality, run: Run, t: int | None) -> Comparison:
-    """Both sides at the outcome where a statement is nearest to failing; of those at which it is said to hold."""
-    over: Any = sum((run.number(c, t or 0) * run.atom(atom, t or 0) for atom, c in fact.form), ZERO)
-    left, right = (run.scalar(side, t or 0) for side in fact.sides) if fact.sides else (over, ZERO)
-    shape = (int(np.prod([len(run.law(source)) for source, _ in run.bits])),)
-    over, left, right = (np.broadcast_to(np.asarray(side, dtype=object), shape) for side in (over, left, right))
-    if fact.sides and (left - right != over).any():
-        worst = int(np.argmax(left - right != over))
+        right = -sum((np.minimum(row, nothing) for row in rows), nothing)
+        left = over + right
+    else:
+        left, right = (everywhere(run.scalar(side, t or 0)) for side in fact.sides)
+    if differs := np.flatnonzero(left - right != over).tolist():
+        worst = differs[0]
         return Comparison(f"{name}{NORMAL}", t, False, left[worst] - right[worst], over[worst])
+    counted = np.broadcast_to(True if run.drawn is None else ~_excepted(fact, run), (outcomes,))
     fails = over != 0 if fact.equal else over > 0
-    counted = np.broadcast_to(~_excepted(fact, run), shape)
     if wrong := np.flatnonzero(fails & counted).tolist():
         return Comparison(name, t, False, left[wrong[0]], right[wrong[0]])
     ratios = [(left[i] / right[i], i) for i in np.flatnonzero(counted).tolist() if right[i] > 0]
@@ -262,10 +244,6 @@ class Leaves:
     failed: list[Comparison] = field(default_factory=list)
     tightest: dict[str, float] = field(default_factory=dict)
     where: dict[str, str] = field(default_factory=dict)
-
-    def loose(self, share: float = 0.99) -> dict[str, float]:
-        """The leaves whose largest ratio is below the share, with it."""
-        return {name: ratio for name, ratio in self.tightest.items() if ratio < share}
 
     def __str__(self) -> str:
         rows = [f"{self.theorem}: {self.compared} comparisons, {len(self.failed)} failed"]
@@ -436,69 +414,6 @@ def _record(found: Leaves, one: Comparison, leaf: bool) -> None:
         found.failed.append(one)
     if leaf and one.ratio is not None and one.ratio > found.tightest.get(one.step, -1.0):
         found.tightest[one.step], found.where[one.step] = one.ratio, one.style
-
-
-def allowed(progress: Progress) -> dict[str, Fact]:
-    """Every assumption at free points, with and without its samples, wherever the kernel gives an instance of it.
-
-    So an assumption is tried also where its derivation does not use it, such as for every sample instead of the mean.
-    """
-    state, setting = progress.state.copy(), progress.derivation.setting
-    found: dict[str, Fact] = {}
-    sized = {state.algebra.normal(v): size for v, size in sized_vectors(progress).items()}
-    state.sizes = {v: Moment(v, None, size**2) for v, size in sized.items()}
-    for name, axiom in state.axioms.items():
-        if not isinstance(axiom, OF_FUNCTIONS):
-            continue
-        for drawn in product((0, None), repeat=len(setting.function(axiom.function).sources)):
-            acting = isinstance(axiom, LipschitzOperator) or (isinstance(axiom, Heterogeneity) and axiom.in_mean)
-            moving = isinstance(axiom, MOVED)
-            vectors = [(v,) for v in sized] if moving else [*_vectors(setting), *((v,) for v in sized)]
-            for chosen in vectors if acting or moving else [()]:
-                points = _points(setting, setting.function(axiom.function))
-                terms = _moved(axiom, points, drawn, *chosen) if moving else _values(axiom, points, drawn) + chosen
-                try:
-                    found[f"{name} {drawn} {chosen}"] = axiom.instance(state, terms)
-                except ProofError:
-                    continue
-    return found
-
-
-TWO = (Lipschitz, LipschitzOperator)
-MOVED = (CentralDifference, SecondDifference, DifferenceVariance)
-
-
-def _values(axiom: Axiom, points: tuple[Term, ...], drawn: tuple[int | None, ...]) -> tuple[Term, ...]:
-    """The function at a free point, or at two of them."""
-    return tuple(App(axiom.function, point, drawn) for point in points[: 1 + isinstance(axiom, TWO)])  # type: ignore[attr-defined]
-
-
-def _moved(axiom: Axiom, points: tuple[Term, ...], drawn: tuple[int | None, ...], vector: Term) -> tuple[Term, ...]:
-    """The function at free points that are moved by a part of a vector."""
-    (first, second), by = points, Fraction(1, 8) * vector
-    if isinstance(axiom, CentralDifference):
-        ends = (App(axiom.function, first + by, drawn), App(axiom.function, first - by, drawn))
-        return (*ends, App(axiom.derivative, first, drawn))
-    chosen = (first, second) if isinstance(axiom, SecondDifference) else (first,)
-    return tuple(App(axiom.function, place, drawn) for point in chosen for place in (point + by, point))  # type: ignore[attr-defined]
-
-
-def _points(setting: Setting, function: Function) -> tuple[Term, ...]:
-    """Two arguments of a function: free points of its space, or the mean inner map at them; with a free label where it has one."""
-    vectors = sorted((v for v in setting.variables if v.space == "x"), key=lambda v: (bool(v.equations), len(v.index)))
-    points: tuple[Term, ...] = tuple(Var(v.name) for v in vectors)[:2]
-    if function.domain != "x":
-        (inner,) = (f for f in setting.functions if f.space == function.domain)
-        points = tuple(inner.averaged(point) for point in _points(setting, inner))
-    labels = [Var(v.name) for v in setting.variables if v.is_free and v.space == function.label]
-    return tuple(Pair(point, labels[0]) for point in points) if function.label else points
-
-
-def _vectors(setting: Setting) -> Iterator[tuple[Term, ...]]:
-    for function in setting.functions:
-        if is_outer(function):
-            for drawn in product((0, None), repeat=len(function.sources)):
-                yield (App(function.name, _points(setting, function)[0], drawn),)
 
 
 if __name__ == "__main__":

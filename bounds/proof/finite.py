@@ -57,6 +57,10 @@ def rational(value: Fraction | int) -> fmpq:
     return fmpq(value.numerator, value.denominator)
 
 
+def as_fraction(value: fmpq) -> Fraction:
+    return Fraction(int(value.p), int(value.q))
+
+
 def root(square: fmpq, *, up: bool = True) -> fmpq:
     """The square root where it is rational, or rounded up or down in about the 40th digit."""
     above, below = isqrt(int(square.p)), isqrt(int(square.q))

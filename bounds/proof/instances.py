@@ -2,18 +2,17 @@
 
 With R and Q rotations, z = R x, and a function `bump` whose slope is 1 near 0, falls linearly and is 0 from some point on:
 
-    inner map, or gradient of a plain objective (Q = R):  Q^T (l z + (m + sum_s w_s tau_s) bump(z) + o + sum_s w_s nu_s)
-    gradient of an outer function:                        P^T ((c + sum_s w_s tau_s) clip(P y - o, -r, r) + sum_s w_s nu_s)
+    Q^T (l z + (m + sum_s w_s tau_s) bump(z - c) + o + sum_s w_s nu_s)
 
-componentwise, where w_s is the sample of source s. Everything is rational and the maxima over all points are taken at corners
-of a box, so each constant of the vocabulary is exact (a root is rounded up in the 40th digit).
+componentwise, where w_s is the sample of source s. For an inner map c = 0; for the gradient of a plain objective also Q = R; for that
+of an outer function also l = o = 0, with any c, and the slope of the bump jumps to 0. Everything is rational and the maxima over all
+points are taken at corners of a box, so each constant of the vocabulary is exact (a root is rounded up in the 40th digit).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from itertools import pairwise, product
 from math import prod
 from typing import Any
@@ -54,12 +53,13 @@ TINY = fmpq(1, 10**12)
 class Shape:
     """One function: coefficients are tables (component, client), or (source, component, client) for those of samples.
 
-    `core`, `width`: the bump has slope 1 up to `core` and slope 0 from `core + width` on. For an outer gradient `linear` is c,
-    `core` is r, and the others are not used. `labels`: how many of the sources, the first ones, are labels of clients.
+    `core`, `width`: the bump has slope 1 up to `core` and slope 0 from `core + width` on. `centre`: the place of the bump.
+    `labels`: how many of the sources, the first ones, are labels of clients.
     """
 
     linear: np.ndarray
     curved: np.ndarray
+    centre: np.ndarray
     offset: np.ndarray
     tau: np.ndarray
     nu: np.ndarray
@@ -109,21 +109,6 @@ def _under_bump(shape: Shape) -> Callable[[fmpq], fmpq]:
         if size <= c + e:
             return z * z / 2 - (size - c) ** 3 / (6 * e)
         return (c + e) ** 2 / 2 - e * e / 6 + (c + e / 2) * (size - c - e)
-
-    return value
-
-
-def _clip(shape: Shape) -> Callable[[fmpq], fmpq]:
-    low, high = -shape.core, shape.core
-    return lambda z: low if z < low else high if z > high else z
-
-
-def _huber(shape: Shape) -> Callable[[fmpq], fmpq]:
-    r = shape.core
-
-    def value(z: fmpq) -> fmpq:
-        size = abs(z)
-        return z * z / 2 if size <= r else r * size - r * r / 2
 
     return value
 
@@ -210,21 +195,23 @@ class Functions:
         z = turned(shape.before, point)
         if not isinstance(declared.space, str):
             return self._operator(shape, z, samples)
-        if is_outer(declared):
-            return turned(shape.after, self._outer(shape, z, samples), back=True)
         twice = len(set(declared.sources)) < len(declared.sources)
-        return turned(shape.after, self._inner(shape, z, samples, twice=twice), back=True)
+        return turned(shape.after, tuple(self._values(shape, z, samples, twice=twice)), back=True)
 
-    def _inner(self, shape: Shape, z: Vector, samples: tuple[Component | int, ...], *, twice: bool) -> Vector:
+    def _values(
+        self, shape: Shape, z: Vector, samples: tuple[Component | int, ...], *, twice: bool
+    ) -> Iterator[Component]:
         """`twice`: a source is taken twice, and the function depends on the product of its samples too."""
-        axes, found = len(self.setting.indices), []
+        axes = len(self.setting.indices)
         for i, x in enumerate(z):
             strength = self._strength(shape.curved, shape.tau, samples, i, twice=twice)
-            curved = times(strength, each(_bump(shape), x))
+            curved = times(strength, each(_bump(shape), self._from_centre(shape, x, i)))
             straight = times(self._spread(shape.linear[i], axes), x)
-            shift = self._strength(shape.offset, shape.nu, samples, i)
-            found.append(total([curved, straight, shift]))
-        return tuple(found)
+            yield total([curved, straight, self._strength(shape.offset, shape.nu, samples, i)])
+
+    def _from_centre(self, shape: Shape, x: Component, i: int) -> Component:
+        """A component of a point, less that of the place of the bump."""
+        return total([x, -self._spread(shape.centre[i], len(self.setting.indices))]) if shape.centre[i].any() else x
 
     def _sent(self, vector: Vector, chosen: list[Component]) -> Vector:
         """What a compressor with a sample sends of a vector, and in the mean."""
@@ -276,29 +263,15 @@ class Functions:
         entries = (((a, e), (c, g)), ((a, f), (c, h)), ((b, e), (d, g)), ((b, f), (d, h)))
         return tuple(total([scaled(p * q, first), scaled(r * s, second)]) for (p, q), (r, s) in entries)
 
-    def _outer(self, shape: Shape, z: Vector, samples: tuple[Component | int, ...]) -> Vector:
-        axes, found = len(self.setting.indices), []
-        for i, x in enumerate(z):
-            shifted = total([x, -self._spread(shape.offset[i], axes)])
-            force = times(self._strength(shape.linear, shape.tau, samples, i), each(_clip(shape), shifted))
-            noise = self._strength(0 * shape.linear, shape.nu, samples, i)
-            found.append(total([force, noise]))
-        return tuple(found)
-
     def potential(self, function: str, point: Vector, samples: tuple[Component | int, ...]) -> Component:
         """The function of which a function is the gradient."""
-        declared, shape, axes = self.setting.function(function), self.shapes[function], len(self.setting.indices)
+        shape, axes = self.shapes[function], len(self.setting.indices)
         rows: list[Component] = []
         for i, x in enumerate(turned(shape.before, point)):
-            if is_outer(declared):
-                shifted = total([x, -self._spread(shape.offset[i], axes)])
-                rows.append(times(self._strength(shape.linear, shape.tau, samples, i), each(_huber(shape), shifted)))
-                rows.append(times(self._strength(0 * shape.linear, shape.nu, samples, i), x))
-            else:
-                under = each(_under_bump(shape), x)
-                rows.append(times(self._strength(shape.curved, shape.tau, samples, i), under))
-                rows.append(times(self._spread(shape.linear[i], axes), x * x / 2))
-                rows.append(times(self._strength(shape.offset, shape.nu, samples, i), x))
+            under = each(_under_bump(shape), self._from_centre(shape, x, i))
+            rows.append(times(self._strength(shape.curved, shape.tau, samples, i), under))
+            rows.append(times(self._spread(shape.linear[i], axes), x * x / 2))
+            rows.append(times(self._strength(shape.offset, shape.nu, samples, i), x))
         return total(rows)
 
 
@@ -333,18 +306,16 @@ SMOOTH_OBJECTIVE = lipschitz("objective_gradient")
 GROWTHS = (Form(STRONG_CONVEXITY, "objective"), Form(POLYAK_LOJASIEWICZ, "objective"))
 
 
-def _extremes(shape: Shape, role: str, order: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[fmpq, fmpq]]:
-    """a, b, n and the ends of u, where a component of a derivative is a + (b + sum_s w_s tau_s) u + sum_s w_s n_s.
+def _extremes(shape: Shape, order: int) -> tuple[np.ndarray, np.ndarray, tuple[fmpq, fmpq]]:
+    """a, n and the ends of u, where a component of a derivative is a + (m + sum_s w_s tau_s) u + sum_s w_s n_s.
 
     What is linear in the point is left out: it is alike for all clients, or there is no largest value.
     """
-    bent, still, flat = (shape.linear if role == "outer" else shape.curved), 0 * shape.linear, 0 * shape.nu
     if order == 0:
-        reach = shape.core if role == "outer" else shape.height
-        return (still if role == "outer" else shape.offset), bent, shape.nu, (-reach, reach)
+        return shape.offset, shape.nu, (-shape.height, shape.height)
     if order == 1:
-        return (still if role == "outer" else shape.linear), bent, flat, (ZERO, ONE)
-    return still, bent, flat, (-1 / shape.width, 1 / shape.width)
+        return shape.linear, 0 * shape.nu, (ZERO, ONE)
+    return 0 * shape.linear, 0 * shape.nu, (-1 / shape.width, 1 / shape.width)
 
 
 def largest_square(form: Form, shapes: Mapping[str, Shape], law: Law = LAW) -> fmpq:
@@ -362,10 +333,10 @@ def largest_square(form: Form, shapes: Mapping[str, Shape], law: Law = LAW) -> f
     if form.kind in (NOISE, NOISE_SIZE):
         shape = replace(shape, tau=_last_sample(shape.tau, n), nu=_last_sample(shape.nu, n))
     growing = shape.linear if form.kind == SIZE else shape.linear - shape.linear[:, :1]
-    if form.kind in (SIZE, UNLIKE) and order == 0 and role != "outer" and growing.any():
+    if form.kind in (SIZE, UNLIKE) and order == 0 and growing.any():
         return ZERO
     directions = [[0], [1]] if form.kind == LIPSCHITZ else [[0, 1]]
-    still, bent, noise, ends = _extremes(shape, role, order + (form.kind == LIPSCHITZ))
+    bent, (still, noise, ends) = shape.curved, _extremes(shape, order + (form.kind == LIPSCHITZ))
     outcomes = [
         (prod((p for p, _ in drawn), start=ONE), np.array([w for _, w in drawn], dtype=object))
         for drawn in product(law, repeat=len(shape.tau) - n)
@@ -456,7 +427,3 @@ def _mean_of_clients(shape: Shape) -> Shape:
     """The mean of the functions, without their samples."""
     tables = {name: getattr(shape, name).mean(axis=1, keepdims=True) for name in ("linear", "curved", "offset")}
     return replace(shape, **tables, tau=shape.tau[:0], nu=shape.nu[:0])
-
-
-def as_fraction(value: fmpq) -> Fraction:
-    return Fraction(int(value.p), int(value.q))

@@ -21,7 +21,7 @@ from ..language.bounding import Form, implied
 from ..language.metrics import AVERAGED, LAST, MINIMUM
 from ..language.reading import InputError
 from ..language.theorem import Condition
-from .finite import FAIR, LAW, Component, Run, Vector, evaluated, in_reverse, plus, rational, root, times
+from .finite import FAIR, LAW, Component, Run, Vector, as_fraction, evaluated, in_reverse, plus, rational, root, times
 from .instances import (
     IDENTITY,
     ONE,
@@ -30,7 +30,6 @@ from .instances import (
     ZERO,
     Functions,
     Shape,
-    as_fraction,
     constant,
     is_draw,
     is_outer,
@@ -122,22 +121,11 @@ class Style:
 
     @property
     def sizes(self) -> dict[str, int | Fraction]:
-        return {
-            "clients": self.clients,
-            "batch_size": self.b,
-            "inner_batch_size": self.m,
-            "outer_batch_size": self.m,
-            "initial_batch_size": self.B,
-            "communication_period": self.period,
-            "iterations": self.horizon,
-            "fine_tuning_steps": self.horizon,
-            "hessian_batch_size": self.m,
-            "fine_tuning_step_size": self.tuning,
+        return {name: getattr(self, field) for name, (field, _) in FIELDS.items()} | {
             "difference_step": Fraction(1) if self.mixed else Fraction(2, TENT) if self.tent else Fraction(1, 64),
             "rounds": Fraction(self.horizon, self.period),
             "failure_probability": Fraction(1, 4) if self.mixed else Fraction(3, 4),
             "participation": Fraction(self.clients - self.left_out, self.clients),
-            "delay": self.delay,
             "compression_variance": self.compression**2,
             "compression_accuracy": 1 - self.remains**2,
             "mixing_contraction": self.remains,
@@ -159,6 +147,20 @@ class Style:
         return replace(self, name=f"{self.name}, seed {seed}", longest=6, tuning=Fraction(5, 16))
 
 
+FIELDS: dict[str, tuple[str, int]] = {
+    "clients": ("clients", 3),
+    "batch_size": ("b", 4),
+    "inner_batch_size": ("m", 4),
+    "outer_batch_size": ("m", 0),
+    "hessian_batch_size": ("m", 0),
+    "initial_batch_size": ("B", 4),
+    "communication_period": ("period", 16),
+    "iterations": ("horizon", 256),
+    "fine_tuning_steps": ("horizon", 0),
+    "fine_tuning_step_size": ("tuning", 0),
+    "delay": ("delay", 4),
+}
+"""Quantity -> the field of a style that is its value, and the largest number to which a condition may set it; 0 where none may."""
 SMALL, LARGE = Fraction(1, 1000), Fraction(1000)
 STYLES = (
     Style("straight"),
@@ -307,7 +309,7 @@ class _Maker:
             if function.label:  # the strength of no client is negative, so that the objective is bounded below
                 unlike = style.curved or style.opposed or style.mixed
                 tau[0], nu[0] = unlike * linear / 4, 0 * nu[0]
-            return Shape(linear, 0 * linear, offset, tau, nu, core, ZERO, before, after, labels)
+            return Shape(0 * linear, linear, offset, 0 * offset, tau, nu, core, ZERO, before, after, labels)
         if bounded or role == "error" or (style.curved and not style.mixed):
             linear = 0 * linear
         if style.opposed and not alike and clients == 2:
@@ -332,7 +334,10 @@ class _Maker:
         if role == "plain":
             linear, curved = style.steep * linear, style.steep * curved
         core, width = (ZERO, fmpq(TENT)) if style.tent else (ONE, fmpq(2))
-        return Shape(own * linear, own * curved, own * offset, own * tau, own * nu, core, width, before, after, labels)
+        centre, offset = 0 * offset, own * offset
+        return Shape(
+            own * linear, own * curved, centre, offset, own * tau, own * nu, core, width, before, after, labels
+        )
 
     def _bounded_gradients(self, function: Function) -> bool:
         """Where they are not assumed to be bounded they are not, and a constant that bounds them is then far too small."""
@@ -570,23 +575,13 @@ def _adapted(style: Style, progress: Progress) -> Style:
         style = replace(style, clients=2, loud=2)
     for condition in _equalities(style, progress)[1]:
         binding = progress.theorem.symbols(progress.label).get(str(condition.left))
-        if binding is not None and binding.quantity.name in _FIELDS and condition.right.is_Integer:
-            field, most = _FIELDS[binding.quantity.name]
+        field, most = FIELDS.get(binding.quantity.name, ("", 0)) if binding is not None else ("", 0)
+        if most and condition.right.is_Integer:
             style = replace(style, **{field: min(int(condition.right), most)})  # type: ignore[arg-type]
     style = replace(style, loud=min(style.loud, style.clients))
     return _small_enough(style, setting)
 
 
-_FIELDS = {
-    "clients": ("clients", 3),
-    "batch_size": ("b", 4),
-    "inner_batch_size": ("m", 4),
-    "initial_batch_size": ("B", 4),
-    "communication_period": ("period", 16),
-    "iterations": ("horizon", 256),
-    "delay": ("delay", 4),
-}
-"""Sizes of a style that a condition may set to a number, and the largest number that can be run."""
 MOST_BITS = 12
 """Samples in a run: their outcomes are enumerated."""
 
@@ -624,8 +619,7 @@ def _by_name(maker: _Maker) -> dict[str, Shape]:
 
 def _halved(shape: Shape) -> Shape:
     """Minus half of a function, for which every bound of it holds."""
-    tables = {name: -getattr(shape, name) / 2 for name in ("linear", "curved", "tau", "nu")}
-    return replace(shape, **tables, offset=shape.offset if not shape.width else -shape.offset / 2)
+    return replace(shape, **{name: -getattr(shape, name) / 2 for name in ("linear", "curved", "offset", "tau", "nu")})
 
 
 def _vanishes(run: Run, term) -> bool:

@@ -16,8 +16,8 @@ import torch
 
 from ...algorithms import Start
 from ...bounds.language.reading import InputError
-from ...bounds.proof.finite import Component, Vector, plus, total
-from ...bounds.proof.instances import as_fraction, is_draw
+from ...bounds.proof.finite import Component, Vector, as_fraction, plus, total
+from ...bounds.proof.instances import is_draw
 from ...bounds.proof.kernel import COMMUNICATION, COMPRESSOR, LOCAL, MIXING, Act, Function, Sum, Term
 from ..lemmas.trace import walk
 from .paths import PATHS, Difference, Oracles, OtherSampleError, Paths, Values, numbers_of

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from ...bounds.proof.finite import Run, Vector, plus, rational, times
-from ...bounds.proof.instances import as_fraction
+from ...bounds.proof.finite import Run, Vector, as_fraction, plus, rational, times
 from ..exact.tensor import ExactTensor
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
-from ...proof.author import Act, Derivation, Drift, Reader, Signomial, Var, quantity, sq, total
+from ...proof.author import Derivation, Drift, Reader, Signomial, Var, quantity, sq, total
 from ...proof.kernel import Certificate, Corollary, Gronwall, signomial
 from ...proof.kernel.terms import shifted
-from ...proof.tactics import smooth_composition
+from ...proof.tactics import descent_along, summed_descent
 from ..fcsg.derivations import AFTER, Fcsg, V, W, X
 from . import PAPER
 
@@ -96,26 +96,6 @@ class AccFcsgM(Fcsg):
         fourth = self.parts.apart / 2 * factor
         near = self.short(fourth * self.y**2 * self.s.q**2)
         return (*near, *self.short(fourth / 144), *self.long(self.parts.moved * factor))
-
-
-def sampled_smoothness(acc: AccFcsgM) -> None:
-    """`sampled`: E||G(v) - G(w)||^2 <= S_F^2 ||v - w||^2 with the same samples."""
-    s, proof, g, dg, h = acc.s, acc.proof, acc.g, acc.dg, acc.drawn
-    jacobian, other = dg(V, 0, 0), dg(W, 0, 0)
-    values, second = g(V, 0, 0) - g(W, 0, 0), Act(jacobian - other, h(W))
-    lipschitz = proof.bound("S_f", h(V), h(W)), proof.bound("L_g", g(V, 0, 0), g(W, 0, 0))
-    smooth_composition(
-        proof,
-        lambda x: acc.inner(dg(x, 0, 0)),
-        h,
-        s.S_F,
-        (s.S_f * s.L_g**2, (proof.jensen(proof.bound("L_g", jacobian), "j"), *lipschitz)),
-        (s.S_g * s.L_f, (proof.bound("S_g", jacobian, other, h(W)),)),
-        points=(V, W),
-        name="sampled",
-        squares=(values - acc.inner(values), second - acc.inner(second)),
-    )
-    acc.second_moment(V)
 
 
 def updates(acc: AccFcsgM) -> None:
@@ -277,14 +257,12 @@ def descent(acc: AccFcsgM) -> None:
     proof.smooth("F", "smooth", s.S_F, here, acc.there)
     parts = acc.parts
     errors = parts.apart * s.S_F**2 * quantity("X") + parts.wrong * (acc.delta + quantity("E"))
-    proof.claim(
-        "descent",
-        quantity("F", 1)
-        <= quantity("F")
-        - s.alpha / 2 * quantity("gradient")
-        - s.alpha / 2 * (1 - acc.y) * quantity("W")
-        + s.alpha / 2 * errors,
-        "descent lemma",
+    descent_along(
+        proof,
+        s.alpha,
+        s.S_F,
+        quantity("W"),
+        errors,
         proof.at("smooth client", v=here, w=X),
         proof.at("bias", v=X),
         "mean",
@@ -297,8 +275,7 @@ def descent(acc: AccFcsgM) -> None:
         ),
         why="grad F - ubar in three parts",
     )
-    proof.sum("descent")
-    proof.bound("F_gap", of="F", name="infimum")
+    summed_descent(proof)
 
 
 def closing(acc: AccFcsgM) -> None:
@@ -338,8 +315,9 @@ def theorem_4_7(s: Reader, parts: Parts = EVEN) -> Derivation:
     sizes = {"X": sq(acc.away(X)), "H": sq(acc.away(FRESH)), "D": sq(acc.away(USED)), "W": sq(used)}
     acc.named(**sizes, V=sq(AFTER - X), E=sq(used - acc.target))
     acc.smoothness()
-    acc.bias()
-    sampled_smoothness(acc)
+    acc.plug_in_bias()
+    acc.smooth_gradient("sampled", V, W, for_samples=True)
+    acc.second_moment(V)
     acc.rounds(USED)
     updates(acc)
     moves(acc)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
 from ...audit.findings import Evidence, confirm
 from ...proof.author import ONE, Derivation, Reader, Signomial
-from .derivation_composed import biased_sgd_in_full, scgd_in_full
-from .derivations import local_sgd_in_full
+from .derivation_composed import biased_sgd, scgd
+from .derivations import local_sgd
 
 if TYPE_CHECKING:
     from ...language.theorem import Theorem
@@ -64,7 +64,7 @@ STEPS = {
             "bias_sq": "||mean_n(dF(mean_n(x))) - mean_n(dF(x))||^2",
             "noise_sq": NOISE,
         },
-        build=local_sgd_in_full,
+        build=partial(local_sgd, in_full=True),
     ),
     "local_sgd_bias": Step("local_sgd", "bias", "||mean_n(dF(mean_n(x)) - dF(x))||^2", {"consensus_error": "X"}),
     "local_sgd_descent": Step(
@@ -83,7 +83,7 @@ STEPS = {
         label="sharpened",
     ),
     "scgd_moment": Step("scgd", "product 2", CLIENT_DIRECTION),
-    "scgd_value": Step("scgd", "value, later", USED_ERROR, {"kept_error": "A"}, build=scgd_in_full),
+    "scgd_value": Step("scgd", "value, later", USED_ERROR, {"kept_error": "A"}, build=partial(scgd, in_full=True)),
     "scgd_estimate": Step("scgd", "error, later", "A[+1]", {"kept_error": "A"}),
     "scgd_values": Step(
         "scgd",
@@ -112,7 +112,7 @@ STEPS = {
             "bias_sq": PLUG_IN_BIAS,
             "noise_sq": PLUG_IN_NOISE,
         },
-        build=biased_sgd_in_full,
+        build=partial(biased_sgd, in_full=True),
     ),
     "biased_sgd_descent": Step(
         "biased_sgd",

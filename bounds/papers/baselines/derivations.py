@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 
 from ...proof import tactics
 from ...proof.author import Derivation, Reader, Signomial, Var, sq
 from ...proof.kernel import Drift
 from ...proof.tactics import Sgd
-from .derivation_composed import biased_sgd, scgd, scgd_sharpened, whole_step
+from .derivation_composed import biased_sgd, scgd, whole_step
 
 X = Var("x")
 
@@ -35,22 +36,14 @@ def _pooled(s: Reader, kept: Signomial) -> Sgd:
     return sgd
 
 
-def local_sgd(s: Reader) -> Derivation:
-    """Section 2: every direction has the second moment M^2."""
-    return _second_moment(tactics.local_descent(s), s)
-
-
-def local_sgd_in_full(s: Reader) -> Derivation:
-    """The same with one step of which nothing is left out."""
+def local_sgd(s: Reader, *, in_full: bool = False) -> Derivation:
+    """Section 2: every direction has the second moment M^2; `in_full`: with one step of which nothing is left out."""
     sgd = tactics.local_descent(s)
-    expected = sgd.clients(sgd.gradient(X))
-    bias, noise = sgd.full(sgd.clients(X)) - expected, sgd.clients(sgd.batch(sgd.noise))
-    whole_step(sgd.proof, s.eta, s.L, sq(expected), sq(bias), sq(noise), "mean")
-    return _second_moment(sgd, s)
-
-
-def _second_moment(sgd: Sgd, s: Reader) -> Derivation:
     proof, direction = sgd.proof, sgd.batch(sgd.sampled)
+    if in_full:
+        expected = sgd.clients(sgd.gradient(X))
+        bias, noise = sgd.full(sgd.clients(X)) - expected, sgd.clients(sgd.batch(sgd.noise))
+        whole_step(proof, s.eta, s.L, sq(expected), sq(bias), sq(noise), "mean")
     proof.claim(
         "growth",
         sq(s.eta * sgd.away(direction)) <= s.eta**2 * s.M**2,
@@ -75,4 +68,4 @@ DERIVATIONS = (
     ("scgd", scgd),
     ("biased_sgd", biased_sgd),
 )
-SHARPENED = (("minibatch_sgd", minibatch_sgd_sharpened), ("scgd", scgd_sharpened))
+SHARPENED = (("minibatch_sgd", minibatch_sgd_sharpened), ("scgd", partial(scgd, sharpened=True)))

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from ...proof.author import Act, Derivation, Drift, Proof, Reader, Term, Var, quantity, sq, value
 from ...proof.kernel import PLACES, POSITION, CauchySchwarz, Given, Held, Pair, Substitute, Sum, parameter, scalar
-from ...proof.tactics import smooth_composition
+from ...proof.tactics import smooth_composition, summed_descent
 
 X, A, C = Var("x"), Var("a"), Var("c")
 NEXT_X, NEXT_A, NEXT_C = Var("x", 1), Var("a", 1), Var("c", 1)
@@ -213,17 +213,15 @@ def descent(com: ComFedL) -> None:
         "mean",
         squares=(u - com.places(u),),
     )
-    proof.sum("descent")
-    proof.bound("F_gap", of="F", name="infimum")
+    summed_descent(proof)
 
 
 def theorem(s: Reader) -> Derivation:
     """Descent along the mean gradient of the sampled clients at the start of the round."""
     com = ComFedL(s)
     start = com.gradient(A)
-    meanings = {"X": sq(X - A), "R": sq(start), "S": sq(com.started), "Z": sq(start - com.started)}
-    for name, meaning in {**meanings, "F": value("F", com.here)}.items():
-        com.proof.quantity(name, meaning)
+    distances = {"X": sq(X - A), "R": sq(start), "S": sq(com.started), "Z": sq(start - com.started)}
+    com.proof.named(**distances, F=value("F", com.here))
     for part in (smoothness, bias, sizes, rounds, uniform, descent):
         part(com)
     return com.proof.qed("descent, summed", "infimum", metric="R", model="x")

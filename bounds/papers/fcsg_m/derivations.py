@@ -4,32 +4,19 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ...proof.author import MEAN_SQUARE, Derivation, Drift, Reader, Signomial, Term, Var, quantity, sq, total
+from ...proof.author import Derivation, Drift, Reader, Signomial, Term, Var, quantity, sq, total
 from ...proof.kernel import Corollary
-from ...proof.tactics import averaged_estimate, averaged_updates, bounded_momentum, smooth_composition
+from ...proof.tactics import (
+    averaged_estimate,
+    averaged_updates,
+    bounded_momentum,
+    descent_along,
+    summed_descent,
+)
 from ..fcsg.derivations import HORIZON_AND_ROUNDS, Fcsg, V, W, X, at_schedule
 from . import PAPER
 
 BEFORE, U, NEW = Var("x", -1), Var("u"), Var("u", 1)
-
-
-def plug_in_smoothness(fcsg: Fcsg) -> str:
-    """`plug`: grad Fhat^n is S_F-Lipschitz too; the same two differences with inner batches."""
-    s, proof, g, dg, h = fcsg.s, fcsg.proof, fcsg.g, fcsg.dg, fcsg.drawn
-    values = g(V, 0, 0) - g(W, 0, 0)
-    lipschitz = proof.bound("S_f", h(V), h(W)), proof.bound("L_g", g(V, 0, 0), g(W, 0, 0), per=MEAN_SQUARE)
-    return smooth_composition(
-        proof,
-        lambda x: fcsg.inner(dg(x, 0, 0)),
-        h,
-        s.S_F,
-        (s.S_f * s.L_g**2, (fcsg.batch_jacobian(V), *lipschitz)),
-        (s.S_g * s.L_f, (proof.bound("S_g", dg(V, 0, 0), dg(W, 0, 0), h(W), per=MEAN_SQUARE),)),
-        points=(V, W),
-        wrap=proof.given,
-        name="plug",
-        squares=(values - fcsg.inner(values),),
-    )
 
 
 def estimates(fcsg: Fcsg, started: Term, moved: Term) -> None:
@@ -117,8 +104,8 @@ def _tracked(s: Reader, lost: Fraction, bias: Fraction, error: Fraction, apart: 
     mean_u, target = clients(NEW), clients(plug_in(here))
     fcsg.named(X=sq(fcsg.away(X)), u_squared=sq(U), W=sq(mean_u), E=sq(mean_u - target))
     fcsg.smoothness()
-    fcsg.bias()
-    plug_in_smoothness(fcsg)
+    fcsg.plug_in_bias()
+    fcsg.smooth_gradient("plug", V, W)
     fcsg.second_moment()
     fcsg.rounds(NEW)
     estimates(fcsg, started, moved)
@@ -127,14 +114,12 @@ def _tracked(s: Reader, lost: Fraction, bias: Fraction, error: Fraction, apart: 
     tracking(fcsg, lost)
     proof.smooth("F", "smooth", s.S_F, here, fcsg.there)
     wrong = bias * fcsg.delta + error * quantity("E") + apart * quantity("X")
-    proof.claim(
-        "descent",
-        quantity("F", 1)
-        <= quantity("F")
-        - s.alpha / 2 * quantity("gradient")
-        - s.alpha / 2 * (1 - s.alpha * s.S_F) * quantity("W")
-        + s.alpha / 2 * wrong,
-        "descent lemma",
+    descent_along(
+        proof,
+        s.alpha,
+        s.S_F,
+        quantity("W"),
+        wrong,
         proof.at("bias", v=here),
         "mean",
         squares=(
@@ -143,8 +128,7 @@ def _tracked(s: Reader, lost: Fraction, bias: Fraction, error: Fraction, apart: 
         ),
         why="Lemma C.1: as it is printed it has the last two terms twice, and one with X that nothing needs",
     )
-    proof.sum("descent")
-    proof.bound("F_gap", of="F", name="infimum")
+    summed_descent(proof)
     inside = {"alpha": Fraction(1, 10)}
     return proof.qed("descent, summed", "infimum", "errors", "drift", metric="gradient", model="x", inside=inside)
 

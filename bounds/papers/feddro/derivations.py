@@ -67,9 +67,8 @@ class FedDro:
         proof.objective("Phi", self.gradient, "not stated: chain rule")
         self.here, self.there = clients(X), clients(AFTER)
         self.rough, self.by_value = s.B_f**2 * s.L_g**2, s.B_g**2 * s.L_f**2
-        proof.quantity("X", sq(self.away(X)))
-        proof.quantity("gradient", sq(self.gradient(self.here)))
-        proof.quantity("Phi", value("Phi", self.here))
+        gradient = sq(self.gradient(self.here))
+        proof.named(X=sq(self.away(X)), gradient=gradient, Phi=value("Phi", self.here))
         proof.bounded("B_f", "df")
 
     def everyone(self, term: Term) -> Term:
@@ -193,11 +192,8 @@ class Run:
         self.bias = 4 * (self.pull * quantity("X") + 2 * dro.by_value * quantity("Y") + by_noise * quantity("N"))
         """Bounds the squared bias of A."""
         self.noise_h, self.noise_j = dro.dh(X, 0) - dro.dh(X), dro.dg(X, 0) - dro.dg(X)
-        proof.quantity("Y", sq(dro.y - dro.clients(dro.g(X))))
-        proof.quantity("N", sq(dro.y - self.known_y))
-        proof.quantity("S", sq(AFTER - X))
-        proof.quantity("M", sq(self.known))
-        proof.quantity("D_squared", sq(self.mean))
+        error, innovation = sq(dro.y - dro.clients(dro.g(X))), sq(dro.y - self.known_y)
+        proof.named(Y=error, N=innovation, S=sq(AFTER - X), M=sq(self.known), D_squared=sq(self.mean))
 
 
 def estimate(run: Run) -> None:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import partial
 
 from ...proof.author import Derivation, Reader, Signomial, Var, dot, quantity, sq, value
-from ...proof.tactics import Sgd, unlike_descent, unlike_rounds
+from ...proof.tactics import Sgd, steep_at_most, unlike_descent
 from . import derivations_local
 from .derivations_methods import compressed_sgd, heavy_ball, scgd_declining, storm
 from .derivations_networks import DERIVATIONS as NETWORKS
@@ -37,15 +37,7 @@ class Least(Sgd):
         if gaps:
             proof.quantity("gap", self.gap)
             left = left + gaps * quantity("gap")
-        nearer = X - 1 / s.L_bar * self.slope
-        proof.smooth("F", "smooth", s.L_bar, X, nearer)
-        proof.claim(
-            "slope",
-            sq(self.slope) <= 2 * s.L_bar * self.gap,
-            proof.least("minimiser", nearer),
-            "descent lemma",
-            why="F(x_*) <= F(x - grad F(x)/L_bar)",
-        )
+        steep_at_most(proof, s.L_bar, X, self.slope, self.gap, sq(self.slope))
         proof.claim(
             "approach",
             left <= kept * quantity("distance") + eta**2 * self.variance,
@@ -83,20 +75,24 @@ class Least(Sgd):
 
     def slowing(self, growth: Signomial) -> Derivation:
         """The gap with the weight (t + t0)^2, for step sizes a/(t + t0)."""
+        clock = self.proof.clock(self.s.t0)
+        left = clock**2 - (clock + 1) ** 2 * self.descent(growth)
+        given = {"descent": (clock + 1) ** 2, self.proof.least("minimiser", X): left}
+        return self.squared("gap", self.s.L_bar / 2, given, "a growth", "F_gap")
+
+    def squared(
+        self, of: str, noise: Signomial | int, given: Mapping[str, Signomial], rate: str, start: str
+    ) -> Derivation:
+        """A quantity that falls by the rate over t + t0, and grows by eta^2 times so much noise, with the weight (t + t0)^2."""
         s, proof = self.s, self.proof
         clock = proof.clock(s.t0)
-        factor = self.descent(growth)
-        noise = s.L_bar / 2 * (1 + 1 / s.t0) ** 2 * s.a**2 * self.variance
-        left = clock**2 - (clock + 1) ** 2 * factor
-        proof.claim(
-            "weighted",
-            (clock + 1) ** 2 * quantity("gap", 1) <= clock**2 * quantity("gap") + noise,
-            given={"descent": (clock + 1) ** 2, proof.least("minimiser", X): left},
-            why="(s + 1)^2 (1 - a growth/s) <= s^2 and (s + 1)^2/s^2 <= (1 + 1/t0)^2, at s = t + t0",
-        )
-        summed = proof.weighted("weighted", {"gap": clock**2})
-        proof.bound("F_gap", of="gap", name="start")
-        return proof.qed(summed, "start", metric="gap", model="x", inside={"a": Fraction(2), "t0": Fraction(2)})
+        rest = noise * (1 + 1 / s.t0) ** 2 * s.a**2 * self.variance
+        why = f"(s + 1)^2 (1 - {rate}/s) <= s^2 and (s + 1)^2/s^2 <= (1 + 1/t0)^2, at s = t + t0"
+        claimed = (clock + 1) ** 2 * quantity(of, 1) <= clock**2 * quantity(of) + rest
+        proof.claim("weighted", claimed, given=given, why=why)
+        summed = proof.weighted("weighted", {of: clock**2})
+        proof.bound(start, of=of, name="start")
+        return proof.qed(summed, "start", metric=of, model="x", inside={"a": Fraction(2), "t0": Fraction(2)})
 
     def closed(self, step: str, of: str, factor: Signomial, rest: Signomial, start: str) -> Derivation:
         """A contraction at every step, from a bound at the start."""
@@ -106,23 +102,16 @@ class Least(Sgd):
         return proof.qed("contraction", "start", metric=of, model="x", inside={"eta": Fraction(1, 2)})
 
 
-def sgd_convex(s: Reader) -> Derivation:
-    """Section 1."""
-    return _convex(s, 2 * s.eta**2, {})
+def sgd_convex(s: Reader, *, sharpened: bool = False) -> Derivation:
+    """Section 1: the distance falls by 2 eta times the gap, but for the noise.
 
-
-def sgd_convex_sharpened(s: Reader) -> Derivation:
-    """Section 1: eta^2 of the noise is that of the step, L_bar eta^3 that of the descent."""
-    given = {"convexity": 2 * s.eta, "descent lemma": 2 * s.eta}
-    return _convex(s, s.eta**2 + s.L_bar * s.eta**3, given)
-
-
-def _convex(s: Reader, noise: Signomial, given: Mapping[str, Signomial]) -> Derivation:
-    """The distance falls by 2 eta times the gap, but for the noise times a number; `given`: the multipliers that do not follow."""
+    `sharpened`: eta^2 of the noise is that of the step, L_bar eta^3 that of the descent.
+    """
+    noise = s.eta**2 + s.L_bar * s.eta**3 if sharpened else 2 * s.eta**2
+    given = {"convexity": 2 * s.eta, "descent lemma": 2 * s.eta} if sharpened else {}
     sgd = Least(s)
     proof = sgd.proof
-    proof.quantity("distance", sgd.distance)
-    proof.quantity("gap", value("F", AFTER) - value("F", sgd.least))
+    proof.named(distance=sgd.distance, gap=value("F", AFTER) - value("F", sgd.least))
     convex = proof.convex("convexity", X, sgd.least)
     proof.smooth("F", "smooth", s.L_bar, X, AFTER)
     proof.claim(
@@ -147,9 +136,9 @@ def sgd_convex_distance(s: Reader) -> Derivation:
     return sgd.proof.qed("approach, summed", "start", metric="distance", model="x", inside={"eta": Fraction(1, 2)})
 
 
-def sgd_strongly_convex(s: Reader) -> Derivation:
-    """Section 2."""
-    sgd = Least(s)
+def distance_contracts(s: Reader, *, exact: bool = False) -> Derivation:
+    """Sections 2 and 7: a constant step size."""
+    sgd = Least(s, exact=exact)
     sgd.approach(sgd.proof.bound("mu", X, sgd.least, of="F", name="tangent"), 1 - s.mu * s.eta)
     return sgd.closed("approach", "distance", 1 - s.mu * s.eta, s.eta * sgd.variance / s.mu, "D")
 
@@ -157,19 +146,8 @@ def sgd_strongly_convex(s: Reader) -> Derivation:
 def sgd_strongly_convex_declining(s: Reader) -> Derivation:
     """Section 5: the squared distance, with the weight (t + t0)^2."""
     sgd = Least(s, declining=s.t0)
-    proof = sgd.proof
-    clock = proof.clock(s.t0)
-    sgd.approach(proof.bound("mu", X, sgd.least, of="F", name="tangent"), 1 - s.mu * sgd.eta)
-    noise = (1 + 1 / s.t0) ** 2 * s.a**2 * sgd.variance
-    proof.claim(
-        "weighted",
-        (clock + 1) ** 2 * quantity("distance", 1) <= clock**2 * quantity("distance") + noise,
-        given={"approach": (clock + 1) ** 2},
-        why="(s + 1)^2 (1 - mu a/s) <= s^2 and (s + 1)^2/s^2 <= (1 + 1/t0)^2, at s = t + t0",
-    )
-    summed = proof.weighted("weighted", {"distance": clock**2})
-    proof.bound("D", of="distance", name="start")
-    return proof.qed(summed, "start", metric="distance", model="x", inside={"a": Fraction(2), "t0": Fraction(2)})
+    sgd.approach(sgd.proof.bound("mu", X, sgd.least, of="F", name="tangent"), 1 - s.mu * sgd.eta)
+    return sgd.squared("distance", 1, {"approach": (sgd.proof.clock(s.t0) + 1) ** 2}, "mu a", "D")
 
 
 def sgd_strongly_convex_weighted(s: Reader) -> Derivation:
@@ -192,23 +170,12 @@ def sgd_strongly_convex_weighted(s: Reader) -> Derivation:
     return proof.qed(metric="gap", model="x", inside=inside, given=given)
 
 
-def sgd_pl(s: Reader, *, whole: bool = False) -> Derivation:
-    """Section 3."""
-    sgd = Least(s)
-    sgd.proof.bound("kappa", X, of="F", name="steep")
-    return sgd.descended(s.kappa, whole=whole)
-
-
-def sgd_strongly_convex_gap(s: Reader, *, whole: bool = False) -> Derivation:
-    """Section 2."""
-    sgd = Least(s)
-    steep(sgd)
-    return sgd.descended(s.mu, whole=whole)
-
-
-def steep(sgd: Least) -> None:
-    """Strong convexity implies the Polyak-Lojasiewicz inequality."""
+def steep(sgd: Least, *, convex: bool) -> Signomial:
+    """The constant kappa with 2 kappa (F(x) - F(x_*)) <= ||grad F(x)||^2: assumed, or mu where strong convexity is."""
     s, proof, least = sgd.s, sgd.proof, sgd.least
+    if not convex:
+        proof.bound("kappa", X, of="F", name="steep")
+        return s.kappa
     proof.bound("mu", X, least, of="F", name="tangent")
     proof.claim(
         "steep",
@@ -217,24 +184,23 @@ def steep(sgd: Least) -> None:
         squares=(sgd.slope - s.mu * (X - least),),
         why="the least value of the tangent with the square",
     )
+    return s.mu
 
 
-def sgd_pl_declining(s: Reader) -> Derivation:
-    """Section 5."""
+def gap_contracts(s: Reader, *, convex: bool = False, exact: bool = False, whole: bool = False) -> Derivation:
+    """Sections 2, 3 and 7: a constant step size."""
+    sgd = Least(s, exact=exact)
+    return sgd.descended(steep(sgd, convex=convex), whole=whole)
+
+
+def gap_declines(s: Reader, *, convex: bool = False) -> Derivation:
+    """Section 5: step sizes a/(t + t0)."""
     sgd = Least(s, declining=s.t0)
-    sgd.proof.bound("kappa", X, of="F", name="steep")
-    return sgd.slowing(s.kappa)
+    return sgd.slowing(steep(sgd, convex=convex))
 
 
-def sgd_strongly_convex_gap_declining(s: Reader) -> Derivation:
-    """Section 5."""
-    sgd = Least(s, declining=s.t0)
-    steep(sgd)
-    return sgd.slowing(s.mu)
-
-
-def descended(s: Reader, *, exact: bool) -> Derivation:
-    """The sum of the descent."""
+def descended(s: Reader, *, exact: bool = False) -> Derivation:
+    """Sections 7 and 8: the sum of the descent, without any convexity."""
     descent = Sgd(s, pooled=True, exact=exact)
     descent.proof.bound("L_bar", *descent.proof.points, of="F", name="smooth")
     descent.proof.update("x", name="mean")
@@ -249,8 +215,7 @@ def sgd_declining(s: Reader) -> Derivation:
     proof.bound("L_bar", *proof.points, of="F", name="smooth")
     proof.update("x", name="step")
     variance = sgd.average_noise(s)
-    proof.quantity("gradient", sq(slope))
-    proof.quantity("F", value("F", X))
+    proof.named(gradient=sq(slope), F=value("F", X))
     lemma = proof.smooth("F", "smooth", s.L_bar, X, AFTER)
     proof.claim(
         "descent",
@@ -264,16 +229,6 @@ def sgd_declining(s: Reader) -> Derivation:
     return proof.qed(metric="gradient", model="x", given=given)
 
 
-def gd(s: Reader) -> Derivation:
-    """Section 7: the squared gradient, without any convexity."""
-    return descended(s, exact=True)
-
-
-def sgd_probable(s: Reader) -> Derivation:
-    """Section 8."""
-    return descended(s, exact=False)
-
-
 def sgd_bounded_noise_probable(s: Reader) -> Derivation:
     """Section 25: the descent along a run, and a martingale for what its noise adds up to."""
     sgd = Sgd(s, pooled=True, pathwise=True)
@@ -281,9 +236,7 @@ def sgd_bounded_noise_probable(s: Reader) -> Derivation:
     error, size = sgd.clients(sgd.batch(sgd.noise)), s.sigma_inf**2
     proof.bound("L_bar", *proof.points, of="F", name="smooth")
     proof.update("x", name="step")
-    proof.quantity("gradient", sq(slope))
-    proof.quantity("drift", dot(-1 * slope, error))
-    proof.quantity("F", value("F", X))
+    proof.named(gradient=sq(slope), drift=dot(-1 * slope, error), F=value("F", X))
     proof.claim("noise", sq(error) <= size, proof.bound("sigma_inf", sgd.sampled), why="Jensen over the samples")
     lemma, left = proof.smooth("F", "smooth", s.L_bar, X, AFTER), 1 - s.L_bar * s.eta
     proof.claim(
@@ -304,8 +257,7 @@ def gd_convex(s: Reader) -> Derivation:
     descent = Least(s, exact=True)
     proof = descent.proof
     weight = 2 * s.eta * (proof.clock(s.eta**0) - 1)
-    proof.quantity("distance", descent.distance)
-    proof.quantity("gap", descent.gap)
+    proof.named(distance=descent.distance, gap=descent.gap)
     lemma = proof.smooth("F", "smooth", s.L_bar, X, AFTER)
     lower = quantity("gap", 1) <= quantity("gap") - s.eta / 2 * sq(descent.slope)
     proof.claim("descent", lower, "step", given={lemma: 1})
@@ -328,20 +280,6 @@ def gd_convex(s: Reader) -> Derivation:
     return proof.qed(summed, "start", metric="gap", model="x", inside={"eta": Fraction(1, 2)})
 
 
-def gd_strongly_convex(s: Reader) -> Derivation:
-    """Section 7."""
-    descent = Least(s, exact=True)
-    descent.approach(descent.proof.bound("mu", X, descent.least, of="F", name="tangent"), 1 - s.mu * s.eta)
-    return descent.closed("approach", "distance", 1 - s.mu * s.eta, 0 * s.mu, "D")
-
-
-def gd_pl(s: Reader) -> Derivation:
-    """Section 7."""
-    descent = Least(s, exact=True)
-    descent.proof.bound("kappa", X, of="F", name="steep")
-    return descent.descended(s.kappa)
-
-
 def local_sgd_pl(s: Reader) -> Derivation:
     """Section 4."""
     sgd = unlike_descent(s)
@@ -354,53 +292,26 @@ def local_sgd_pl(s: Reader) -> Derivation:
     return proof.qed(*reasons, metric="gap", model="x", inside={"eta": Fraction(1, 2)})
 
 
-def local_sgd_strongly_convex(s: Reader) -> Derivation:
-    """Section 6."""
-    sgd = unlike_rounds(s)
-    proof, here, least = sgd.proof, sgd.clients(X), sgd.proof.minimiser()
-    gap, slope, mean = value("F", here) - value("F", least), sgd.full(here), sgd.clients(sgd.gradient(X))
-    distance, nearer = sq(here - least), here - 1 / s.L * slope
-    proof.quantity("gap", gap)
-    proof.quantity("distance", distance)
-    lemma = proof.smooth("F", "smooth", s.L, here, nearer)
-    proof.claim("slope", sq(slope) <= 2 * s.L * gap, proof.least("minimiser", nearer), lemma)
-    proof.bound("mu", here, least, of="F", name="tangent")
-    above = proof.least("minimiser", here, name="above the minimum")
-    bias = s.L**2 * s.eta * (1 / s.mu + 2 * s.eta)
-    noise = s.eta**2 * s.sigma**2 / (s.N * s.b)
-    proof.claim(
-        "approach",
-        quantity("distance", 1) <= quantity("distance") - s.eta * quantity("gap") + bias * quantity("X") + noise,
-        *("mean", "noise"),
-        given={"tangent": 2 * s.eta, "slope": 2 * s.eta**2, above: s.eta - 4 * s.eta**2 * s.L, "bias": bias / s.L**2},
-        squares=(mean - slope + s.mu * (here - least), mean - 2 * slope),
-        why="2<a, b> <= ||a||^2/mu + mu ||b||^2 for the bias a of the mean gradient, and ||c||^2 <= 2 ||grad F||^2 + 2 ||a||^2",
-    )
-    proof.bound("D", of="distance", name="nearby")
-    reasons = proof.sum("approach"), "nearby", "consensus"
-    return proof.qed(*reasons, metric="gap", model="x", inside={"eta": Fraction(1, 4)})
-
-
 DERIVATIONS = (
     ("sgd_convex", sgd_convex),
     ("sgd_convex_distance", sgd_convex_distance),
     ("sgd_declining", sgd_declining),
-    ("sgd_strongly_convex", sgd_strongly_convex),
-    ("sgd_strongly_convex_gap", sgd_strongly_convex_gap),
+    ("sgd_strongly_convex", distance_contracts),
+    ("sgd_strongly_convex_gap", partial(gap_contracts, convex=True)),
     ("sgd_strongly_convex_declining", sgd_strongly_convex_declining),
-    ("sgd_strongly_convex_gap_declining", sgd_strongly_convex_gap_declining),
+    ("sgd_strongly_convex_gap_declining", partial(gap_declines, convex=True)),
     ("sgd_strongly_convex_weighted", sgd_strongly_convex_weighted),
     ("sgd_strongly_convex_averaged", sgd_strongly_convex_weighted),
-    ("sgd_pl", sgd_pl),
-    ("sgd_pl_declining", sgd_pl_declining),
-    ("gd", gd),
+    ("sgd_pl", gap_contracts),
+    ("sgd_pl_declining", gap_declines),
+    ("gd", partial(descended, exact=True)),
     ("gd_convex", gd_convex),
-    ("gd_strongly_convex", gd_strongly_convex),
-    ("gd_pl", gd_pl),
+    ("gd_strongly_convex", partial(distance_contracts, exact=True)),
+    ("gd_pl", partial(gap_contracts, exact=True)),
     ("local_sgd_pl", local_sgd_pl),
-    ("sgd_probable", sgd_probable),
+    ("sgd_probable", descended),
     ("sgd_bounded_noise_probable", sgd_bounded_noise_probable),
-    ("local_sgd_strongly_convex", local_sgd_strongly_convex),
+    ("local_sgd_strongly_convex", partial(derivations_local.local_sgd_convex, strongly=True)),
     ("compressed_sgd", compressed_sgd),
     ("storm", storm),
     ("heavy_ball", heavy_ball),
@@ -409,7 +320,7 @@ DERIVATIONS = (
     *derivations_local.DERIVATIONS,
 )
 SHARPENED = (
-    ("sgd_convex", sgd_convex_sharpened),
-    ("sgd_strongly_convex_gap", partial(sgd_strongly_convex_gap, whole=True)),
-    ("sgd_pl", partial(sgd_pl, whole=True)),
+    ("sgd_convex", partial(sgd_convex, sharpened=True)),
+    ("sgd_strongly_convex_gap", partial(gap_contracts, convex=True, whole=True)),
+    ("sgd_pl", partial(gap_contracts, whole=True)),
 )

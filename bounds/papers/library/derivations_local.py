@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from ...proof.author import (
-    Act,
     Derivation,
     NoisyDrift,
     Reader,
-    Signomial,
     Term,
     Var,
     quantity,
@@ -20,37 +18,47 @@ from ...proof.author import (
     value,
 )
 from ...proof.kernel import Delay, Gronwall, Substitute, Sum
-from ...proof.tactics import PlainLosses, averaged_rounds, smooth_descent, smooth_mean, unlike_rounds, variance_of_mean
+from ...proof.tactics import (
+    PlainLosses,
+    RandomSet,
+    averaged_rounds,
+    descent_along,
+    smooth_descent,
+    smooth_mean,
+    steep_at_most,
+    unlike_rounds,
+    variance_of_mean,
+)
 from .derivations_methods import OneModel
 
 X, AFTER, Z, C = Var("x"), Var("x", 1), Var("z"), Var("c")
 
 
-def local_sgd_convex(s: Reader) -> Derivation:
-    """Section 14: the mean gradient of convex clients leads to the minimiser but for the consensus error."""
+def local_sgd_convex(s: Reader, *, strongly: bool = False) -> Derivation:
+    """Sections 6 and 14: the mean gradient leads to the minimiser but for the consensus error; F, or the clients, are convex."""
     sgd = unlike_rounds(s)
     proof, here, least = sgd.proof, sgd.clients(X), sgd.proof.minimiser()
-    slope, mean = sgd.full(here), sgd.clients(sgd.gradient(X))
-    proof.quantity("gap", value("F", here) - value("F", least))
-    proof.quantity("distance", sq(here - least))
-    nearer = here - 1 / s.L * slope
-    lemma = proof.smooth("F", "smooth", s.L, here, nearer)
-    proof.claim("slope", sq(slope) <= 2 * s.L * quantity("gap"), proof.least("minimiser", nearer), lemma)
-    proof.convex_clients("convexity", "L", sgd.gradient(X), here, least)
-    above = proof.least("minimiser", here, name="above the minimum")
-    drift, noise = s.eta * s.L * (1 + 2 * s.eta * s.L), s.eta**2 * s.sigma**2 / (s.N * s.b)
+    gap, slope, mean = value("F", here) - value("F", least), sgd.full(here), sgd.clients(sgd.gradient(X))
+    proof.named(gap=gap, distance=sq(here - least))
+    steep_at_most(proof, s.L, here, slope, gap if strongly else quantity("gap"), sq(slope))
+    squares: tuple[Term, ...] = (mean - 2 * slope,)
+    young = "||c||^2 <= 2 ||grad F||^2 + 2 ||c - grad F||^2 for the mean gradient c"
+    if strongly:
+        tangent, bias = proof.bound("mu", here, least, of="F", name="tangent"), 1 / s.mu + 2 * s.eta
+        drift, squares = s.eta * s.L**2 * bias, (mean - slope + s.mu * (here - least), *squares)
+        why = f"2<a, b> <= ||a||^2/mu + mu ||b||^2 for a = c - grad F, and {young}"
+    else:
+        tangent, bias = proof.convex_clients("convexity", "L", sgd.gradient(X), here, least), 2 * s.eta
+        drift = s.eta * s.L * (1 + 2 * s.eta * s.L)
+        why = f"||x - x_*||^2 - 2 eta <c, x - x_*> + eta^2 ||c||^2, and {young}"
+    above, noise = proof.least("minimiser", here, name="above the minimum"), s.eta**2 * s.sigma**2 / (s.N * s.b)
     proof.claim(
         "approach",
         quantity("distance", 1) <= quantity("distance") - s.eta * quantity("gap") + drift * quantity("X") + noise,
         *("mean", "noise"),
-        given={
-            "three points": 2 * s.eta,
-            "slope": 2 * s.eta**2,
-            above: s.eta - 4 * s.eta**2 * s.L,
-            "bias": 2 * s.eta**2,
-        },
-        squares=(mean - 2 * slope,),
-        why="||x - x_*||^2 - 2 eta <c, x - x_*> + eta^2 ||c||^2 at the mean gradient c; ||c||^2 <= 2 ||grad F||^2 + 2 ||c - grad F||^2",
+        given={tangent: 2 * s.eta, "slope": 2 * s.eta**2, above: s.eta - 4 * s.eta**2 * s.L, "bias": s.eta * bias},
+        squares=squares,
+        why=why,
     )
     proof.bound("D", of="distance", name="nearby")
     reasons = proof.sum("approach"), "nearby", "consensus"
@@ -61,24 +69,18 @@ def sampled_sgd(s: Reader) -> Derivation:
     """Section 15: the mean over a uniform set of clients has the mean of all as its mean, and a share of their variance."""
     sgd = OneModel(s)
     proof, dF = sgd.proof, sgd.gradient
-    proof.source("set", "", "participation")
-    chosen = proof.function("chosen", "x -> (x, x)", "set", role="random_set")
-    own = sgd.batch(sgd.sampled)
-
-    def weighted(drawn: int | None) -> Term:
-        return Act(chosen(Sum(()), drawn), own)
-
-    direction = sgd.clients(weighted(0))
+    chosen, own = RandomSet(proof, "participation"), sgd.batch(sgd.sampled)
+    direction = sgd.clients(chosen.of(own))
     sgd.moves(direction)
     batch, pooled = sgd.independent(sgd.noise)
-    mean = proof.bound("r", weighted(None), of="chosen", name="everybody in the mean")
+    mean = chosen.mean(own)
     known = proof.mean(mean, "n")
     variance = s.s * s.zeta**2 + s.sigma**2 / (s.r * s.N * s.b)
     proof.claim(
         "noise",
         sq(direction - sgd.slope) <= variance,
         *(batch, pooled, proof.bound("sigma", sgd.sampled), proof.bound("zeta", dF(X))),
-        *(proof.bound("r", weighted(0), of="chosen", name="sampled"), mean, known),
+        *(chosen.spread(own), mean, known),
         why="a mean of m of N numbers has (N - m)/(m (N - 1)) of their variance",
     )
     proof.bound("L_bar", *proof.points, of="F", name="smooth")
@@ -96,25 +98,16 @@ def delayed_sgd(s: Reader) -> Derivation:
     proof.variable("x", "x", every=X - s.eta * direction)
     proof.older("z", "x", s.tau)
     sgd.minimised()
-    gradient, M = proof.quantity("gradient", sq(sgd.full(X))), proof.quantity("M", sq(old))
-    F, apart = proof.quantity("F", value("F", X)), proof.quantity("A", sq(X - Z))
+    proof.named(gradient=sq(sgd.full(X)), M=sq(old), F=value("F", X), A=sq(X - Z))
+    M, apart = quantity("M"), quantity("A")
     variance, noise = s.sigma**2 / (s.N * s.b), s.eta * (direction - old)
     sigma = proof.bound("sigma", sampled)
     variance_of_mean(proof, "noise", sampled - sgd.gradient(Z), "n i", s.sigma**2, sigma)
     proof.bound("L_bar", *proof.points, of="F", name="smooth")
     proof.at("smooth", p=X, r=Z, name="stale")
     proof.update("x", name="step")
-    proof.claim(
-        "descent",
-        quantity("F", 1)
-        <= F
-        - s.eta / 2 * gradient
-        - (s.eta - s.L_bar * s.eta**2) / 2 * M
-        + s.eta / 2 * s.L_bar**2 * apart
-        + s.L_bar * s.eta**2 / 2 * variance,
-        *(proof.smooth("F", "smooth", s.L_bar, X, AFTER), "step", "stale", "noise"),
-        why="-2<a, c> = ||a - c||^2 - ||a||^2 - ||c||^2",
-    )
+    proof.smooth("F", "smooth", s.L_bar, X, AFTER)
+    descent_along(proof, s.eta, s.L_bar, M, s.L_bar**2 * apart, "step", "stale", "noise", variance=variance)
     proof.claim("move", sq(s.eta * old) <= s.eta**2 * M)
     proof.claim("noise of a move", sq(noise) <= s.eta**2 * variance, "noise")
     proof.step("moved", Delay("A", "step", -noise, "move", "noise of a move"))
@@ -131,8 +124,8 @@ class Anchored(PlainLosses):
     def __init__(self, s: Reader):
         super().__init__(s)
         self.s, self.here, self.own = s, self.clients(X), self.batch(self.sampled)
-        self.slope, self.errors = self.full(self.here), self.away(self.batch(self.noise))
-        self.pooled, self.size = s.sigma**2 / (s.N * s.b), (1 - 1 / s.N) * s.sigma**2 / s.b
+        self.slope, self.pooled = self.full(self.here), s.sigma**2 / (s.N * s.b)
+        self.unlike, self.size = self.errors
 
     def goes(self, direction: Term, mean: Term, **carried: Mapping[str, Term]) -> None:
         """x_i <- x_i - eta direction, of which `mean` is the mean without noise; a client carries variables with other equations."""
@@ -143,10 +136,8 @@ class Anchored(PlainLosses):
         proof.variable("x", "x", "n", local=moved, communication=self.clients(moved))
         self.minimised()
         self.direction, self.mean, self.ahead = direction, mean, self.clients(moved) - Z
-        meanings = {"gradient": self.slope, "X": self.away(X), "Y": self.here - Z, "M": mean}
-        for name, vector in meanings.items():
-            proof.quantity(name, sq(vector))
-        proof.quantity("F", value("F", self.here))
+        apart, far = sq(self.away(X)), sq(self.here - Z)
+        proof.named(gradient=sq(self.slope), X=apart, Y=far, M=sq(mean), F=value("F", self.here))
 
     def follows(self) -> None:
         """What smoothness and noise say of a step, and `moved`: how far the mean model is from z."""
@@ -167,17 +158,11 @@ class Anchored(PlainLosses):
         self.rounds = "parts", "meets", begun, noise, "step", "step noise", one
         proof.step("moved", NoisyDrift("Y", *self.rounds))
 
-    def noisy(self, name: str, scale: Signomial) -> str:
-        """How large noise is that is apart."""
-        reasons = "independence over n", "independence over i", "sigma of dF"
-        why = "independent errors, less their mean over the clients"
-        return self.proof.claim(name, sq(scale * self.errors) <= scale**2 * self.size, *reasons, why=why)
-
     def drifts(self, weight: Fraction) -> None:
         """`drift`: how far the models come apart, where `growth` bounds how far their directions are."""
         eta = self.s.eta
-        noise = self.noisy("noise growth", eta)
-        rule = NoisyDrift("X", "apart", "agree", "start", -eta * self.errors, "growth", noise, 0 * eta + weight)
+        noise = self.noise_apart("noise growth", eta)
+        rule = NoisyDrift("X", "apart", "agree", "start", -eta * self.unlike, "growth", noise, 0 * eta + weight)
         self.proof.step("drift", rule)
 
 
@@ -187,24 +172,17 @@ class SampledRounds(Anchored):
     def __init__(self, s: Reader):
         super().__init__(s)
         proof = self.proof
-        proof.source("set", "", "participation")
-        self.chosen = proof.function("chosen", "x -> (x, x)", "set", role="random_set")
+        self.chosen = RandomSet(proof, "participation")
         self.moved = X - s.eta * self.own
         self.mean, self.there = self.clients(self.gradient(X)), self.full(Z)
-        server = self.clients(self.drawn(0))
+        server = self.clients(self.chosen.of(self.moved))
         proof.variable("z", "x", local=Z, communication=server)
         proof.variable("x", "x", "n", local=self.moved, communication=server)
         self.minimised()
-        distances = {"X": self.away(X), "X_end": self.away(self.moved), "Y": self.here - Z}
-        for name, vector in {"gradient": self.there, "M": self.mean, **distances}.items():
-            proof.quantity(name, sq(vector))
-        proof.quantity("F", value("F", self.here))
+        distances = {"X": sq(self.away(X)), "X_end": sq(self.away(self.moved)), "Y": sq(self.here - Z)}
+        proof.named(gradient=sq(self.there), M=sq(self.mean), **distances, F=value("F", self.here))
         self.local, self.averaged = proof.update("x", "local"), proof.update("x", "communication")
         self.local_mean, self.averaged_mean = proof.mean(self.local, "n"), proof.mean(self.averaged, "n")
-
-    def drawn(self, step: int | None) -> Term:
-        """What a client contributes to the mean over the set of a step; over all sets for None."""
-        return Act(self.chosen(Sum(()), step), self.moved)
 
 
 def sampled_descent(run: SampledRounds) -> None:
@@ -221,8 +199,8 @@ def sampled_descent(run: SampledRounds) -> None:
     )
     proof.at("smooth", p=run.here, r=Z, name="turned")
     variance_of_mean(proof, "noise", run.noise, "n i", s.sigma**2, proof.bound("sigma", run.sampled))
-    everybody = proof.bound("r", run.drawn(None), of="chosen", name="everybody in the mean")
-    proof.bound("r", run.drawn(0), of="chosen", name="sampled")
+    everybody = run.chosen.mean(run.moved)
+    run.chosen.spread(run.moved)
     proof.smooth("F", "smooth", s.L, run.here, run.clients(AFTER))
     after = (
         F
@@ -266,8 +244,8 @@ def sampled_drift(run: SampledRounds) -> None:
         squares=(clients(dF(X) - dF(run.here)), 2 * bent - unlike),
         why="Young's inequality with 2",
     )
-    noise = run.noisy("noise growth", s.eta)
-    rounds = "apart", "agree", "alike", -s.eta * run.errors, "growth", noise, one
+    noise = run.noise_apart("noise growth", s.eta)
+    rounds = "apart", "agree", "alike", -s.eta * run.unlike, "growth", noise, one
     proof.step("drift", NoisyDrift("X", *rounds))
     proof.step("drift, end", NoisyDrift("X", *rounds, end="X_end"))
     pooled = -s.eta * clients(run.batch(run.noise))
@@ -345,21 +323,11 @@ def scaffold(s: Reader) -> Derivation:
     renewed = {"local": C, "communication": dF(Z) + 1 / s.p * gathered}
     mean = clients(dF(X))
     sgd.goes(sgd.own - C + clients(C), mean, u={"local": gathered, "communication": Sum(())}, c=renewed)
-    proof.quantity("Q", sq(away(C - dF(Z))))
-    proof.quantity("U", sq(away(Var("u"))))
-    proof.quantity("U_end", sq(away(gathered)))
-    proof.quantity("Y_end", sq(sgd.ahead))
-    proof.quantity("unlike", sq(away(dF(sgd.here))))
+    proof.named(Q=sq(away(C - dF(Z))), U=sq(away(Var("u"))), U_end=sq(away(gathered)))
+    proof.named(Y_end=sq(sgd.ahead), unlike=sq(away(dF(sgd.here))))
     sgd.follows()
-    F, gradient, M, apart, far = map(quantity, ("F", "gradient", "M", "X", "Y"))
-    noise = s.L * s.eta**2 / 2 * sgd.pooled
-    proof.claim(
-        "descent",
-        quantity("F", 1)
-        <= F - s.eta / 2 * gradient - (s.eta - s.L * s.eta**2) / 2 * M + s.eta / 2 * s.L**2 * apart + noise,
-        *("descent lemma", "mean", "noise", "bias"),
-        why="-2<a, c> = ||a - c||^2 - ||a||^2 - ||c||^2",
-    )
+    M, apart, far = map(quantity, "MXY")
+    descent_along(proof, s.eta, s.L, M, s.L**2 * apart, "mean", "noise", "bias", variance=sgd.pooled)
     _controls(sgd, gathered)
     change, lag = away(dF(X) - dF(Z)), away(C - dF(Z))
     proof.claim(
@@ -419,13 +387,13 @@ def _controls(sgd: Anchored, gathered: Term) -> None:
     change, later = dF(X) - dF(Z), dF(Z) - dF(server)
     smooth = proof.bound("L", dF(X), dF(Z), name="since the round began")
     proof.claim("gathered drift", sq(away(change)) <= s.L**2 * far, smooth, squares=(clients(change),))
-    noise = sgd.noisy("gathered noise", one)
+    noise = sgd.noise_apart("gathered noise", one)
     goes, stops = proof.update("u", name="gathered"), proof.update("u", "communication", name="gathered afresh")
     none, empty = proof.start("controls at rest", U, name="nothing gathered"), away(Var("u", 1))
     parts = proof.zero("gathered apart", empty - away(gathered), goes, proof.mean(goes, "n"))
     meets = proof.zero("gathered afresh, apart", empty, stops, proof.mean(stops, "n"))
     begun = proof.zero("nothing gathered, apart", away(U), none, proof.mean(none, "n"))
-    rounds = parts, meets, begun, sgd.errors, "gathered drift", noise, 2 * one
+    rounds = parts, meets, begun, sgd.unlike, "gathered drift", noise, 2 * one
     proof.step("made", NoisyDrift("U", *rounds, end="U_end"))
     proof.step("moved in a round", NoisyDrift("Y", *sgd.rounds, end="Y_end"))
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from ...language.bounding import SAMPLE
 from ...proof.author import Derivation, Reader, Scalar, Signomial, Term, Var, quantity, scalar, sq, value
 from ...proof.kernel.scalars import At
-from ...proof.tactics import InnerEstimate, PlainLosses, smooth_descent, smooth_mean
+from ...proof.tactics import InnerEstimate, PlainLosses, descent_along, smooth_descent, smooth_mean, steep_at_most
 
 X, AFTER, BEFORE = Var("x"), Var("x", 1), Var("x", -1)
 
@@ -24,8 +24,7 @@ class OneModel(PlainLosses):
         proof = self.proof
         proof.variable("x", "x", every=X - self.s.eta * direction)
         self.minimised()
-        proof.quantity("gradient", sq(self.slope))
-        proof.quantity("F", value("F", X))
+        proof.named(gradient=sq(self.slope), F=value("F", X))
         proof.update("x", name="mean")
 
     def independent(self, term: Term, *, first: bool = False) -> tuple[str, str]:
@@ -42,16 +41,7 @@ class Followed(OneModel):
         proof = self.proof
         error, length = proof.quantity("E", sq(estimate - self.slope)), proof.quantity("S", sq(estimate))
         proof.smooth("F", "smooth", smoothness, X, AFTER)
-        proof.claim(
-            "descent",
-            quantity("F", 1)
-            <= quantity("F")
-            - step / 2 * quantity("gradient")
-            - (step - smoothness * step**2) / 2 * length
-            + step / 2 * error,
-            *("descent lemma", "mean"),
-            why="-2<a, c> = ||a - c||^2 - ||a||^2 - ||c||^2",
-        )
+        descent_along(proof, step, smoothness, length, error, "mean")
         return error
 
     def summed(self, step: Signomial, weight: Signomial, noise: Signomial, why: str) -> str:
@@ -176,10 +166,7 @@ def heavy_ball(s: Reader) -> Derivation:
     proof.claim("first error", error <= first, "momentum", at_rest, given={"noise": s.alpha**2})
     weight = step / (2 * s.alpha)
     start = ball.summed(step, weight, s.alpha**2 * noise, "2 eta L_bar <= alpha^2")
-    nearer = X - 1 / s.L_bar * ball.slope
-    lemma = proof.smooth("F", "smooth", s.L_bar, X, nearer)
-    slope = quantity("gradient") <= 2 * s.L_bar * quantity("gap")
-    proof.claim("slope", slope, proof.least("minimiser", nearer), lemma, why="F(x_*) <= F(x - grad F(x)/L_bar)")
+    steep_at_most(proof, s.L_bar, X, ball.slope, quantity("gap"), quantity("gradient"))
     proof.claim(
         "first slope",
         kept**2 * scalar(At("gradient")) <= kept**2 * s.alpha**2 / s.eta * s.F_gap,

@@ -83,16 +83,12 @@ class LocalScgdm:
         proof.objective("F", lambda x: clients(self.client_gradient(x)), "not stated: chain rule")
         self.here, self.there, self.before = clients(X), clients(Var("x", 1)), clients(Var("x", -1))
         self.gradient = clients(self.client_gradient(self.here))
-        proof.quantity("X", sq(self.away(X)))
-        proof.quantity("m_squared", sq(MOMENTUM))
         gap = (clients(NEXT_U) if averaged else NEXT_U) - self.g(self.here)
-        proof.quantity("U", sq(gap))
+        proof.named(X=sq(self.away(X)), m_squared=sq(MOMENTUM), U=sq(gap))
         if averaged:
             proof.quantity("R", sq(self.away(U)))
-        proof.quantity("E", sq(clients(NEW) - self.gradient))
-        proof.quantity("M", sq(clients(NEW)))
-        proof.quantity("gradient", sq(self.gradient))
-        proof.quantity("F", value("F", self.here))
+        error, length = sq(clients(NEW) - self.gradient), sq(clients(NEW))
+        proof.named(E=error, M=length, gradient=sq(self.gradient), F=value("F", self.here))
 
     def away(self, term: Term) -> Term:
         """The deviation from the mean over the clients."""

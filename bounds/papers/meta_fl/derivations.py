@@ -14,7 +14,6 @@ from fractions import Fraction
 from ...language.bounding import NOISE
 from ...proof.author import (
     ONE,
-    Act,
     Derivation,
     NoisyDrift,
     Proof,
@@ -28,8 +27,8 @@ from ...proof.author import (
     total,
     value,
 )
-from ...proof.kernel import AtStart, Lemma, Sum
-from ...proof.tactics import smooth_mean
+from ...proof.kernel import AtStart, Lemma
+from ...proof.tactics import RandomSet, smooth_mean
 from . import PAPER
 from .derivation_lemmas import lemma_4, lemma_5, lemma_6, lemma_7, lemma_10, lemma_11
 
@@ -55,12 +54,11 @@ class MetaFL:
         """s of part II."""
         clients = self.clients = proof.clients(s.n, "i")
         proof.source("batches", "", "batches")
-        proof.source("set", "", "drawn clients")
+        self.chosen = RandomSet(proof, "drawn clients", "i")
         self.exact = proof.function("dF", "x -> x", role="meta_gradient", per="i")
         self.error = proof.function("e", "x -> x", "batches", role="estimate_error", per="i")
-        self.chosen = proof.function("chosen", "x -> (x, x)", "set", role="random_set", per="i")
         self.moved = X - s.beta * (self.exact(X) + self.error(X, 0))
-        proof.variable("w", "x", "i", local=self.moved, communication=clients(self.weighted(self.moved)))
+        proof.variable("w", "x", "i", local=self.moved, communication=clients(self.chosen.of(self.moved)))
         proof.free("p r", "x")
         proof.objective("F", lambda x: clients(self.exact(x)), "2")
         self.here, self.there = clients(X), clients(AFTER)
@@ -69,25 +67,17 @@ class MetaFL:
         self.noise = self.error(X, 0) - self.bias
         self.deviated = self.exact(X) - self.exact(self.here)
         self.gradient = clients(self.exact(self.here))
-        self.server = clients(self.weighted(X))
+        self.server = clients(self.chosen.of(X))
         """The mean model of the clients that take part."""
-        proof.quantity("Lambda", sq(self.away(X)))
-        proof.quantity("Lambda_end", sq(self.away(self.moved)))
-        proof.quantity("G", sq(self.gradient))
-        proof.quantity("metric", sq(clients(self.exact(self.server))))
-        proof.quantity("F", value("F", self.here))
+        proof.named(Lambda=sq(self.away(X)), Lambda_end=sq(self.away(self.moved)), G=sq(self.gradient))
+        proof.named(metric=sq(clients(self.exact(self.server))), F=value("F", self.here))
 
     def away(self, term: Term) -> Term:
         return term - self.clients(term)
 
-    def weighted(self, term: Term, drawn: int | None = 0) -> Term:
-        """n/m times what belongs to the set of m clients, 0 for the others; the mean over the set is the mean of that."""
-        return Act(self.chosen(Sum(()), drawn), term)
-
     def drawn(self, term: Term, name: str) -> tuple[str, str]:
         """T2: the mean over the set has the mean of all as its mean; and how far it is from it."""
-        mean = self.proof.bound("r", self.weighted(term, None), of="chosen", name=f"{name}, mean")
-        return mean, self.proof.bound("r", self.weighted(term), of="chosen", name=name)
+        return self.chosen.mean(term, f"{name}, mean"), self.chosen.spread(term, name)
 
 
 def metric(run: MetaFL) -> None:

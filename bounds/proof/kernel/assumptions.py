@@ -7,7 +7,6 @@ Where an instance needs a point that does not depend on a sample, that is checke
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from inspect import isabstract
@@ -18,7 +17,7 @@ from .known import Known
 from .scalars import At, Value, dot, scalar, sq, value
 from .setting import CLIENTS, EVERY, FIRST, MIXING, Variable
 from .signomial import ONE, ZERO, ProofError, Signomial
-from .terms import Act, App, Given, Mean, Pair, Proj, Sum, Term, Var, inside, replaced, samples, variables
+from .terms import Act, App, Given, Mean, Pair, Proj, Sum, Term, Var, replaced, samples, variables
 
 NOTHING = Known()
 
@@ -88,19 +87,6 @@ def _drawn(state: State, app: App) -> Known:
         if step is not None:
             known = known | Known.sample(source, step)
     return known
-
-
-def _explicit(state: State, term: Term) -> Known:
-    """The samples that stand in a term itself, not those in its variables."""
-    own = _drawn(state, term) if isinstance(term, App) else NOTHING
-    return own | _union(_explicit(state, inner) for inner in inside(term))
-
-
-def _union(found: Iterable[Known]) -> Known:
-    total = NOTHING
-    for known in found:
-        total = total | known
-    return total
 
 
 def _new_to(state: State, known: Known, terms: list[Term], what: str) -> None:
@@ -621,10 +607,6 @@ class Start(Declared, Axiom):
         if terms:
             raise ProofError("the start takes no terms")
         self.accept(state, term)
-        restricted = any(state.setting.variable(name).sources is not None for name, _ in variables(term))
-        for name, shift in variables(term):
-            if not restricted and not _explicit(state, term) <= state.setting.known(name, shift):
-                raise ProofError(f"the start {term!r} depends on samples that {name} does not depend on")
         if not _determines(state, term):
             raise ProofError(f"the start {term!r} depends on samples on which no variable in it may depend")
         return Equation(term, FIRST, frozenset({self.assumption}), f"{self.term!r} = 0 at t = 0")

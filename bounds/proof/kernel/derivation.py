@@ -481,7 +481,6 @@ def _conclusion(derivation: Derivation, found: Reading, state: State, bound: Fra
 
 def _verdict(derivation: Derivation, found: Reading, label: str, state: State, lines: list[Line]) -> Verdict:
     theorem = found.theorem
-    listed = [item.name for item in theorem.assumptions]
     used = assumed(state.facts["conclusion"].uses) | state.structural
     for base, _ in state.region.exponentials.values():
         used |= state.certify(base) or frozenset()
@@ -490,25 +489,33 @@ def _verdict(derivation: Derivation, found: Reading, label: str, state: State, l
     given += (one_case_of(derivation.either),) if derivation.either else ()
     idle_lemmas = [name for name in lemmas if name not in used]
     used = assumed(used - lemmas.keys())
-    idle = [step.name for step in derivation.steps if step.name not in state.used]
-    return Verdict(
-        theorem.id,
-        label,
-        True,
-        tuple(lines),
-        tuple(name for name in listed if name in used),
-        tuple(sorted(used - set(listed))),
-        tuple(
-            [name for name in (*listed, *state.region.conditions) if name not in used]
-            + [*idle_lemmas, *(f"step {name}" for name in idle)]
-        ),
-        tuple(state.dropped),
-        tuple(sorted(used - set(listed) - state.exact)),
+    idle = [f"step {step.name}" for step in derivation.steps if step.name not in state.used]
+    accepted = accepted_with(theorem, label, lines, used, state.region.conditions, (*idle_lemmas, *idle))
+    return replace(
+        accepted,
+        dropped=tuple(state.dropped),
+        loose=tuple(name for name in accepted.conditions if name not in state.exact),
         reading=(*_reading(derivation), *_given(derivation, found.reader)),
         facts=tuple(state.facts.values()),
         given=given,
         formal=(*found.words(derivation.axioms), *said_by(theorem, used)),
         rests_on=rests_on(found),
+    )
+
+
+def accepted_with(
+    theorem: Any, label: str, lines: list[Line], used: frozenset[str], conditions: Iterable[str], idle: Iterable[str]
+) -> Verdict:
+    """That a derivation is accepted, with the assumptions and conditions among what it used, and those that it did not."""
+    listed = [item.name for item in theorem.assumptions]
+    return Verdict(
+        theorem.id,
+        label,
+        True,
+        tuple(lines),
+        assumptions=tuple(name for name in listed if name in used),
+        conditions=tuple(sorted(used - set(listed))),
+        unused=(*(name for name in (*listed, *conditions) if name not in used), *idle),
     )
 
 

@@ -13,7 +13,7 @@ from .region import Certificate, Region, used_conditions
 from .scalars import At, Atom, Inner, Named, One, Scalar, Total, Value, along_a_run, form
 from .sequences import Numbers
 from .setting import EVERY, Setting
-from .signomial import CLOCK, ONE, Param, ProofError, Signomial, identifier, mentions, moves
+from .signomial import CLOCK, ONE, Param, ProofError, Signomial, identifier, mentions, params_in
 from .terms import Sum
 
 
@@ -77,6 +77,10 @@ class Inequality:
     def table(self) -> dict[Atom, Signomial]:
         return dict(self.form)
 
+    def covers(self, phases: frozenset[str]) -> bool:
+        """Whether it holds at all steps of these kinds; what is about the run holds at none."""
+        return self.phases is not None and self.phases >= phases
+
     def __repr__(self) -> str:
         return self.text or f"{Scalar(tuple((c, a) for a, c in self.form))!r} {'=' if self.equal else '<='} 0"
 
@@ -89,6 +93,10 @@ class Equation:
     phases: frozenset[str]
     uses: Uses = frozenset()
     text: str = field(default="", compare=False)
+
+    def covers(self, phases: frozenset[str]) -> bool:
+        """Whether it holds at all steps of these kinds."""
+        return self.phases >= phases
 
     def __repr__(self) -> str:
         return self.text or f"{self.term!r} = 0"
@@ -282,9 +290,13 @@ class State:
         return f"; it is {number.at(point)} at {values}"
 
 
-def at_one_step(fact: Fact) -> bool:
-    """Whether a fact is about the step t at which it stands only, and cannot be read at another one or summed."""
-    return _marked(fact) is not None or moves(fact.form if isinstance(fact, Inequality) else fact)
+def at_one_step(fact: Fact, *, but: Param | None = None) -> bool:
+    """Whether a fact is about the step t at which it stands only, and cannot be read at another one or summed.
+
+    `but`: a number that depends on the step and that the rule reads by itself.
+    """
+    numbers = params_in(fact.form if isinstance(fact, Inequality) else fact)
+    return _marked(fact) is not None or any(param.moving for param in numbers if param != but)
 
 
 def _marked(fact: Fact) -> Mark | None:
@@ -297,7 +309,7 @@ def refuse_part(fact: Fact, name: str, steps: frozenset[str] = EVERY) -> None:
     """Raises unless a fact holds at every step, the first and the last one included, and rests on no hypothesis; or at these `steps`."""
     if mark := _marked(fact):
         raise ProofError(f"{name} rests on what is {mark}")
-    if not isinstance(fact, Moment) and (fact.phases is None or not fact.phases >= steps):
+    if not isinstance(fact, Moment) and not fact.covers(steps):
         raise ProofError(f"{name} does not hold at every step")
 
 

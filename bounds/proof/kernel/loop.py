@@ -9,7 +9,7 @@ what an earlier loop made (`before`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import permutations
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 from ..search import points_near
 from .assumptions import Declared
 from .deliveries import Bounded, what_is_bounded
-from .derivation import Line, Step, Verdict, allowed_point, checked_line, distinct_names, said_by
+from .derivation import Line, Step, Verdict, accepted_with, allowed_point, checked_line, distinct_names, said_by
 from .facts import Earlier, Inequality, State, assumed, refuse_part
 from .problem import accept_declarations
 from .reader import Reader
@@ -327,7 +327,6 @@ def _verdict(
     lines: list[Line],
     final: tuple[Inequality, ...],
 ) -> Verdict:
-    listed = [item.name for item in theorem.assumptions]
     used = frozenset[str]().union(*(assumed(fact.uses) for fact in final))
     facts: list[Any] = []
     idle: list[str] = []
@@ -340,17 +339,9 @@ def _verdict(
         dropped += [prefix + text for text in here.dropped]
         facts = [*here.facts.values(), *facts]
         here = here.earlier.state if here.earlier else None
-    unused = [name for name in (*listed, *state.region.conditions) if name not in used]
-    return Verdict(
-        theorem.id,
-        label,
-        True,
-        tuple(lines),
-        tuple(name for name in listed if name in used),
-        tuple(sorted(used - set(listed))),
-        tuple(unused + idle),
-        tuple(dropped),
-        (),
+    return replace(
+        accepted_with(theorem, label, lines, used, state.region.conditions, idle),
+        dropped=tuple(dropped),
         reading=_reading(loop),
         facts=tuple(facts),
         formal=(

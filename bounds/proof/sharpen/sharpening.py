@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
-from math import inf, log10, nextafter
+from math import inf, log2, log10, nextafter
 from time import perf_counter
 from typing import Any
 
@@ -17,19 +17,46 @@ from ...language.metrics import GRADIENT, GRADIENT_SQ
 from ...language.reading import InputError
 from ...language.result import rounded_up
 from ...language.theorem import Statement, Theorem
+from ...optimum.tuning import tune
+from ..author import free_name
 from ..derivations import derivation
-from ..kernel import Alternatives, AtNumbers, Derivation, ProofError, Reader, Step, Verdict, check
+from ..kernel import (
+    ONE,
+    Alternatives,
+    AtNumbers,
+    Combine,
+    Derivation,
+    ProofError,
+    Reader,
+    Step,
+    Verdict,
+    check,
+    signomial,
+)
 from ..kernel.derivation import reading
 from ..kernel.facts import Inequality
 from ..kernel.problem import left_side, sum_of_weights
+from ..kernel.rules.base import Weights
+from ..kernel.scalars import Atom, Named, One, Scalar, scalar
 from ..kernel.setting import EVERY, FIRST, LATER, LOCAL
-from .faces import on_its_face
-from .ground import Ground, Table
-from .optimise import Floating, NoSolution, Point
-from .presolve import core
-from .program import RUN, EachStep, FirstAndLater, LocalAndCommunication, Program, Shape, program
-from .rounding import NotExact, exact
-from .steps import as_steps
+from ..kernel.signomial import Signomial
+from ..kernel.terms import Sum, Term
+from .exact import NotExact, Point, Solution, Squares, core, exact
+from .optimise import Floating, NoSolution, on_its_face
+from .program import (
+    LEFT_OUT,
+    Claim,
+    EachStep,
+    FirstAndLater,
+    Gram,
+    Ground,
+    LocalAndCommunication,
+    Program,
+    Shape,
+    Table,
+    in_run,
+    program,
+)
 
 SLACKS = (1e-4, 1e-3, 1e-2, 5e-2)
 """By how much a bound may exceed the least one, relatively, so that there is room for rounding."""
@@ -260,7 +287,7 @@ def _goal(case: Derivation, ground: Ground, statement: Statement) -> Table:
     found = reading(case, ground.theorem, statement, Reader(ground.theorem, statement))
     left = left_side(found, case.metric, ground.state.horizon, ground.state.offset)
     whole = ground.numbers.value(sum_of_weights(found, ground.state.horizon))
-    return {(RUN, atom): c / whole for atom, c in ground.numbers.table(ground.state.form(left)).items()}
+    return in_run({atom: c / whole for atom, c in ground.numbers.table(ground.state.form(left)).items()})
 
 
 def _accepted(ground: Ground, whole: Program, optima: list[float]) -> tuple[Fraction, Derivation]:
@@ -316,3 +343,179 @@ def _roomy(smaller: Any) -> tuple[Point, Floating]:
 
 def _check(ground: Ground, made: Derivation, bound: Fraction) -> Verdict:
     return check(made, ground.theorem, ground.label, AtNumbers(ground.values, bound))
+
+
+# --- from exact multipliers to ordinary steps of a derivation, which the kernel checks ---------------------------------
+
+COMPARED: tuple[tuple[()], ...] = ((),)
+"""The certificate of a number that is nonnegative by its value."""
+
+
+def as_steps(ground: Ground, program: Program, solution: Solution) -> Derivation:
+    """The derivation with the steps of a solution in the place of its combinations and its conclusion."""
+    weights: list[tuple[Signomial, str]] = []
+    steps: list[Step] = []
+    taken = set(ground.made)
+    names = tuple(free_name(claim.name, taken) for claim in program.shape.claims)
+    for name, claim in zip(names, program.shape.claims, strict=True):
+        steps.append(Step(name, _claim(ground, program, solution, claim)))
+    for rule in program.shape.rules(names):
+        steps.append(Step(free_name(f"{rule.uses[0]}, in the run", taken), rule))
+        weights.append((ONE, steps[-1].name))
+    for column, value in zip(program.columns, solution.columns, strict=True):
+        if not column.claim and column.premise != LEFT_OUT and value:
+            weights.append((signomial(value), column.premise))
+    needed = needed_steps(ground.derivation, [*(n for s in steps for n in s.rule.uses), *(n for _, n in weights)])
+    kept = tuple(step for step in ground.derivation.steps if step.name in needed)
+    return replace(ground.derivation, steps=(*kept, *steps), conclusion=tuple(weights))
+
+
+def needed_steps(derivation: Derivation, names: list[str]) -> set[str]:
+    """These steps and all on which they rest."""
+    uses = {step.name: step.rule.uses for step in derivation.steps}
+    found: set[str] = set()
+    left = [name for name in names if name in uses]
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            left += [other for other in uses[name] if other in uses]
+    return found
+
+
+def _claim(ground: Ground, program: Program, solution: Solution, claim: Claim) -> Combine:
+    weights: list[tuple[Signomial, str]] = []
+    paired: dict[str, Term] = {}
+    for column, value in zip(program.columns, solution.columns, strict=True):
+        if column.claim != claim.name or not value:
+            continue
+        if column.vector is None:
+            weights.append((signomial(value), column.premise))
+        else:
+            paired[column.premise] = paired.get(column.premise, Sum(())) + value * column.vector
+    squares = [
+        square
+        for gram, found in zip(program.grams, solution.squares, strict=True)
+        if gram.claim == claim.name
+        for square in _vectors(gram, found)
+    ]
+    said = _said(ground, tuple(weights))
+    number = said.pop(One(), Fraction(0))
+    left = Scalar(tuple((signomial(c), atom) for atom, c in said.items()))
+    pairings = tuple((ONE, name, vector) for name, vector in paired.items())
+    return Combine(left, scalar(-number), tuple(weights), tuple(squares), pairings, certificates=COMPARED)
+
+
+def _vectors(gram: Gram, found: Squares) -> list[tuple[Signomial, Term]]:
+    rows: list[tuple[Signomial, Term]] = []
+    for factor, coefficients in found:
+        parts = [c * v for c, v in zip(coefficients, gram.vectors, strict=True) if c]
+        rows.append((signomial(factor), sum(parts[1:], parts[0])))
+    return rows
+
+
+def _said(ground: Ground, weights: Weights) -> dict[Atom, Fraction]:
+    """What the premises say of named quantities, with their multipliers; all else cancels."""
+    found: dict[Atom, Fraction] = {}
+    for factor, name in weights:
+        for atom, c in ground.state.facts[name].table.items():  # type: ignore[union-attr]
+            if isinstance(atom, Named | One):
+                found[atom] = found.get(atom, Fraction(0)) + factor.at({}) * ground.numbers.value(c)
+    return {atom: c for atom, c in found.items() if c}
+
+
+# --- hyperparameters that are chosen for the sharpened bound ------------------------------------------------------------
+
+MOST = 25
+"""Programs at most."""
+FACTORS = (Fraction(2), Fraction(1, 2))
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The best of what was tried.
+
+    Args:
+        best: what came of the hyperparameters that were chosen. names: of these. tried: how many points.
+    """
+
+    best: Sharpened
+    names: tuple[str, ...]
+    tried: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: the best point, and `tuned`, the values that were chosen."""
+        return {**self.best.to_dict(), "tuned": {n: str(self.best.at[n]) for n in self.names}, "tried": self.tried}
+
+    def text(self, path: str | None = None) -> str:
+        """For a person."""
+        values = ", ".join(f"{name} = {self.best.at[name]}" for name in self.names)
+        return "\n".join(
+            [self.best.text(path), f"chosen: {values}; the best of {self.tried} points, powers of 2 one step apart"]
+        )
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def sharpen_tuned(
+    statement: Statement, values: Mapping[str, Any], *, note: Callable[[str], None] = lambda text: None
+) -> Chosen:
+    """The least sharpened bound over hyperparameters that `values` lacks, each a power of 2.
+
+    From the point that is best for the stated bound one hyperparameter at a time is doubled or halved as long as the bound falls; whole
+    ones stay as they are there. It is the best of what was tried, and no optimum over all values.
+
+    Args:
+        statement: as for `sharpen`. values: of its other symbols, exact. note: takes a line on what is going on.
+
+    Raises:
+        InputError: every symbol has a value, what is left to choose is whole, or a constant or the length has none.
+    """
+    names = tuple(
+        name
+        for name, binding in statement.symbols.items()
+        if name not in values and binding.quantity.role == "hyperparameter" and not binding.quantity.numbers.whole
+    )
+    if not names:
+        raise InputError(
+            f"{statement.name}: wanted a hyperparameter without a value that is to be chosen, got values of all"
+        )
+    lengths = {n: values[n] for n, b in statement.symbols.items() if b.quantity.name == "iterations" and n in values}
+    if not lengths:
+        raise InputError(f"{statement.name}: wanted a number of iterations, got none")
+    stated = tune(statement, {n: v for n, v in values.items() if n not in lengths}, budget=lengths).values
+    start = {**stated, **values, **{name: _power(stated[name]) for name in names}}
+    here = exact_values(statement, start)
+    best, tried = sharpen(statement, here, note=note), {tuple(here[name] for name in names)}
+    found = True
+    while found and len(tried) < MOST:
+        found = False
+        for other in _beside(best.at, names):
+            key = tuple(other[name] for name in names)
+            if key in tried or len(tried) == MOST:
+                continue
+            tried.add(key)
+            result = sharpen(statement, other, note=note)
+            if _says(result) < _says(best):
+                best, found = result, True
+                break
+    return Chosen(best, names, len(tried))
+
+
+def _beside(at: Mapping[str, Fraction], names: tuple[str, ...]) -> Iterator[dict[str, Fraction]]:
+    for name in names:
+        for factor in FACTORS:
+            yield {**at, name: at[name] * factor}
+
+
+def _says(found: Sharpened) -> float:
+    """What is known of the method at a point: the sharpened bound, or the stated one where that is as small."""
+    if found.bound is not None:
+        return float(found.bound)
+    return inf if found.stated is None else found.stated
+
+
+def _power(value: Any) -> Fraction:
+    """The power of 2 that is next below a positive number."""
+    return Fraction(2) ** int(log2(float(value)) // 1)

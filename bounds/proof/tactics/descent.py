@@ -6,6 +6,8 @@ from typing import Any
 
 from ..author import Proof, Scalar, Signomial, Term, quantity
 
+WHY = "-2<a, c> = ||a - c||^2 - ||a||^2 - ||c||^2"
+
 
 def smooth_descent(
     proof: Proof,
@@ -34,7 +36,46 @@ def smooth_descent(
     F, gradient = quantity(objective), quantity("gradient")
     kept = step / 2 if kept is None else kept
     after = F - kept * gradient + step / 2 * bias + smoothness * step**2 / 2 * variance
-    why = "-2<a, c> = ||a - c||^2 - ||a||^2 - ||c||^2"
-    proof.claim("descent", quantity(objective, 1) <= after, "descent lemma", *by, **{"why": why, **more})
+    proof.claim("descent", quantity(objective, 1) <= after, "descent lemma", *by, **{"why": WHY, **more})
+    summed_descent(proof, objective)
+
+
+def descent_along(
+    proof: Proof,
+    step: Signomial,
+    smoothness: Signomial,
+    length: Scalar,
+    error: Scalar,
+    *by: str,
+    variance: Signomial | None = None,
+    **more: Any,
+) -> None:
+    """`descent`: F[+1] <= F - step/2 ||grad F||^2 - (step - smoothness step^2)/2 length + step/2 error + smoothness/2 step^2 variance.
+
+    Args:
+        length: ||v||^2 for the direction v without its fresh noise, of which `variance` bounds the squared norm. error: at least
+            ||grad F - v||^2. by, more: as in `smooth_descent`, after the descent lemma.
+    """
+    kept = step / 2 * quantity("gradient") + (step - smoothness * step**2) / 2 * length
+    after = quantity("F") - kept + step / 2 * error
+    if variance is not None:
+        after = after + smoothness * step**2 / 2 * variance
+    proof.claim("descent", quantity("F", 1) <= after, "descent lemma", *by, **{"why": WHY, **more})
+
+
+def summed_descent(proof: Proof, objective: str = "F") -> None:
+    """The sum of the descent, and the lower bound of the objective."""
     proof.sum("descent")
     proof.bound(f"{objective}_gap", of=objective, name="infimum")
+
+
+def steep_at_most(proof: Proof, smoothness: Signomial, here: Term, slope: Term, gap: Scalar, square: Scalar) -> None:
+    """`slope`: ||grad F||^2 <= 2 smoothness (F - F(x_*)), where `slope` is grad F at `here`.
+
+    Args:
+        gap, square: how F - F(x_*) and ||grad F||^2 are written.
+    """
+    nearer = here - 1 / smoothness * slope
+    lemma = proof.smooth("F", "smooth", smoothness, here, nearer)
+    least = proof.least("minimiser", nearer)
+    proof.claim("slope", square <= 2 * smoothness * gap, least, lemma, why=f"F(x_*) <= F(x - grad F(x)/{smoothness!r})")

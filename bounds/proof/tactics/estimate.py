@@ -134,8 +134,7 @@ class InnerEstimate:
         if not self.declining:
             proof.quantity("P", self.bias)
             self.bias = quantity("P")
-        proof.quantity("gradient", sq(self.gradient))
-        proof.quantity("F", value("F", X))
+        proof.named(gradient=sq(self.gradient), F=value("F", X))
         self.smoothness()
         jacobian = proof.bound("C_g", self.dg(X, 0), given=proof.past)
         proof.jensen(jacobian, "i", name="jacobian")

@@ -44,6 +44,19 @@ class PlainLosses:
     def away(self, term: Term) -> Term:
         return term - self.clients(term)
 
+    @property
+    def errors(self) -> tuple[Term, Signomial]:
+        """The noise of a batch, less its mean over the clients, and its size."""
+        s = self.proof.s
+        return self.away(self.batch(self.noise)), (1 - 1 / s.N) * s.sigma**2 / s.b
+
+    def noise_apart(self, name: str, scale: Signomial) -> str:
+        """How large a multiple of that noise is; after `variance_of_mean` of the noise."""
+        noise, size = self.errors
+        reasons = "independence over n", "independence over i", "sigma of dF"
+        why = "independent errors, less their mean over the clients"
+        return self.proof.claim(name, sq(scale * noise) <= scale**2 * size, *reasons, why=why)
+
 
 class Sgd(PlainLosses):
     """A method that steps by -eta times the mean gradient of a batch; `pooled`: from the mean model.
@@ -86,8 +99,7 @@ class Sgd(PlainLosses):
     ) -> None:
         """The noise of N b samples, and the sum of the descent, with `kept` times the squared gradient."""
         proof, here = self.proof, self.clients(X)
-        proof.quantity("gradient", sq(self.full(here)))
-        proof.quantity("F", value("F", here))
+        proof.named(gradient=sq(self.full(here)), F=value("F", here))
         noise, moved = self.average_noise(s), ("mean",) if self.exact else ("mean", "noise")
         smooth_descent(proof, s.eta, smoothness, here, self.clients(AFTER), noise, bias, *moved, *by, kept=kept)
 
@@ -157,13 +169,6 @@ def apart_steps(sgd: Sgd, s: Reader) -> tuple[Term, Signomial]:
         squares=(sgd.clients(moved), moved - 2 * unlike),
         why="Young's inequality with 1/2; the mean over the clients is the closest common vector",
     )
-    noise, size = sgd.away(sgd.batch(sgd.noise)), (1 - 1 / s.N) * s.sigma**2 / s.b
-    proof.claim(
-        "noise growth",
-        sq(s.eta * noise) <= s.eta**2 * size,
-        "independence over n",
-        "independence over i",
-        "sigma of dF",
-        why="independent errors, less their mean over the clients",
-    )
+    noise, size = sgd.errors
+    sgd.noise_apart("noise growth", s.eta)
     return noise, size

@@ -15,10 +15,37 @@ from ...language.rendering import condition_latex, latex_of
 from ...language.result import Math
 from ...language.typesetting import letters_of
 from ..derivations import checked_steps, derivation
-from ..kernel import Alternatives, Corollary, Derivation, Loop, Plan, Verdict
+from ..kernel import (
+    Action,
+    Alternatives,
+    Assume,
+    AtStart,
+    Combine,
+    Conditional,
+    Corollary,
+    Definition,
+    Derivation,
+    Identity,
+    IndependentMean,
+    IndependentMoment,
+    Instance,
+    Later,
+    Length,
+    Linear,
+    Loop,
+    Martingale,
+    MeanMoment,
+    Open,
+    Plan,
+    Project,
+    Substitute,
+    Suppose,
+    Sure,
+    Verdict,
+)
 from ..kernel.facts import Equation, Fact, Likely, Moment, State, assumed
 from ..kernel.loop import loops
-from ..kernel.rules import Combine, Rule
+from ..kernel.rules import Rule
 from ..kernel.scalars import Inner, Scalar
 from ..kernel.setting import PHASES
 from ..kernel.signomial import Signomial
@@ -29,24 +56,12 @@ from .notation import Notation
 Piece = str | Math
 Text = tuple[Piece, ...]
 
-READ_OFF = {
-    *(
-        "Assume",
-        "Definition",
-        "Project",
-        "Instance",
-        "Open",
-        "Later",
-        "AtStart",
-        "Linear",
-        "Substitute",
-        "Suppose",
-        "Length",
-    ),
-    *("Action", "MeanMoment", "IndependentMean", "IndependentMoment", "Identity", "Sure", "Conditional"),
-}
+READ_OFF = (
+    *(Assume, Definition, Project, Instance, Open, Later, AtStart, Linear, Substitute, Suppose, Length),
+    *(Action, MeanMoment, IndependentMean, IndependentMoment, Identity, Sure, Conditional),
+)
 """Rules whose lines open no paragraph: they stand in that of the line which needs them."""
-NAMED = {"Definition", "Open", "Instance", "Later"}
+NAMED = (Definition, Open, Instance, Later)
 """Rules whose lines are not displayed: a reason names them."""
 _PHASES = {
     frozenset({"local", "first local"}): "at steps without communication",
@@ -328,7 +343,7 @@ class _Steps:
 
     def blocks(self) -> Iterator[Block]:
         for title, names in self._paragraphs():
-            shown = [name for name in names if type(self.rules[name]).__name__ not in NAMED]
+            shown = [name for name in names if not isinstance(self.rules[name], NAMED)]
             rows: list[Block] = []
             for name in shown:
                 formula = self._formula(name)
@@ -376,7 +391,7 @@ class _Steps:
 
     def _is_read_off(self, name: str) -> bool:
         """Whether a line opens no paragraph; so does an equation that holds at all kinds of step."""
-        return type(self.rules[name]).__name__ in READ_OFF or isinstance(self.facts[name], Equation)
+        return isinstance(self.rules[name], READ_OFF) or isinstance(self.facts[name], Equation)
 
     def _formula(self, name: str) -> str:
         fact = self.facts[name]
@@ -389,11 +404,10 @@ class _Steps:
     def _reason(self, name: str) -> Text:
         rule = self.rules[name]
         why = f" ({self.why[name]})" if self.why.get(name) else ""
-        kind = type(rule).__name__
         names = "; ".join(sorted(assumed(self.facts[name].uses)))
-        if kind == "Assume":
+        if isinstance(rule, Assume):
             return (f"Assumption: {names}{why}." if names else f"Assumed{why}.",)
-        if kind == "Martingale":
+        if isinstance(rule, Martingale):
             return (f"{rule.title.capitalize()}: {names}{why}.",)
         if isinstance(rule, Combine):
             return (*self._combination(rule), f"{why}.")
@@ -431,19 +445,16 @@ class _Steps:
         """How a reason names an earlier line."""
         if name in self.numbers:
             return (f"({self.numbers[name]})",)
-        rule: Any = self.rules[name]
-        match type(rule).__name__:
-            case "Definition":
-                letter = self.notation.variable(self.notation.setting.variable(rule.variable))
-                return ("the update of ", _math(letter))
-            case "Open":
-                letter = self.notation.quantity(rule.quantity, "t" if not rule.shift else f"t{rule.shift:+d}")
-                return ("the meaning of ", _math(letter))
-            case "Instance":
-                points = [f"{point} = {self.notation.term(value)}" for point, value in rule.points]
-                return (*self._reference(rule.step), " at ", *_joined(map(_math, points)))
-            case "Later":
-                return (*self._reference(rule.step), f" {rule.by} step{'s' if rule.by != 1 else ''} later")
+        match self.rules[name]:
+            case Definition(variable):
+                return ("the update of ", _math(self.notation.variable(self.notation.setting.variable(variable))))
+            case Open(quantity, shift):
+                return ("the meaning of ", _math(self.notation.quantity(quantity, f"t{shift:+d}" if shift else "t")))
+            case Instance(step, points):
+                shown = [f"{point} = {self.notation.term(value)}" for point, value in points]
+                return (*self._reference(step), " at ", *_joined(map(_math, shown)))
+            case Later(step, by):
+                return (*self._reference(step), f" {by} step{'s' if by != 1 else ''} later")
         return (f"'{name}'",)
 
 

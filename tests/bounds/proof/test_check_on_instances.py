@@ -12,9 +12,9 @@ from fedco.bounds.language.change import narrowed
 from fedco.bounds.language.quantities import QUANTITIES
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.proof.check_on_instances import (
+    NORMAL,
     STATEMENT,
     STYLES,
-    allowed,
     both_sides,
     conclusion,
     derivation_names,
@@ -25,8 +25,8 @@ from fedco.bounds.proof.check_on_instances import (
     leaf_names,
 )
 from fedco.bounds.proof.derivations import unsolved
-from fedco.bounds.proof.finite import Run
-from fedco.bounds.proof.instances import as_fraction, constant
+from fedco.bounds.proof.finite import Run, as_fraction
+from fedco.bounds.proof.instances import constant
 from fedco.bounds.proof.kernel import (
     FIRST,
     LATER,
@@ -45,6 +45,7 @@ from fedco.bounds.proof.kernel import (
 from fedco.bounds.proof.kernel.assumptions import OF_FUNCTIONS
 from fedco.bounds.proof.kernel.facts import Equation
 from fedco.bounds.proof.runs import unmeasured
+from free_points import allowed
 from quick import slow_but
 from representatives import NAMES, SHORT
 
@@ -89,6 +90,20 @@ def quick(name):
 def test_every_step_holds_on_small_instances(name):
     found, steps = quick(name), len(checked(name).derivation.steps)
     assert found.compared > min(10, steps) * len(QUICK) and not found.failed, str(found.failed[0])
+
+
+@pytest.mark.parametrize("by", [1, -1])
+@pytest.mark.parametrize("pathwise", [False, True])
+def test_what_is_written_is_compared_with_its_normal_form(by, pathwise):
+    """A side that is larger or smaller as it is written; as an expectation, and outcome by outcome."""
+    progress = checked("library.gd_convex")
+    fact = progress.state.facts["approach"]
+    left, right = fact.sides
+    run = next(iter(runs("library.gd_convex").values()))
+    view = run.outcome_by_outcome() if pathwise else run
+    assert all(one.holds for one in both_sides("approach", fact, view))
+    slipped = list(both_sides("approach", replace(fact, sides=(left + by, right)), view))
+    assert slipped and {one.step for one in slipped if not one.holds} == {f"approach{NORMAL}"}
 
 
 @pytest.mark.parametrize("name", slow_but(SHORT, LOOPS))

@@ -20,6 +20,7 @@ from fedco.bounds.proof.derivations import derivation
 from fedco.bounds.proof.finite import LAW
 from fedco.bounds.proof.instances import Functions
 from fedco.bounds.proof.kernel import (
+    Accuracy,
     App,
     Assume,
     Compressor,
@@ -27,6 +28,7 @@ from fedco.bounds.proof.kernel import (
     IndependentMean,
     Index,
     Known,
+    Pair,
     ProofError,
     Setting,
     Source,
@@ -79,8 +81,10 @@ REFUSED = {
         {"sent": replace(SENT, domain="y")},
         {"sent": replace(SENT, sources=("kept", "z"))},
         {"sent": replace(SENT, sources=()), "term": App("C", X, ())},
+        {"sent": replace(SENT, label="y"), "term": App("C", Pair(X, Var("y")), (0,))},
     ],
     "no value of C": [{"term": App("f", X, (0,))}],
+    "not about its mean": [{"term": sent(X, None), "axiom": Accuracy("drawn", "C", OMEGA)}],
 }
 
 

@@ -17,6 +17,7 @@ from fedco.bounds.proof.kernel import (
     POSITION,
     Act,
     Action,
+    Along,
     App,
     Assume,
     AtStart,
@@ -24,12 +25,16 @@ from fedco.bounds.proof.kernel import (
     Cases,
     CentralDifference,
     Combine,
+    ConvexClients,
+    Convexity,
     Definition,
+    Delay,
     DifferenceVariance,
     Drift,
     Function,
     Given,
     Heterogeneity,
+    Identity,
     IndependentMean,
     IndependentMoment,
     Index,
@@ -37,17 +42,21 @@ from fedco.bounds.proof.kernel import (
     Invariant,
     Known,
     Later,
+    Length,
     Linear,
     Lipschitz,
     LipschitzOperator,
     LowerBound,
     Mean,
     MeanMoment,
+    Minimum,
     NoisyDrift,
     Objective,
     Open,
+    Pair,
     Param,
     Part,
+    PolyakLojasiewicz,
     Product,
     Project,
     ProofError,
@@ -60,9 +69,12 @@ from fedco.bounds.proof.kernel import (
     Smooth,
     SmoothDescent,
     Source,
+    Start,
     StartValue,
+    Step,
     Sum,
     SumOver,
+    Suppose,
     Triangle,
     Vanishing,
     Var,
@@ -70,6 +82,7 @@ from fedco.bounds.proof.kernel import (
     Variance,
     WithinRound,
     at,
+    clock,
     dot,
     facts,
     parameter,
@@ -80,17 +93,20 @@ from fedco.bounds.proof.kernel import (
     total,
     value,
 )
+from fedco.bounds.proof.kernel.derivation import checked_line
 from fedco.bounds.proof.kernel.facts import Equation, Inequality, Moment, State, phases_of
+from fedco.bounds.proof.kernel.known import Averaged
 from fedco.bounds.proof.kernel.region import Region
 from fedco.bounds.proof.kernel.rules.growth import exceeds_exponential
 from fedco.bounds.proof.kernel.scalars import At, Named, One, Total
+from fedco.bounds.proof.kernel.sequences import number as moving_number
 from fedco.bounds.proof.kernel.signomial import put_in_numbers
 
 N, T = parameter("n", count=True), parameter("T", count=True)
 K, B = parameter("K", count=True), parameter("B", count=True)
 A, C, D = parameter("A"), parameter("C"), parameter("D")
 E = parameter("E", positive=False)
-x, p, r, u, w = (Var(name) for name in "xpruw")
+x, p, r, u, w, q = (Var(name) for name in "xpruwq")
 ZERO = Sum(())
 PAST = Known.before(("z", "s"))
 CLIENT = frozenset({"k"})
@@ -116,6 +132,10 @@ def hessian(point):
     return App("H", point)
 
 
+def labelled(name, point):
+    return App(name, Pair(point, Var("e")))
+
+
 def make_setting(**changes):
     table = {
         "indices": (Index("k", K), Index("i", B, True)),
@@ -126,6 +146,8 @@ def make_setting(**changes):
             Function("two", "x", "x", ("s", "z"), CLIENT, CLIENT),
             Function("G", "x", "x"),
             Function("H", "x", ("x", "x")),
+            Function("L", "x", "x", label="c"),
+            Function("LH", "x", ("x", "x"), label="c"),
         ),
         "variables": (
             Variable("x", "x", CLIENT, ((LOCAL, x - A * Mean("i", two(x))), (COMMUNICATION, Mean("k", x)))),
@@ -133,8 +155,15 @@ def make_setting(**changes):
             Variable("r", "x"),
             Variable("u", "x"),
             Variable("w", "y"),
+            Variable("e", "c"),
+            Variable("q", "x", CLIENT),
+            Variable("v", "x", frozenset({"i"})),
         ),
-        "objectives": (Objective("F", "p", grad(p), "gradient"),),
+        "objectives": (
+            Objective("F", "p", grad(p), "gradient"),
+            Objective("mean", "p", Mean("k", two(p, None, None)), "gradient"),
+            Objective("own", "q", grad(Mean("k", q)), "gradient"),
+        ),
     }
     return Setting(**{**table, **changes})
 
@@ -488,10 +517,39 @@ REFUSED = {
     "x is not free: it has update equations": (Smooth("a", "F", C), (p, Var("x"))),
     "at two free": (Smooth("a", "F", C), (grad(p), r)),
     "at two free points without": (Smooth("a", "F", C), ()),
+    "at two free points without an": (Smooth("a", "F", C), (p, q)),
+    "in different spaces": (Smooth("a", "F", C), (p, w)),
+    "must be free and without an index": (Convexity("a", "own"), (r, p)),
+    "wanted two points, got 1": (Convexity("a", "F"), (p,)),
+    "wanted one point, got 2": (Minimum("a", "F", "G"), (p, r)),
+    "wanted one point, got 0": (PolyakLojasiewicz("a", "F", C, "G", "b"), ()),
+    "wanted a gradient and two points, got 1": (ConvexClients("a", "F", "G", "k", C, "b"), (grad(p),)),
+    "F is not the mean of the clients'": (ConvexClients("a", "F", "two", "k", C, "b"), (two(p, None, None), p, r)),
+    r"the point v depends on \['i'\]": (
+        ConvexClients("a", "mean", "two", "k", C, "b"),
+        (two(Var("v"), None, None), p, r),
+    ),
+    r"the point q depends on \['k'\]": (
+        ConvexClients("a", "mean", "two", "k", C, "b"),
+        (two(q, None, None), q, r),
+    ),
     "is no value of f": (Bounded("a", "f", C), (w,)),
     "f: the samples differ": (Lipschitz("a", "f", C), (f(p), f(r, None))),
     "is Lipschitz in the mean only": (LipschitzOperator("a", "J", C, True), (jacobian(Var("x", 1)), jacobian(p), f(r))),
     "the variance of differences": (DifferenceVariance("a", "two", C, "b"), (two(Var("x", 1)), two(p))),
+    "the start takes no terms": (Start("a", x - Mean("k", x)), (p,)),
+    "LH is no derivative of L: it maps": (
+        CentralDifference("a", "L", C, "b", "LH"),
+        (labelled("L", p + STEP), labelled("L", p - STEP), labelled("LH", p)),
+    ),
+    "LH is no derivative of G": (
+        CentralDifference("a", "G", C, "b", "LH"),
+        (grad(p + STEP), grad(p - STEP), labelled("LH", p)),
+    ),
+    "H is no derivative of L": (
+        CentralDifference("a", "L", C, "b", "H"),
+        (labelled("L", p + STEP), labelled("L", p - STEP), hessian(p)),
+    ),
     "its values are operators$": (DifferenceVariance("a", "J", C, "b"), (jacobian(p), jacobian(r))),
 }
 
@@ -605,6 +663,25 @@ def test_the_meaning_of_a_quantity():
     found = Open("Q", 2).apply(state)
     assert found.table == state.form(quantity("Q", 2) - 3 * sq(Var("p", 2))) and found.equal and found.phases == EVERY
     refused("no such quantity", Open("wished"), state)
+
+
+def test_nothing_is_put_in_for_a_point_that_the_start_ties():
+    """x = G(p) at the start: with other vectors for p, G would be constant."""
+    state = make_state(Start("a", x - grad(p)), told=(sq(p - r),))
+    refused("it stands in what is assumed of the start", Instance("told", (("p", u),)), state)
+    assert Instance("told", (("p", u),)).apply(make_state(Start("a", x - grad(u)), told=(sq(p - r),)))
+
+
+def test_no_step_has_a_sample_without_a_step():
+    """Two of them would be one sample, or two, as the normal form likes to call them."""
+    noise = two(p, Averaged(0)) - two(p, Averaged(1))
+    with pytest.raises(ProofError, match="no step that can be written"):
+        checked_line(make_state(), Step("same", Combine(sq(noise), sq(noise))))
+
+
+def test_a_hypothesis_is_one_of_a_loop():
+    for rule in (Suppose(sq(p), C), Identity(C, C, C), Along("before", sq(p), C), Length(p)):
+        refused("wanted a loop", rule, make_state())
 
 
 def test_an_instance_keeps_what_it_is_about():
@@ -723,9 +800,13 @@ def test_the_descent_lemma():
     refused("w is in another space", SmoothDescent("F", "lipschitz", C, "r", w, end), state)
     state.facts["first"] = put(state, sq(grad(p) - grad(r)) - C**2 * sq(p - r), FIRST)
     refused("does not say", SmoothDescent("F", "first", C, "r", start, end), state)
-    for other in ("p", "x"):
-        with pytest.raises(ProofError):
-            SmoothDescent("F", "lipschitz", C, other, start, end).apply(state)
+    for other, message in (
+        ("p", "about two free points"),
+        ("x", "is not free"),
+        ("q", "without an index"),
+        ("w", "without an index"),
+    ):
+        refused(message, SmoothDescent("F", "lipschitz", C, other, start, end), state)
 
 
 # --- sums over steps --------------------------------------------------------------------------------------------------
@@ -826,6 +907,30 @@ def test_a_sum_needs_a_statement_about_each_of_its_steps():
     refused("runs over all t < T", SumOver("every", "rest", start=1), state)
     refused("runs over all t < T", SumOver("every", "rest", drop=1), state)
     refused("only those are summed", SumOver("inner"), state)
+
+
+MOVING = {
+    "the clock": clock(),
+    "a sequence": moving_number("h"),
+    "a sequence and the position": POSITION.number * moving_number("h"),
+}
+"""Numbers that are other ones at another step, of which no multiple is the sum."""
+
+
+@pytest.mark.parametrize("name", MOVING)
+def test_a_bound_that_depends_on_the_step_is_not_summed(name):
+    state = make_state(step=(quantity("Q") - MOVING[name],))
+    refused("speaks of the step itself", SumOver("step"), state)
+
+
+@pytest.mark.parametrize("bound", [scalar(C), scalar(C * POSITION.number)])
+@pytest.mark.parametrize("mark", [facts.Supposed.of(sq(u), C), facts.BEFORE_THE_END])
+def test_what_is_supposed_at_one_step_is_not_summed(mark, bound):
+    """Nor with the position in the round in its bound, which is."""
+    state = make_state(step=(quantity("Q") - bound,))
+    assert SumOver("step").apply(state).phases is None
+    state.facts["step"] = replace(state.facts["step"], uses=frozenset({"told", mark}))
+    refused("speaks of the step itself", SumOver("step"), state)
 
 
 @pytest.mark.parametrize("end", [False, True])
@@ -1006,6 +1111,29 @@ def test_the_weight_of_the_noise_is_positive():
     for weight in (-A, 0 * A, A - C, A + C, E):
         with pytest.raises(ProofError):
             noisy(weight=weight)
+
+
+MODEL, OLD = Var("m"), Var("old")
+FRESH = App("h", OLD, (0,)) - App("h", OLD, (None,))
+
+
+@pytest.mark.parametrize("n", range(1, 5))
+def test_how_far_a_model_is_from_an_older_one(n):
+    """Equal moves in one direction attain it, and noise that adds up in squares, after the first n steps."""
+    table, moved = make_setting(), MODEL + grad(OLD) + FRESH
+    newer, older = Variable("m", "x", equations=((EVERY, moved),)), Variable("old", "x", of="m", behind=N)
+    functions = (*table.functions, Function("h", "x", "x", ("s",)))
+    state = make_state(setting=make_setting(functions=functions, variables=(*table.variables, newer, older)))
+    state.quantities = {**state.quantities, "A": Quantity("A", sq(MODEL - OLD))}
+    state.facts["growth"], state.facts["noise"] = put(state, sq(grad(OLD)) - GROWTH), put(state, sq(FRESH) - D)
+    state.facts["move"] = Equation(state.algebra.normal(Var("m", 1) - moved), EVERY, frozenset({"move"}))
+    found = Delay("A", "move", FRESH, "growth", "noise").apply(state)
+    horizon, c, d = 40 * n, Q(1, 3), Q(7)
+    assert found.table[Total("A")] == ONE and at_numbers(found.table[Total("R")], n, horizon) == -2 * n**2
+    bound = -at_numbers(found.table[One()], n, horizon)
+    exact = sum(min(t, n) ** 2 * c + min(t, n) * d for t in range(horizon))
+    assert exact <= bound <= exact * Q(21, 20)
+    assert found.uses == {"move", "told"} and not found.equal and found.phases is None
 
 
 def within(factor, adds, begin, level, growth, start, name="Q", **changed):

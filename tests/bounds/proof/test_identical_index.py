@@ -28,7 +28,6 @@ from fedco.bounds.proof.kernel import (
     ProofError,
     Setting,
     Source,
-    Sum,
     Var,
     Variable,
     parameter,
@@ -40,23 +39,17 @@ from fedco.bounds.proof.kernel.known import Averaged
 from fedco.bounds.proof.kernel.region import Region
 from fedco.bounds.proof.kernel.rules import probability
 from fedco.bounds.proof.kernel.scalars import One
+from fedco.bounds.proof.kernel.signomial import holds
 from fedco.bounds.proof.kernel.terms import Proj
+from finite_model import Model, Polynomial, Space
 from holes import reopened
 
 STEPS = (0, 1, Averaged(0), Averaged(1))
 BITS = (
-    [("past", 0, None)]
-    + [("s", step, i) for step in STEPS for i in (0, 1)]
-    + [("w", step, None) for step in (0, Averaged(0), Averaged(1))]
+    ("past", 0, None),
+    *(("s", step, (i,)) for step in STEPS for i in (0, 1)),
+    *(("w", step, ()) for step in (0, Averaged(0), Averaged(1))),
 )
-SHAPE = (*[2] * len(BITS), 2, 2)
-"""One axis for each bit, clients, i; an array has length 1 along what it does not depend on."""
-
-
-def bit(*which):
-    shape = [1] * len(SHAPE)
-    shape[BITS.index(which)] = 2
-    return np.array([-1.0, 1.0]).reshape(shape)
 
 
 x, p, z, y = (Var(name) for name in "xpzy")
@@ -91,84 +84,25 @@ KNOWN = (PAST, PAST | Known.sample("s"), PAST | Known.sample("w"), PAST | Known.
 EXACT = 1e-9
 
 
-def sample(source, step):
-    """At every outcome, client and i."""
-    if source == "w":
-        return bit("w", step, None)
-    return np.concatenate(np.broadcast_arrays(bit("s", step, 0), bit("s", step, 1)), axis=-1)
+SPACE = Space(SETTING, BITS)
+FUNCTIONS = {
+    name: Polynomial((0.0, a), ((1.0, c), (1.0, c)), 0.5)
+    for name, (a, c) in {"g": (1.0, 2.0), "h": (0.5, 1.0), "two": (2.0, -1.0), "J": (0.25, 0.5)}.items()
+}
+"""Every sample has mean 0, and not every product has."""
 
 
-class Model:
-    """Values as arrays of `SHAPE`; means and conditional expectations are means over axes of bits."""
-
-    def __init__(self):
-        past = bit("past", 0, None)
-        self.known, self.products = {}, {}
-        self.variables = {
-            "x": past * np.array([[1.0], [2.0]]) + 1,
-            "p": 2 * past + 1,
-            "z": np.array([1.0, -2.0]) * (1 + past / 2),
-        }
-        self.variables["y"] = averaged(self(g(p)), {"i"})
-
-    def __call__(self, term):
-        if term not in self.known:
-            self.known[term] = self.value(term)
-        return self.known[term]
-
-    def value(self, term):
-        match term:
-            case Sum(parts):
-                return sum((float(c.at({})) * self(inner) for c, inner in parts), np.zeros([1] * len(SHAPE)))
-            case Var(name, 0):
-                return self.variables[name]
-            case App(name, argument, samples):
-                at, values = self(argument), []
-                for source, step in zip(SETTING.function(name).sources, samples, strict=True):
-                    values.append(None if step is None else sample(source, step))
-                return self.applied(name, at, values)
-            case Act(operator, vector):
-                return self(operator) * self(vector)
-            case Mean(index, inner):
-                return averaged(self(inner), {index})
-            case Given(known, inner):
-                return expected(self(inner), known)
-            case Proj(index, known, inner):
-                return averaged(expected(self(inner), known), {"k", "i"} - index)
-        raise TypeError(term)
-
-    def product(self, u, v):
-        """<u, v>."""
-        if (u, v) not in self.products:
-            self.products[u, v] = float((self(u) * self(v)).mean())
-        return self.products[u, v]
-
-    def applied(self, name, at, values):
-        """Polynomials in which every sample has mean 0 and not every product has."""
-        slopes = {"g": (1.0, 2.0), "h": (0.5, 1.0), "two": (2.0, -1.0), "J": (0.25, 0.5)}[name]
-        total = slopes[0] * at
-        for value in values:
-            if value is not None:
-                total = total + value * (1 + slopes[1] * at)
-        if len(values) == 2 and all(value is not None for value in values):
-            total = total + 0.5 * values[0] * values[1] * at
-        return total
-
-
-def averaged(array, indices):
-    axes = tuple(axis for index, axis in (("k", -2), ("i", -1)) if index in indices)
-    return array.mean(axis=axes, keepdims=True) if axes else array
-
-
-def expected(array, known):
-    """The mean over all bits that are not known."""
-    level = known.table.get("s", (None, None))[0]
-    gone = tuple(
-        axis
-        for axis, (source, step, _) in enumerate(BITS)
-        if (level is None if source == "past" else not known.has(source, step))
-    )
-    return array.mean(axis=gone, keepdims=True)
+def made():
+    """x differs over the clients, z over i, and y is made from the samples."""
+    past = SPACE.bit("past", 0, None)
+    variables = {
+        "x": past * np.array([[1.0], [2.0]]) + 1,
+        "p": 2 * past + 1,
+        "z": np.array([1.0, -2.0]) * (1 + past / 2),
+    }
+    model = Model(SPACE, variables, FUNCTIONS)
+    variables["y"] = SPACE.averaged(model(g(p)), {"i"})
+    return model
 
 
 def inner_terms():
@@ -203,18 +137,18 @@ def spread(count):
 
 
 def flat(array):
-    return np.broadcast_to(array, SHAPE).ravel()
+    return SPACE.everywhere(array).ravel()
 
 
 def wrong_forms(chosen):
     """Terms whose normal form is another vector."""
-    model, algebra = Model(), Algebra(SETTING)
+    model, algebra = made(), Algebra(SETTING)
     return [t for t in chosen if np.abs(flat(model(algebra.normal(t))) - flat(model(t))).max() > EXACT]
 
 
 def wrong_pairs(count):
     """(pairs of terms, how many of them have another inner product than that of the kernel)."""
-    model, algebra, chosen = Model(), Algebra(SETTING), spread(count)
+    model, algebra, chosen = made(), Algebra(SETTING), spread(count)
     normal = [algebra.normal(term) for term in chosen]
     nodes = list(dict.fromkeys(node for found in normal for _, node in found.parts))
     place = {node: number for number, node in enumerate(nodes)}
@@ -235,6 +169,15 @@ def wrong_pairs(count):
 
 def test_normal_forms():
     assert not wrong_forms(ALL[::10])
+
+
+@pytest.mark.parametrize("point", [p, x, z, y])
+def test_a_sample_inside_and_outside_of_a_conditional_expectation_is_one(point):
+    """E[J(p; w) E[f(h(q; v); w, v) | past, w] | past] is no product of means."""
+    kept = Given(KNOWN[1], App("two", App("h", point, (0,)), (0, 0)))
+    assert holds(Algebra(SETTING).normal(kept), Proj), "nothing simplifies it"
+    for term in (Act(J(p), kept), Act(J(point), kept), Mean("i", Act(J(z), kept)), Act(J(Mean("i", kept)), kept)):
+        assert not wrong_forms((Given(PAST, term), Given(Known(), term), Given(PAST, Mean("i", term)), term))
 
 
 def test_inner_products():
@@ -284,7 +227,7 @@ SIZES = {param: 2 for param in parameter("K", count=True).params}
 def measured(model, algebra, term, given):
     """The least bound of |term|^2 given some samples, at every outcome and index."""
     square = model(term) ** 2
-    found = square.max() if given is None else expected(square, given).max()
+    found = square.max() if given is None else SPACE.expected(square, given).max()
     return Moment(algebra.normal(term), given, signomial(fraction(found)))
 
 
@@ -294,7 +237,7 @@ def fraction(number):
 
 def independent_means(chosen):
     """(rules tried, those accepted, those with a wrong conclusion): ||mean z||^2 = ||z||^2/n over i and over clients, given each set."""
-    model, state, found = Model(), make_state(), [0, 0, 0]
+    model, state, found = made(), make_state(), [0, 0, 0]
     for term, index, given in product(chosen, "ik", KNOWN):
         found[0] += 1
         try:
@@ -308,7 +251,7 @@ def independent_means(chosen):
 
 def products(chosen):
     """(rules tried, those accepted, those with a wrong conclusion): operators applied to vectors, with the least bounds that hold."""
-    model, found = Model(), [0, 0, 0]
+    model, found = made(), [0, 0, 0]
     algebra = make_state().algebra
     for operator, given in product(OPERATORS, (None, *KNOWN)):
         state = make_state((("M", measured(model, algebra, operator, given)),))
@@ -333,7 +276,7 @@ def conclusions(chosen, rules, held):
     Args:
         rules: the rules to try on the bound `M`. held: how a bound that is concluded is measured.
     """
-    model, found = Model(), [0, 0, 0]
+    model, found = made(), [0, 0, 0]
     algebra = make_state().algebra
     for operator, given in product(chosen, (None, *KNOWN)):
         least = replace(measured(model, algebra, operator, given), trace=True)

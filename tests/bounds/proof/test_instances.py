@@ -19,14 +19,13 @@ from fedco.bounds.language.bounding import AVERAGE, FROBENIUS, MEAN_SQUARE, OPER
 from fedco.bounds.language.bounding import noise as noise_of
 from fedco.bounds.language.bounding import size as size_of
 from fedco.bounds.language.quantities import QUANTITIES
-from fedco.bounds.proof.finite import LAW
+from fedco.bounds.proof.finite import LAW, as_fraction
 from fedco.bounds.proof.instances import (
     IDENTITY,
     ROLES,
     TURNED,
     Functions,
     Shape,
-    as_fraction,
     constant,
     is_draw,
     is_outer,
@@ -73,7 +72,9 @@ def shape_of(role: str, seed: int, *, straight: bool = True, alike: bool = True)
         linear = linear[:, :1].repeat(3, axis=1)
     width = fmpq(0) if role == "outer" else WIDTH
     turn = TURNED if role == "plain" else IDENTITY
-    return Shape(linear, table(2, 3), table(2, 3), table(2, 2, 3), table(2, 2, 3), CORE, width, TURNED, turn)
+    bent, moved, none = table(2, 3), table(2, 3), 0 * linear
+    tables = (none, linear, moved, none) if role == "outer" else (linear, bent, none, moved)
+    return Shape(*tables, table(2, 2, 3), table(2, 2, 3), CORE, width, TURNED, turn)
 
 
 def bump(z: fmpq) -> fmpq:
@@ -97,11 +98,9 @@ def value(role: str, shape: Shape, z: tuple, samples: tuple, k: int) -> tuple[fm
     found = []
     for i, x in enumerate(z):
         if role == "outer":
-            clipped = max(-shape.core, min(shape.core, x - shape.offset[i][k]))
-            found.append(
-                strength(shape.linear, shape.tau, samples, i, k) * clipped
-                + strength(0 * shape.linear, shape.nu, samples, i, k)
-            )
+            clipped = max(-shape.core, min(shape.core, x - shape.centre[i][k]))
+            noise = strength(0 * shape.curved, shape.nu, samples, i, k)
+            found.append(strength(shape.curved, shape.tau, samples, i, k) * clipped + noise)
         else:
             bent = strength(shape.curved, shape.tau, samples, i, k) * bump(x)
             found.append(shape.linear[i][k] * x + bent + strength(shape.offset, shape.nu, samples, i, k))
@@ -111,8 +110,8 @@ def value(role: str, shape: Shape, z: tuple, samples: tuple, k: int) -> tuple[fm
 def slopes(role: str, shape: Shape, z: tuple, samples: tuple, k: int) -> tuple[fmpq, ...]:
     """The derivative of each component by its own coordinate."""
     if role == "outer":
-        inside = [abs(x - shape.offset[i][k]) < shape.core for i, x in enumerate(z)]
-        return tuple(strength(shape.linear, shape.tau, samples, i, k) * inside[i] for i in range(2))
+        inside = [abs(x - shape.centre[i][k]) < shape.core for i, x in enumerate(z)]
+        return tuple(strength(shape.curved, shape.tau, samples, i, k) * inside[i] for i in range(2))
     return tuple(
         shape.linear[i][k] + strength(shape.curved, shape.tau, samples, i, k) * slope(x) for i, x in enumerate(z)
     )
@@ -344,8 +343,8 @@ def along_one(shape: Shape) -> fmpq:
 
 
 def around_offsets(shape: Shape) -> Shape:
-    """The outer functions at points from which their offsets are taken off: the grid then has their corners."""
-    return Shape(**{**vars(shape), "offset": 0 * shape.offset})
+    """The outer functions at points from which their centres are taken off: the grid then has their corners."""
+    return Shape(**{**vars(shape), "centre": 0 * shape.centre})
 
 
 def most(*defined: Callable[[Shape], fmpq]) -> Callable[[Shape], fmpq]:

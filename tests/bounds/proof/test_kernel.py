@@ -44,6 +44,7 @@ from fedco.bounds.proof.kernel import (
     value,
 )
 from fedco.bounds.proof.kernel.facts import State
+from fedco.bounds.proof.kernel.known import Averaged
 from fedco.bounds.proof.kernel.region import Region
 
 K, B, L, ETA = (parameter(name, count=name in "KB") for name in ("K", "B", "L", "eta"))
@@ -167,6 +168,13 @@ def test_a_function_of_client_samples_has_the_client_index():
 def test_no_conditional_expectation_in_an_update():
     with pytest.raises(ProofError, match="no conditional expectation"):
         make_setting(variables=(Variable("x", "x", CLIENT, ((EVERY, Given(PAST, x)),)),), objectives=())
+
+
+def test_no_sample_without_a_step_in_an_update():
+    """w = g(p; v) for a sample v that is averaged away would count as known with p, and so g(p; v) as its mean."""
+    w = Variable("w", "y", CLIENT | {"i"}, ((EVERY, App("g", p, (Averaged(0),))),), 0)
+    with pytest.raises(ProofError, match="no step that can be written"):
+        make_setting(variables=(Variable("p", "x"), w), objectives=())
 
 
 def test_names_are_unique():

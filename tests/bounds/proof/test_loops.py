@@ -18,6 +18,7 @@ from fedco.bounds.proof.kernel import (
     LATER,
     LOCAL,
     ONE,
+    Along,
     App,
     Assume,
     Combine,
@@ -28,6 +29,7 @@ from fedco.bounds.proof.kernel import (
     Loop,
     ProofError,
     Reader,
+    ReversedPower,
     Sequence,
     Start,
     Step,
@@ -316,6 +318,23 @@ def test_only_a_power_is_read_in_reverse_as_a_power():
     refused(changed(loop, "power", replace(rule(loop, "power"), name="G")), "no such sequence", theorem)
     squares = replace(loop.sequences[0], after=2 * loop.sequences[0].now)
     refused(replace(loop, sequences=(squares, *loop.sequences[1:])), "another sequence in the loop before", theorem)
+
+
+def test_a_rule_for_loops_says_what_it_says_of_its_own():
+    """A first loop goes back along none, a length is that of a combination of variables, and a sure bound is the one that was proved."""
+    loop, h2 = plan(), plan().sequences[0].now
+    refused(added(loop, Step("back", Along("path", sq(U - W), h2))), "there is no loop before")
+    refused(added(loop, Step("power", ReversedPower("h2"))), "h2: no such sequence")
+    refused(added(loop, Step("size", Length(App("df", W, (None,))))), "a linear combination of variables")
+    theorem = get_theorem("meta_fl.lemma_7")
+    loop = plan(theorem)
+    sure = rule(loop, "sure")
+    refused(changed(loop, "sure", replace(sure, size=sure.size / 2)), "does not say that", theorem)
+    theorem = get_theorem("meta_fl.lemma_6")
+    hidden = with_declared(plan(theorem), "variables", "p", sources=())
+    refused(hidden, "p depends on no sample, but u does", theorem)
+    theorem = get_theorem("meta_fl.lemma_4")
+    refused(replace(plan(theorem), reversed={"u": "p", "w": "p"}), "two variables have one reverse", theorem)
 
 
 def test_a_sure_bound_and_a_vanishing_vector_keep_the_hypothesis():

@@ -27,6 +27,7 @@ from fedco.bounds.proof.kernel import (
     Known,
     Mean,
     Mixing,
+    Pair,
     ProofError,
     Setting,
     Source,
@@ -90,6 +91,7 @@ REFUSED = {
         {"mix": replace(MIX, role="local_gradient")},
         {"mix": replace(MIX, domain="y")},
         {"mix": replace(MIX, sources=("z",)), "term": App("W", X, (0,))},
+        {"mix": replace(MIX, label="y"), "term": App("W", Pair(X, Var("y")))},
     ],
     "a row for each client": [
         {"mix": replace(MIX, index=frozenset({"i", "k"}), mean_index=frozenset({"i", "k"}))},

@@ -20,7 +20,6 @@ from fedco.bounds.proof.kernel import (
     ProofError,
     Setting,
     Source,
-    Sum,
     Var,
     Variable,
     parameter,
@@ -28,20 +27,23 @@ from fedco.bounds.proof.kernel import (
 )
 from fedco.bounds.proof.kernel.algebra import Algebra
 from fedco.bounds.proof.kernel.known import Averaged
-from fedco.bounds.proof.kernel.terms import Proj
+from finite_model import Model, Polynomial, Space
 
-K, B = 2, 2
 BOTH = frozenset({"k"})
 NAMES = ("z", "shared")
-AVERAGED = Averaged(0)
-BITS = ("past 1", "past 2", *["z"] * (K * B), "shared", *["z averaged"] * (K * B), "shared averaged")
-OUTCOMES = np.array(list(product((-1.0, 1.0), repeat=len(BITS))))
+STEPS = (0, Averaged(0))
+BITS = (
+    *(("past", 0, number) for number in (1, 2)),
+    *(("z", step, entry) for step in STEPS for entry in product((0, 1), repeat=2)),
+    *(("shared", step, ()) for step in STEPS),
+)
 SETTING = Setting(
     (Index("k", parameter("K", count=True)), Index("i", parameter("B", count=True), True)),
     (Source("z", ("k", "i"), "independent"), Source("shared", (), "independent")),
     (
         Function("f", "x", "x", ("z",), BOTH, BOTH),
         Function("same", "x", "x", ("z",), BOTH, equal="equal means"),
+        Function("together", "x", "x", ("shared",), BOTH, equal="equal means"),
         Function("two", "x", "x", ("z", "shared"), BOTH, BOTH),
         Function("plain", "x", "x"),
         Function("labelled", "x", "x", ("z",), BOTH, BOTH, label="x"),
@@ -56,83 +58,25 @@ SETTING = Setting(
 LEVELS = {"x": {"z": 0, "shared": 0}, "p": {"z": 0, "shared": 0}, "y": {"z": 1, "shared": 0}}
 
 
-def sample(source, step):
-    """The value of a sample at every outcome and index."""
-    assert step in (0, AVERAGED)
-    first = 2 if step == 0 else 3 + K * B
-    if source == "shared":
-        return OUTCOMES[:, first + K * B][:, None, None]
-    return OUTCOMES[:, first : first + K * B].reshape(-1, K, B)
+SPACE = Space(SETTING, BITS)
 
 
-class Model:
-    """Random variables and functions, as arrays (outcomes, clients, batch) of numbers: the Hilbert space is the line."""
+def drawn(seed):
+    """Random variables and functions; x is made from the past, and y also from the samples z of step 0, not from the shared one."""
+    rng = np.random.default_rng(seed)
 
-    def __init__(self, seed):
-        rng = np.random.default_rng(seed)
-        past = np.unique(OUTCOMES[:, :2], axis=0, return_inverse=True)[1].ravel()
-        self.variables = {
-            "x": rng.normal(size=(4, K, 1))[past],
-            "p": rng.normal(size=(4, 1, 1))[past],
-            # made from the past and the samples z of step 0, not from the shared one
-            "y": rng.normal(size=(len(OUTCOMES) >> (K * B + 2), 1, 1)).repeat(2 ** (K * B + 2), axis=0),
-        }
-        self.coefficients = {f.name: rng.normal(size=(6, K if f.index else 1, 1)) for f in SETTING.functions}
-        self.coefficients["same"][:4] = self.coefficients["same"][:4, :1]  # the mean over the sample has no index
+    def numbers(*on, clients=1):
+        sizes = [2 if any(bit[: len(each)] == each for each in on) else 1 for bit in BITS]
+        return rng.normal(size=(*sizes, clients, 1))
 
-    def __call__(self, term):
-        match term:
-            case Sum(parts):
-                return sum((float(c.at({})) * self(inner) for c, inner in parts), np.zeros((1, 1, 1)))
-            case Var(name, 0):
-                return self.variables[name]
-            case App(name, Pair(point, label), samples):
-                whole = self.applied(name, self(point), SETTING.function(name).sources, samples)
-                return whole * (1 + self(label)) + self(label) ** 2
-            case App(name, argument, samples):
-                return self.applied(name, self(argument), SETTING.function(name).sources, samples)
-            case Act(operator, vector):
-                return self(operator) * self(vector)
-            case Mean(index, inner):
-                return averaged(self(inner), {index})
-            case Given(known, inner):
-                return expected(self(inner), known)
-            case Proj(index, known, inner):
-                return averaged(expected(self(inner), known), {"k", "i"} - index)
-        raise TypeError(term)
-
-    def applied(self, name, at, sources, samples):
-        """A polynomial in the point and the samples; the mean over +-1 of an odd sample is 0 and of its square 1."""
-        a = self.coefficients[name]
-        values = [None if s is None else sample(source, s) for source, s in zip(sources, samples, strict=True)]
-        total = a[0] + a[1] * at + a[2] * at**2
-        for value, slope in zip(values, (a[4], a[5]), strict=False):
-            if value is not None:
-                total = total + slope * value * (1 + at)
-        if len(values) == 2 and all(value is not None for value in values):
-            total = total + a[3] * values[0] * values[1] * at
-        return total
-
-
-def averaged(array, indices):
-    for index, axis in (("k", 1), ("i", 2)):
-        if index in indices:
-            array = array.mean(axis=axis, keepdims=True)
-    return array
-
-
-def expected(array, known):
-    """The conditional expectation: the mean over all outcomes with the same known bits."""
-    bits = [known.has("z", -1)] * 2
-    for step in (0, AVERAGED):
-        bits += [known.has("z", step)] * (K * B) + [known.has("shared", step)]
-    full = np.broadcast_to(array, (len(OUTCOMES), *array.shape[1:]))
-    if not any(bits):
-        return full.mean(axis=0, keepdims=True)
-    groups = np.unique(OUTCOMES[:, np.array(bits)], axis=0, return_inverse=True)[1].ravel()
-    sums = np.zeros((groups.max() + 1, *full.shape[1:]))
-    np.add.at(sums, groups, full)
-    return (sums / np.bincount(groups)[:, None, None])[groups]
+    variables = {"x": numbers(("past",), clients=2), "p": numbers(("past",)), "y": numbers(("past",), ("z", 0))}
+    functions = {}
+    for function in SETTING.functions:
+        a = rng.normal(size=(6, 2 if function.index else 1, 1))
+        if function.equal:
+            a[:4] = a[:4, :1]  # the mean over the sample has no index
+        functions[function.name] = Polynomial(tuple(a[:3]), ((a[4], a[4]), (a[5], a[5])), a[3])
+    return Model(SPACE, variables, functions)
 
 
 PAST = Known.before(NAMES)
@@ -147,7 +91,7 @@ def random_term(rng, depth):
     if kind == "sum":
         return signomial(rng.randint(1, 3)) * inner - random_term(rng, depth - 1)
     if kind == "app":
-        function = rng.choice(SETTING.functions[:4])
+        function = rng.choice(SETTING.functions[:5])
         if rng.random() < 0.3:
             return App("labelled", Pair(inner, random_term(rng, depth - 1)), (rng.choice([0, 0, None]),))
         return App(function.name, inner, tuple(rng.choice([0, 0, None]) for _ in function.sources))
@@ -159,16 +103,27 @@ def random_term(rng, depth):
 
 @pytest.mark.parametrize("seed", range(15))
 def test_the_normal_form_is_equal_on_every_outcome(seed):
-    rng, model, algebra = Random(seed), Model(seed), Algebra(SETTING)
+    rng, model, algebra = Random(seed), drawn(seed), Algebra(SETTING)
     for _ in range(4):
         raw = random_term(rng, 4)
         left, right = np.broadcast_arrays(model(raw), model(algebra.normal(raw)))
         assert np.allclose(left, right, atol=1e-9 * (1 + abs(left).max())), raw
 
 
+def test_the_mean_over_clients_of_functions_that_differ_in_their_noise_alone():
+    """Their samples are shared, and their means are the same: only with a sample do they differ from client to client."""
+    model, algebra = drawn(0), Algebra(SETTING)
+    noisy, exact = (App("together", Var("p"), (sample,)) for sample in (0, None))
+    for term in (noisy, exact):
+        mean = Mean("k", term)
+        left, right = np.broadcast_arrays(model(mean), model(algebra.normal(mean)))
+        assert np.allclose(left, right)
+    assert algebra.support(noisy).index == {"k"} and not algebra.support(exact).index
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_inner_products(seed):
-    rng, model, algebra = Random(1000 + seed), Model(seed), Algebra(SETTING)
+    rng, model, algebra = Random(1000 + seed), drawn(seed), Algebra(SETTING)
     for _ in range(4):
         u, v = random_term(rng, 3), random_term(rng, 3)
         opened = sum(float(c.at({})) * (model(a) * model(b)).mean() for (a, b), c in algebra.inner(u, v).items())
@@ -178,11 +133,11 @@ def test_inner_products(seed):
 
 
 def test_supports_hold_what_a_term_depends_on():
-    rng, model, algebra = Random(5), Model(5), Algebra(SETTING)
+    rng, model, algebra = Random(5), drawn(5), Algebra(SETTING)
     for _ in range(40):
         raw = random_term(rng, 3)
         support, array = algebra.support(raw), model(raw)
-        assert np.allclose(averaged(expected(array, support.known), {"k", "i"} - support.index), array), raw
+        assert np.allclose(SPACE.averaged(SPACE.expected(array, support.known), {"k", "i"} - support.index), array), raw
 
 
 @pytest.mark.parametrize("term", [App("f", Var("x"), (0,)), Act(App("J", Var("x"), (0,)), App("f", Var("x"), (0,)))])
@@ -197,7 +152,7 @@ def test_the_tower_rule_below_what_is_in_a_variable(term):
 
 def test_the_model_is_not_degenerate():
     """Every rewriting is at work: mean functions, opaque projections, an index that falls away."""
-    algebra, model = Algebra(SETTING), Model(0)
+    algebra, model = Algebra(SETTING), drawn(0)
     centred = App("f", Var("x"), (0,)) - App("f", Var("x"), (None,))
     assert np.ptp(model(centred)) > 1 and not algebra.normal(Given(PAST, centred)).parts
     assert algebra.normal(Given(PAST, App("f", Var("y"), (0,)))).parts[0][1] != App("f", Var("y"), (None,))

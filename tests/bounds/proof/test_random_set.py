@@ -107,6 +107,7 @@ REFUSED = {
         {"axiom": RandomSet("drawn", "f", "i", M, S)},
         {"chosen": Function("chosen", "x", ("x", "d"), ("set",), frozenset({"i"}), frozenset({"i"}))},
         {"chosen": Function("chosen", "x", ("x", "x"), ("set", "z"), frozenset({"i"}), frozenset({"i"}))},
+        {"chosen": Function("chosen", "x", ("x", "x"), ("set",), frozenset({"i"}), frozenset({"i"}), label="x")},
     ],
     "stands for the set alone": [
         {"others": (Function("f", "x", "x", ("set",), frozenset({"i"}), frozenset({"i"})),)},

@@ -24,7 +24,7 @@ from fedco.bounds.proof.locks import prove as both_locks
 from fedco.bounds.proof.mutation import Resumed
 from fedco.bounds.proof.sharpen import recheck, record, save, sharpen, to_data
 from fedco.bounds.proof.sharpen.certificate import FORMAT
-from fedco.bounds.proof.sharpen.ground import Ground
+from fedco.bounds.proof.sharpen.program import Ground
 from fedco.bounds.proof.sharpen.sharpening import not_smaller, proof_of
 from fedco.storage import sealed, write_json
 from fedco.user_files import trusting

@@ -53,7 +53,7 @@ class Induction(Rule):
         if moves(tuple(c for c, _ in self.left.parts)):
             raise ProofError("wanted a left side without numbers that depend on the step")
         after = Scalar(tuple((c, later(atom, 1)) for c, atom in self.left.parts))
-        if base.phases is None or not base.phases >= FIRST or step.phases != EVERY:
+        if not base.covers(FIRST) or step.phases != EVERY:
             raise ProofError("wanted a statement about step 0 and one about every step")
         if base.table != state.form(self.left - numbers.at_start(self.bound)):
             raise ProofError(f"{self.base} does not say that {self.left!r} <= {numbers.at_start(self.bound)!r}")

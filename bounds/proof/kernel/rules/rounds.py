@@ -98,7 +98,7 @@ def bounded_by(
 ) -> tuple[dict[Named, Signomial], Signomial, Uses]:
     """left <= sum of nonnegative multiples of quantities at step t, plus a nonnegative constant, at every step of `phases`."""
     fact = state.inequality(name)
-    if fact.phases is None or not fact.phases >= phases:
+    if not fact.covers(phases):
         raise ProofError(f"{name} does not hold at every {'step' if phases == EVERY else 'such step'}")
     rest = dict(fact.form)
     for atom, c in state.form(left).items():
@@ -238,11 +238,11 @@ class WithinRound(Rule):
         state.nonnegative_quantity(self.quantity)
         after, before = Named(self.quantity, 1), Named(self.quantity)
         reset, first, step = (state.inequality(name) for name in self.uses)
-        if reset.table != {after: ONE} or reset.phases is None or not reset.phases >= COMMUNICATION:
+        if reset.table != {after: ONE} or not reset.covers(COMMUNICATION):
             raise ProofError(f"{self.reset} does not say that {after!r} is 0 after a communication")
-        if first.phases is None or not first.phases >= LOCAL & FIRST:
+        if not first.covers(LOCAL & FIRST):
             raise ProofError(f"{self.first} does not hold at step 0")
-        if step.phases is None or not step.phases >= LOCAL - FIRST:
+        if not step.covers(LOCAL - FIRST):
             raise ProofError(f"{self.later} does not hold at every later local step")
         rest = first.table
         if rest.pop(after, ZERO) != ONE or set(rest) - {One()}:
@@ -289,9 +289,9 @@ class Held(Rule):
 
     def apply(self, state: State) -> Inequality:
         start, renewed = state.inequality(self.start), state.inequality(self.renewed)
-        if start.phases is None or not start.phases >= FIRST:
+        if not start.covers(FIRST):
             raise ProofError(f"{self.start} does not hold at step 0")
-        if renewed.phases is None or not renewed.phases >= COMMUNICATION:
+        if not renewed.covers(COMMUNICATION):
             raise ProofError(f"{self.renewed} does not hold at every communication")
         names = []
         for atom, _ in start.form:
@@ -305,7 +305,7 @@ class Held(Rule):
         facts = [state.inequality(name) for name in self.kept]
         for quantity in names:
             change = {Named(quantity, 1): ONE, Named(quantity): -ONE}
-            if not any(f.equal and f.table == change and f.phases is not None and f.phases >= LOCAL for f in facts):
+            if not any(f.equal and f.table == change and f.covers(LOCAL) for f in facts):
                 raise ProofError(f"no step says that {quantity} does not change at local steps")
         equal = start.equal and renewed.equal
         return Inequality(start.form, equal, EVERY, all_uses([start, renewed, *facts]))

@@ -33,13 +33,13 @@ class SumOver(Rule):
         if self.start + self.drop > 1 or min(self.start, self.drop) < 0:
             raise ProofError("at most one step is left out, since T >= 1")
         fact = state.inequality(self.step, position=True)
-        if (at_one_step(fact) and not mentions(fact.form, POSITION)) or mentions(fact.form, CLOCK):
+        if at_one_step(fact, but=POSITION):
             raise ProofError(f"{self.step} speaks of the step itself")
         needed = EVERY if self.start == 0 else LATER
         special = state.inequality(self.communication) if self.communication else fact
         local, other = (needed & LOCAL, needed & COMMUNICATION) if self.communication else (needed, needed)
         for f, phases in ((fact, local), (special, other)):
-            if f.phases is None or not f.phases >= phases:
+            if not f.covers(phases):
                 raise ProofError("the statement does not hold at every step of the sum")
         table: dict[Atom, Signomial] = {}
         for atom, c in fact.form:
@@ -120,7 +120,7 @@ class Invariant(Rule):
 
     def apply(self, state: State) -> Inequality:
         first, step = state.inequality(self.first), state.inequality(self.later)
-        if first.phases is None or not first.phases >= FIRST or step.phases is None or not step.phases >= LATER:
+        if not (first.covers(FIRST) and step.covers(LATER)):
             raise ProofError("wanted a statement about step 0 and one about every later step")
         after, before = Named(self.quantity, 1), Named(self.quantity)
         if first.table != state.form(scalar(after) - self.bound):
@@ -153,7 +153,7 @@ class AtStart(Rule):
             fact = replace(fact, form=shown)
         if at_one_step(fact):
             raise ProofError(f"{self.step} speaks of the position in the round, or of the step itself")
-        if fact.phases is None or not fact.phases >= (LATER if self.end else FIRST):
+        if not fact.covers(LATER if self.end else FIRST):
             raise ProofError(f"{self.step} does not hold there")
         table: dict[Atom, Signomial] = {}
         for atom, c in fact.form:
