@@ -1,4 +1,4 @@
-"""What the two composite kinds have: the functions that certificates bound, and checks of the oracles."""
+"""The two composite kinds: the functions that certificates bound, the certificates that each must have, and checks of its oracles."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from ..kinds import Sample, client_mean
-from .inequalities import Problem, Role, along_axes, atom_list
-from .kind import sampled
+from .inequalities import Inequalities, Problem, Role, along_axes, atom_list
+from .kind import Kind, sampled
+from .local_losses import GRADIENTS, HESSIANS, with_fourth_moments
 from .oracle_checks import AUTOGRAD, RUNS, Oracle, along, disagree, random_points
 
 
@@ -84,3 +85,45 @@ def _check_local(problem: Problem, x: Tensor) -> Iterator[str]:
 
 
 composite_checks = sampled(composite_oracles, parts=check_parts)
+
+
+LOCAL_COMPOSITE = Kind(
+    (
+        "outer_mean_square_lipschitz",
+        "outer_smoothness",
+        "outer_gradient_noise",
+        "outer_sample_lipschitz",
+        "outer_sample_smoothness",
+        "inner_jacobian_mean_square",
+        "inner_smoothness",
+        "inner_jacobian_noise",
+        "inner_value_noise",
+        "inner_sample_lipschitz",
+        "inner_sample_smoothness",
+        "composite_noise",
+        "objective_smoothness",
+        "objective_gap",
+        "gradient_cap",
+    ),
+    Inequalities(COMPOSITE | GRADIENTS | HESSIANS, with_fourth_moments(GRADIENTS | HESSIANS)),
+    composite_checks,
+)
+
+
+SHARED_COMPOSITE = Kind(
+    (
+        "noncompositional_smoothness",
+        "noncompositional_gradient_noise",
+        "noncompositional_heterogeneity",
+        "outer_lipschitz",
+        "outer_smoothness",
+        "inner_mean_square_lipschitz",
+        "inner_smoothness",
+        "inner_noise",
+        "inner_jacobian_heterogeneity",
+        "objective_gap",
+        "gradient_cap",
+    ),
+    Inequalities(SHARED),
+    composite_checks,
+)

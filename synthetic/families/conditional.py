@@ -15,9 +15,8 @@ from torch import Tensor
 from ..certificate import Certificate, by_quantity, upper
 from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample
 from ..parts.blocks import wavenumber_of
-from ..parts.composition import cap_certificate
-from ..parts.inner_certificates import gap_of_compositions, inner_certificates
-from ..parts.inner_map import RippledMap, lipschitz_of_mean_square
+from ..parts.composition import cap_certificate, chain_rule
+from ..parts.inner_map import RippledMap, gap_of_compositions, inner_certificates, lipschitz_of_mean_square
 from ..parts.outer import CenteredOuter
 from ..parts.parameters import require_nonnegative, require_paired
 from ..parts.patterns import equal_weights, start_beyond
@@ -192,7 +191,7 @@ class Conditional(AbstractConditional):
         steepest = self.inner_map.lipschitz
         yield upper(
             "objective_smoothness",
-            steepest**2 * self.S_f + self.L_f * self.inner_map.smoothness,
+            chain_rule(steepest, self.S_f, self.L_f, self.inner_map.smoothness),
             "Chain rule given xi, |J|^2 S_f + L_f (Lipschitz constant of J), averaged over xi and n.",
         )
         unpaired = self.inner_map.mean_lipschitz + (self.Delta if self._laws > 1 else 0.0)

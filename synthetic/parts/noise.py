@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,12 +12,9 @@ import torch
 from torch import Tensor
 
 from ..certificate import Certificate, attained
-from ..kinds import AbstractComposite, AbstractSampled, Draws, Sample, batch_mean
-from .bowl import RippledBowl
+from ..kinds import AbstractSampled, Draws, Sample, batch_mean
 from .composition import gap_to_zero
-from .inner_map import RippledMap
-from .outer import CenteredOuter
-from .patterns import sign_grid, start_beyond, triple_signs, uneven_direction, walsh_directions
+from .patterns import triple_signs, uneven_direction, walsh_directions
 
 
 @dataclass(frozen=True)
@@ -176,38 +172,6 @@ class AbstractSecondVariable(AbstractNoisyPairs, AbstractTriples):
         yield attained("initial_dual_error", away, closed, (0.0,) * self.dim)
 
 
-class AbstractBowls(AbstractNoisy):
-    """One whose clients' losses are those of a tilted `RippledBowl`."""
-
-    Delta: float
-
-    @property
-    @abstractmethod
-    def _losses(self) -> tuple[float, float, float, float]:
-        """Bounds of ||grad f_i|| and of its smoothness; the noise of a gradient, and how fast that turns with x."""
-
-    @cached_property
-    def bowl(self) -> RippledBowl:
-        """The losses."""
-        G, L, sigma, wavenumber = self._losses
-        slope = G - self.Delta
-        return RippledBowl(
-            self.clients, self.dim, slope, L, sigma, self.Delta, wavenumber, tilt=True, device=self.device
-        )
-
-    def local_value(self, x: Tensor) -> Tensor:
-        """f_i(x_i), `(runs, clients, dim) -> (runs, clients)`."""
-        return self.bowl.value(x)
-
-    def local_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        """Gradient of f_i at x_i, `(runs, clients, dim)`."""
-        return self.bowl.gradient(x, mean_noise(sample))
-
-    def local_hvp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        """Hessian of f_i at x_i times v_i, `(runs, clients, dim)`."""
-        return self.bowl.hvp(x, v, mean_noise(sample))
-
-
 @dataclass(frozen=True)
 class SignPair(Sample):
     """Signs +-1, `(runs, clients, batch)`: one for a sampled inner map, one for another sampled function of the client."""
@@ -219,41 +183,3 @@ class SignPair(Sample):
 def mean_sign(sample: Sample | None, which: str = "inner") -> Tensor | None:
     """The mean of one of the signs over a batch, `(runs, clients)`; None for the exact oracle."""
     return batch_mean(getattr(sample, which)) if isinstance(sample, SignPair) else None
-
-
-class AbstractRippled(AbstractComposite):
-    """g_k a `RippledMap`, f_k a `CenteredOuter`; the start is on the far side of the target."""
-
-    OTHER: ClassVar[str]
-    """What the second sign of a sample acts on: the name under which it is drawn."""
-    target: float
-    start: float
-    device: str
-
-    @property
-    @abstractmethod
-    def inner_map(self) -> RippledMap: ...
-
-    @property
-    @abstractmethod
-    def _outer(self) -> CenteredOuter: ...
-
-    @cached_property
-    def initial_point(self) -> Tensor:
-        return start_beyond(self.target, self.start, self.dim, self.device)
-
-    def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return self.inner_map.value(x, mean_sign(sample))
-
-    def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return self.inner_map.vjp(x, v, mean_sign(sample))
-
-    def outer(self, y: Tensor) -> Tensor:
-        return self._outer.value(y)
-
-    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> SignPair:
-        return SignPair(draws.signs(f"{purpose}.inner", batch), draws.signs(f"{purpose}.{self.OTHER}", batch))
-
-    def atoms(self) -> tuple[SignPair, Tensor]:
-        inner, other, weights = sign_grid(self.clients, self.device)
-        return SignPair(inner, other), weights

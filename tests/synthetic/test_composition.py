@@ -6,19 +6,18 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
-from fedco.synthetic.applications.client_dro import ClientKL
-from fedco.synthetic.applications.federated_logistic import FederatedLogistic, dual_bound, minimiser_of
 from fedco.synthetic.certificate import Certificate
-from fedco.synthetic.families.local_composite import LocalComposite
+from fedco.synthetic.families.composite import LocalComposite
+from fedco.synthetic.families.dro import ClientKL
+from fedco.synthetic.families.federated_logistic import FederatedLogistic, dual_bound, minimiser_of
 from fedco.synthetic.parts import scalar
 from fedco.synthetic.parts.blocks import RadialPseudoHuber
-from fedco.synthetic.parts.bowl import RippledBowl
+from fedco.synthetic.parts.bowl import RippledBowl, infimum_of_losses
 from fedco.synthetic.parts.composition import (
     composite_smoothness,
     convex_minimum,
     heterogeneity_of_average,
 )
-from fedco.synthetic.parts.loss import infimum_of_losses
 from fedco.synthetic.parts.scalar import exponential_of
 from flint import arb, ctx
 
@@ -177,7 +176,7 @@ def test_weights_of_just_0_or_1_give_no_bound():
 
 def test_a_gap_without_a_minimiser_uses_strong_convexity(monkeypatch):
     """At a point that is no minimiser the bound is lower by the squared gradient over 2 ridge."""
-    from fedco.synthetic.applications import federated_logistic
+    from fedco.synthetic.families import federated_logistic
 
     p = FederatedLogistic(clients=2, samples=5, dim=3, ridge=0.3)
     off = torch.tensor([2.5, -1.1, 0.2], dtype=torch.float64)

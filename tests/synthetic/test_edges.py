@@ -8,30 +8,25 @@ import pytest
 import torch
 from fedco.errors import InputError
 from fedco.synthetic import catalogue, problem
-from fedco.synthetic.applications.agnostic_maml import AgnosticMAML
-from fedco.synthetic.applications.auprc import AveragePrecision
-from fedco.synthetic.applications.client_dro import ClientChi2, ClientKL
-from fedco.synthetic.applications.dro import RobustLoss
-from fedco.synthetic.applications.fairness import FairClassifier
-from fedco.synthetic.applications.federated_logistic import FederatedLogistic
-from fedco.synthetic.applications.invariant import InvariantLogistic
-from fedco.synthetic.applications.maml import FederatedMAML
 from fedco.synthetic.applications.user import LocalFromFunctions, SharedFromFunctions
 from fedco.synthetic.conformance.kinds import KINDS, oracle_checks
 from fedco.synthetic.estimation.functions import estimated_certificates
+from fedco.synthetic.families.auprc import AveragePrecision
+from fedco.synthetic.families.bowls import AgnosticMAML, FederatedBowl, FederatedMAML, Meta
+from fedco.synthetic.families.composite import LocalComposite, SharedComposite
 from fedco.synthetic.families.conditional import Conditional
+from fedco.synthetic.families.dro import ClientChi2, ClientKL, RobustLoss
+from fedco.synthetic.families.fairness import FairClassifier
 from fedco.synthetic.families.federated import (
     FederatedHuber,
     FederatedQuadratic,
     FederatedSines,
     FederatedStronglyConvex,
 )
-from fedco.synthetic.families.federated_bowl import FederatedBowl
-from fedco.synthetic.families.local_composite import LocalComposite
-from fedco.synthetic.families.meta import Meta
+from fedco.synthetic.families.federated_logistic import FederatedLogistic
+from fedco.synthetic.families.invariant import InvariantLogistic
 from fedco.synthetic.families.piecewise import FAMILIES, MetaFamily
 from fedco.synthetic.families.piecewise.curve import landscape
-from fedco.synthetic.families.shared_composite import SharedComposite
 from fedco.synthetic.kinds import AbstractProblem
 from fedco.synthetic.parts.adversary import Budget
 from fedco.synthetic.parts.outer import CenteredOuter

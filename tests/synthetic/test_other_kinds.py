@@ -3,9 +3,9 @@
 import pytest
 import torch
 from fedco.synthetic import problem
-from fedco.synthetic.applications.maml import FederatedMAML
 from fedco.synthetic.conformance.oracle_checks import SeededDraws
-from fedco.synthetic.families.local_composite import LocalComposite
+from fedco.synthetic.families.bowls import FederatedMAML
+from fedco.synthetic.families.composite import LocalComposite
 
 
 def test_inner_noise_is_conditional_on_the_outer_sample():

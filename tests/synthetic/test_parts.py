@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 from fedco.synthetic import Certificate, problem
-from fedco.synthetic.applications.auprc import AveragePrecision
-from fedco.synthetic.applications.dro import RobustLoss
-from fedco.synthetic.applications.fairness import FairClassifier
-from fedco.synthetic.applications.federated_logistic import FederatedLogistic
-from fedco.synthetic.applications.invariant import InvariantLogistic
+from fedco.synthetic.families.auprc import AveragePrecision
+from fedco.synthetic.families.dro import RobustLoss
+from fedco.synthetic.families.fairness import FairClassifier
+from fedco.synthetic.families.federated_logistic import FederatedLogistic
+from fedco.synthetic.families.invariant import InvariantLogistic
 from fedco.synthetic.parts import scalar
 from fedco.synthetic.parts.blocks import Cosine, RadialPseudoHuber, Sine, short_sum
 from fedco.synthetic.parts.inner_map import RippledMap, lipschitz_of_mean_square

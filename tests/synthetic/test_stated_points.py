@@ -5,28 +5,23 @@ import math
 import pytest
 import torch
 from fedco.synthetic import Certificate
-from fedco.synthetic.applications.agnostic_maml import AgnosticMAML
-from fedco.synthetic.applications.client_dro import ClientChi2, ClientKL
-from fedco.synthetic.applications.counterexample import FedAvgCounterexample
-from fedco.synthetic.applications.dro import RobustLoss
-from fedco.synthetic.applications.fairness import FairClassifier
-from fedco.synthetic.applications.federated_logistic import FederatedLogistic
-from fedco.synthetic.applications.invariant import InvariantLogistic
-from fedco.synthetic.applications.maml import FederatedMAML
 from fedco.synthetic.certificate import rounded_up
 from fedco.synthetic.conformance import suite
 from fedco.synthetic.conformance.kinds import get_kind
+from fedco.synthetic.families.bowls import AgnosticMAML, FederatedBowl, FederatedMAML, Meta
+from fedco.synthetic.families.composite import LocalComposite, SharedComposite
 from fedco.synthetic.families.conditional import Conditional
+from fedco.synthetic.families.counterexample import FedAvgCounterexample
+from fedco.synthetic.families.dro import ClientChi2, ClientKL, RobustLoss
+from fedco.synthetic.families.fairness import FairClassifier
 from fedco.synthetic.families.federated import (
     FederatedHuber,
     FederatedQuadratic,
     FederatedSines,
     FederatedStronglyConvex,
 )
-from fedco.synthetic.families.federated_bowl import FederatedBowl
-from fedco.synthetic.families.local_composite import LocalComposite
-from fedco.synthetic.families.meta import Meta
-from fedco.synthetic.families.shared_composite import SharedComposite
+from fedco.synthetic.families.federated_logistic import FederatedLogistic
+from fedco.synthetic.families.invariant import InvariantLogistic
 from fedco.synthetic.parts.bowl import RippledBowl
 from hypothesis import given
 from hypothesis import strategies as st

@@ -11,11 +11,11 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from ...kinds import Sample, client_mean
-from ..inequalities import WHOLE, Inequalities, Inequality, Problem, Role
-from ..kind import Kind, sampled
-from ..oracle_checks import AUTOGRAD, RUNS, Oracle, disagree, random_points
-from ..pairs import Pair, initial_error, inverse_monotonicity, parts, turned
+from ..kinds import Sample, client_mean
+from .inequalities import WHOLE, Inequalities, Inequality, Problem, Role
+from .kind import Kind, sampled
+from .oracle_checks import AUTOGRAD, RUNS, Oracle, disagree, random_points
+from .pairs import Pair, initial_error, inverse_monotonicity, parts, turned
 
 _TRIED = 64  # points of Y at which nothing may exceed the maximum
 

@@ -1,15 +1,21 @@
-"""Distributionally robust learning over clients: the adversary weighs client losses f_k = mean_i l_ki, not samples.
+"""Distributionally robust learning: KL and chi-square penalties on weights of samples or of clients, with certified upper constants.
 
-    KL          F = (1/K) sum_k exp(f_k / gamma): gamma log F is max over r of sum_k r_k f_k - gamma KL(r, uniform)
-    chi-square  Phi = mean_k f_k + (mean_k f_k^2 - (mean_k f_k)^2) / (2 gamma), the maximum with the chi-square penalty
-                when gamma >= M
+With losses l_ki in [0, M] of sample i at client k, f_k = mean_i l_ki, lambda, gamma > 0 and means over all samples, or all clients:
 
-The first is ComFedL's (6), a local composite with one deterministic outer function exp(y / gamma), which its special
-form runs on. An unbiased sample of exp(f_k / gamma) does not exist for a sampled f_k, so that (5) with its outer
-logarithm is no shared composite with sampled g_k. The second is one: f_k^2 has the unbiased sample l_ki l_kj with two
-independent data i and j.
+    samples  KL          Phi = lambda log mean exp(l / lambda)             g_k = mean_i exp(l_ki / lambda),  f = lambda log
+             chi-square  Phi = mean l + (mean l^2 - (mean l)^2) / (2 lambda)
+                         g_k = mean_i l_ki,  f = -y^2 / (2 lambda),  h_k = mean_i (l_ki + l_ki^2 / (2 lambda))
+    clients  KL          F = mean_k exp(f_k / gamma): gamma log F is max over r of sum_k r_k f_k - gamma KL(r, uniform)
+             chi-square  Phi = mean_k f_k + (mean_k f_k^2 - (mean_k f_k)^2) / (2 gamma)
 
-Source: Huang, Li, Huang, ComFedL, equations (4) to (6); Khanduri et al., FedDRO, section 2.1, with clients for samples.
+Each but the third is a max over weights p of sum p_i l_i - lambda D(p, uniform), the chi-square ones when lambda, or gamma, is at least
+M (then the maximiser has p >= 0). FedDRO's (4) leaves out the factor lambda, and its (5) has the opposite sign and no mean loss, so that
+minimising (5) would maximise the variance; the formulas above are derived from (3). The third is ComFedL's (6), a local composite with
+one deterministic outer function, which its special form runs on. An unbiased sample of exp(f_k / gamma) does not exist for a sampled
+f_k, so that ComFedL's (5) with its outer logarithm is no shared composite with sampled g_k. The last is one: f_k^2 has the unbiased
+sample l_ki l_kj with two independent data i and j. Outside the values that g can take, f is continued linearly.
+
+Source: Khanduri et al., FedDRO, section 2.1, equations (3) to (5); Huang, Li, Huang, ComFedL, equations (4) to (6).
 """
 
 from __future__ import annotations
@@ -23,11 +29,7 @@ import torch
 from torch import Tensor
 
 from ..certificate import Certificate, by_quantity, upper
-from ..kinds import (
-    AbstractSharedComposite,
-    Draws,
-    Sample,
-)
+from ..kinds import INDEPENDENT_CLIENTS, AbstractSharedComposite, Draws, Sample
 from ..parts.composition import (
     cap_certificate,
     composite_noise,
@@ -35,10 +37,96 @@ from ..parts.composition import (
     gap_above,
     steepest_and_most_curved,
 )
-from ..parts.linear_losses import AbstractMarginProblem, IndexSample, map_certificates
-from ..parts.outer import AbstractExponential, Exponential
+from ..parts.linear_losses import AbstractMarginProblem, IndexSample, extra_certificates, index_of, map_certificates
+from ..parts.outer import AbstractExponential, AbstractOfScalar, Exponential, Logarithm, NegativeHalfSquare, ScalarOuter
+from ..parts.parameters import require_positive
 from ..parts.patterns import equal_weights
-from ..parts.scalar import OfLoss, identity_of
+from ..parts.scalar import OfLoss, exponential_of, identity_of, loss_and_half_square
+
+
+@dataclass(frozen=True)
+class RobustLoss(AbstractOfScalar, AbstractMarginProblem, AbstractSharedComposite):
+    """KL (`penalty="kl"`) or chi-square (`penalty="chi2"`) regularised DRO of a bounded loss of linear margins.
+
+    Args:
+        penalty: "kl" or "chi2". weight: lambda, at least M for chi-square. The rest as for `AbstractMarginProblem`.
+
+    Raises:
+        ValueError: for an unknown penalty, loss or table, or lambda below M with chi-square.
+    """
+
+    name: str = "robust_loss"
+    penalty: str = "kl"
+    weight: float = 1.0
+    shift: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.penalty not in ("kl", "chi2"):
+            raise ValueError(f"penalty must be 'kl' or 'chi2', got {self.penalty!r}")
+        require_positive(self, "weight")
+        if self.penalty == "chi2" and self.weight < self.M:
+            raise ValueError(
+                f"chi2 needs weight >= M (else the worst case is not inside the simplex), "
+                f"got weight={self.weight} and M={self.M}"
+            )
+        self._check_parameters()
+
+    @property
+    def properties(self) -> frozenset[str]:
+        return INDEPENDENT_CLIENTS | ({"no_extra_term"} if self._extra is None else set())
+
+    @cached_property
+    def inner_function(self) -> OfLoss:
+        return (
+            exponential_of(self.loss_function, self.weight) if self.penalty == "kl" else identity_of(self.loss_function)
+        )
+
+    @cached_property
+    def _extra(self) -> OfLoss | None:
+        return None if self.penalty == "kl" else loss_and_half_square(self.loss_function, self.weight)
+
+    @cached_property
+    def _outer(self) -> ScalarOuter:  # type: ignore[override]
+        of = Logarithm if self.penalty == "kl" else NegativeHalfSquare
+        return of(self.weight, *self.inner_function.range)
+
+    def extra(self, x: Tensor) -> Tensor:
+        return x.new_zeros(x.shape[:-1]) if self._extra is None else self.data.average(self._extra, x)
+
+    def extra_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor | None:
+        return None if self._extra is None else self.data.average_gradient(self._extra, x, index_of(sample))
+
+    @cached_property
+    def certificates(self) -> Mapping[str, Certificate]:
+        size = self.data.spectrum
+        return by_quantity(
+            (
+                *map_certificates(self.inner_function, size),
+                *extra_certificates(self._extra, size),
+                *self._outer_certificates(),
+                *self._whole_certificates(),
+            )
+        )
+
+    def _outer_certificates(self) -> Iterator[Certificate]:
+        f = self._outer
+        steep = "f is steepest at an end of the range, linear beyond."
+        curved = "f'' is largest at an end of the range, 0 beyond."
+        (least,), (other,) = f.most_curved
+        share = least / other if self.penalty == "kl" else 1.0
+        both = (f.lipschitz, steep, f.steepest, 1.0), (f.smoothness, curved, f.most_curved, share * (1 - 1e-9))
+        yield from steepest_and_most_curved("all of R", *both)
+
+    def _whole_certificates(self) -> Iterator[Certificate]:
+        mean = "Phi is a maximum over p that includes p = uniform: at least the mean, and so the least, loss."
+        yield gap_above(self, self.loss_function.smallest, mean)
+        lipschitz, size = self.loss_function.steepest, self.data.spectrum
+        if self.penalty == "kl":
+            cap, reason = lipschitz * size.longest, "a p-weighted mean of loss gradients"
+        else:
+            cap = (1 + self.M / self.weight) * lipschitz * size.pooled
+            reason = "the mean of loss gradients times factors in [0, 1 + M/lambda]"
+        yield cap_certificate(self, cap, f"grad Phi is {reason}.")
 
 
 @dataclass(frozen=True)
@@ -87,7 +175,7 @@ class ClientKL(AbstractMarginProblem, AbstractExponential):
 
 
 @dataclass(frozen=True)
-class ClientChi2(AbstractMarginProblem, AbstractSharedComposite):
+class ClientChi2(AbstractOfScalar, AbstractMarginProblem, AbstractSharedComposite):
     """Chi-square-regularised DRO over clients: g_k = f_k, f = -y^2 / (2 gamma), h_k = f_k + f_k^2 / (2 gamma).
 
     A sample is a pair of independent data (i, j): g_k(x; i, j) = l_i and h_k(x; i, j) = l_i + l_i l_j / (2 gamma). The
@@ -115,12 +203,9 @@ class ClientChi2(AbstractMarginProblem, AbstractSharedComposite):
     def inner_function(self) -> OfLoss:
         return identity_of(self.loss_function)
 
-    def outer(self, y: Tensor) -> Tensor:
-        inside = y.clamp(*self.inner_function.range)
-        return (-inside * inside / (2 * self.gamma) - inside / self.gamma * (y - inside)).squeeze(-1)
-
-    def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
-        return -y.clamp(*self.inner_function.range) / self.gamma
+    @cached_property
+    def _outer(self) -> NegativeHalfSquare:  # type: ignore[override]
+        return NegativeHalfSquare(self.gamma, *self.inner_function.range)
 
     def extra(self, x: Tensor) -> Tensor:
         loss = self.data.average(self.inner_function, x)
@@ -183,11 +268,11 @@ class ClientChi2(AbstractMarginProblem, AbstractSharedComposite):
         )
 
     def _outer_certificates(self) -> Iterator[Certificate]:
-        low, high = self.inner_function.range
+        f = self._outer
         yield from steepest_and_most_curved(
             "all of R",
-            (high / self.gamma, "f is steepest at M, linear beyond.", ((high,),), 1 - 1e-12),
-            (1 / self.gamma, "f'' = -1/gamma on the range, 0 beyond.", ((low,), (high,)), 1 - 1e-9),
+            (f.lipschitz, "f is steepest at M, linear beyond.", f.steepest, 1 - 1e-12),
+            (f.smoothness, "f'' = -1/gamma on the range, 0 beyond.", f.most_curved, 1 - 1e-9),
         )
 
     def _whole_certificates(self) -> Iterator[Certificate]:
