@@ -40,20 +40,12 @@ from ..kinds import (
     Sample,
 )
 from ..parts.adversary import Budget
-from ..parts.patterns import equal_weights
+from ..parts.noise import PairSample, every_pair, index_of
 
 _MOST_ATOMS = 4096
 
 Datum = Tensor | None
 Function = Callable[[Tensor, Datum], Tensor]
-
-
-@dataclass(frozen=True)
-class DataSample(Sample):
-    """Positions of data at each client, int64 `(runs, clients, batch)`, one field per data set."""
-
-    first: Tensor
-    second: Tensor
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +101,7 @@ def checked_start(start: Tensor) -> Tensor:
     return start
 
 
-def all_pairs(first: int, second: int, clients: int, device: torch.device) -> tuple[DataSample, Tensor]:
+def all_pairs(first: int, second: int, clients: int, device: torch.device) -> tuple[PairSample, Tensor]:
     """Every pair of positions in two data sets of these sizes, with equal probabilities.
 
     Raises:
@@ -120,9 +112,7 @@ def all_pairs(first: int, second: int, clients: int, device: torch.device) -> tu
             f"expectations run over all {first} x {second} pairs of data, at most {_MOST_ATOMS}: "
             "use fewer data, or no data for the outer function"
         )
-    left = torch.arange(first, device=device).repeat_interleave(second).expand(1, clients, -1)
-    right = torch.arange(second, device=device).repeat(first).expand(1, clients, -1)
-    return DataSample(left, right), equal_weights(first * second, device)
+    return every_pair(first, second, clients, device)
 
 
 class AbstractFromFunctions(AbstractComposite):
@@ -151,18 +141,14 @@ class AbstractFromFunctions(AbstractComposite):
         return Averaged(self.inner_function, self.data)
 
     def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._inner.value(x, _first(sample))
+        return self._inner.value(x, index_of(sample))
 
     def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._inner.pulled(x, v, _first(sample))
+        return self._inner.pulled(x, v, index_of(sample))
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
         return estimated_certificates(self, self.budget, self.factor, self.lower_bound)
-
-
-def _first(sample: Sample | None) -> Tensor | None:
-    return sample.first if isinstance(sample, DataSample) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,19 +195,19 @@ class LocalFromFunctions(AbstractFromFunctions, AbstractLocalComposite):
         return self._outer.value(y)
 
     def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._outer.gradient(y, sample.second if isinstance(sample, DataSample) else None)
+        return self._outer.gradient(y, sample.second if isinstance(sample, PairSample) else None)
 
     @property
     def _outer_samples(self) -> int:
         return 1 if self.outer_data is None else self.outer_data.shape[1]
 
-    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> DataSample:
-        return DataSample(
+    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> PairSample:
+        return PairSample(
             draws.integers(f"{purpose}.inner", self.data.shape[1], batch),
             draws.integers(f"{purpose}.outer", self._outer_samples, batch),
         )
 
-    def atoms(self) -> tuple[DataSample, Tensor]:
+    def atoms(self) -> tuple[PairSample, Tensor]:
         return all_pairs(self.data.shape[1], self._outer_samples, self.clients, self.data.device)
 
 
@@ -275,11 +261,11 @@ class SharedFromFunctions(AbstractFromFunctions, AbstractSharedComposite):
     def extra_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor | None:
         if self._extra is None:
             return None
-        return self._extra.gradient(x, _first(sample))
+        return self._extra.gradient(x, index_of(sample))
 
-    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> DataSample:
+    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> PairSample:
         index = draws.integers(purpose, self.data.shape[1], batch)
-        return DataSample(index, torch.zeros_like(index))
+        return PairSample(index, torch.zeros_like(index))
 
-    def atoms(self) -> tuple[DataSample, Tensor]:
+    def atoms(self) -> tuple[PairSample, Tensor]:
         return all_pairs(self.data.shape[1], 1, self.clients, self.data.device)

@@ -25,7 +25,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-import torch
 from torch import Tensor
 
 from ..certificate import Certificate, by_quantity, upper
@@ -37,10 +36,10 @@ from ..parts.composition import (
     gap_above,
     steepest_and_most_curved,
 )
-from ..parts.linear_losses import AbstractMarginProblem, IndexSample, extra_certificates, index_of, map_certificates
+from ..parts.linear_losses import AbstractMarginProblem, extra_certificates, map_certificates
+from ..parts.noise import PairSample, every_pair, index_of
 from ..parts.outer import AbstractExponential, AbstractOfScalar, Exponential, Logarithm, NegativeHalfSquare, ScalarOuter
 from ..parts.parameters import require_positive
-from ..parts.patterns import equal_weights
 from ..parts.scalar import OfLoss, exponential_of, identity_of, loss_and_half_square
 
 
@@ -127,13 +126,6 @@ class RobustLoss(AbstractOfScalar, AbstractMarginProblem, AbstractSharedComposit
             cap = (1 + self.M / self.weight) * lipschitz * size.pooled
             reason = "the mean of loss gradients times factors in [0, 1 + M/lambda]"
         yield cap_certificate(self, cap, f"grad Phi is {reason}.")
-
-
-@dataclass(frozen=True)
-class PairSample(IndexSample):
-    """Positions of two independent minibatches, int64 `(runs, clients, batch)` each; the inner map reads the first."""
-
-    second: Tensor
 
 
 @dataclass(frozen=True)
@@ -231,11 +223,7 @@ class ClientChi2(AbstractOfScalar, AbstractMarginProblem, AbstractSharedComposit
         return PairSample(first, second)
 
     def atoms(self) -> tuple[PairSample, Tensor]:
-        everyone = torch.arange(self.samples, device=self.device)
-        first, second = (
-            grid.flatten().expand(1, self.clients, -1) for grid in torch.meshgrid(everyone, everyone, indexing="ij")
-        )
-        return PairSample(first, second), equal_weights(self.samples**2, self.device)
+        return every_pair(self.samples, self.samples, self.clients, self.device)
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:

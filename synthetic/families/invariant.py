@@ -28,11 +28,11 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from ..certificate import Certificate, by_quantity, exact, upper
-from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample, Predictions
+from ..kinds import Draws, InnerSample, OuterSample, Predictions
 from ..kinds.predictions import only_training_data
 from ..parts.composition import cap_certificate, gap_above
+from ..parts.noise import AbstractNumbered
 from ..parts.parameters import require_nonnegative, require_positive
-from ..parts.patterns import equal_weights
 from ..parts.scalar import TANH_CURVATURE, softplus
 
 _REGULARISER_SLOPE = 3 * math.sqrt(3) / 8  # max of 2 s / (1 + s^2)^2, at s^2 = 1/3
@@ -56,7 +56,7 @@ def folded(v: Tensor, outer: OuterSample) -> Tensor:
 
 
 @dataclass(frozen=True)
-class InvariantLogistic(AbstractConditional):
+class InvariantLogistic(AbstractNumbered):
     """The problem above on generated data: a ~ N(0, I) scaled to length at most 1, b the sign of a.x_true.
 
     Args:
@@ -225,13 +225,13 @@ class InvariantLogistic(AbstractConditional):
         everything = torch.arange(outcomes, device=self.device).expand(*outer.outcome.shape, -1)
         return Tally(everything, draws.per_seed.counts(purpose, outcomes, *tail) / m)
 
-    def outer_atoms(self) -> tuple[OuterSample, Tensor]:
-        outcomes = torch.arange(self.points, device=self.device).expand(1, self.clients, -1)
-        return OuterSample(outcomes), equal_weights(self.points, self.device)
+    @property
+    def outer_outcomes(self) -> int:
+        return self.points
 
-    def inner_atoms(self, outer: OuterSample) -> tuple[InnerSample, Tensor]:
-        steps = torch.arange(2 * self.dim, device=self.device)
-        return InnerSample(steps.expand(*outer.outcome.shape, -1)), equal_weights(2 * self.dim, self.device)
+    @property
+    def inner_outcomes(self) -> int:
+        return 2 * self.dim
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:

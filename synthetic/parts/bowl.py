@@ -53,6 +53,8 @@ class RippledBowl:
     device: str = "cpu"
 
     def __post_init__(self) -> None:
+        if min(self.clients, self.dim) < 1:
+            raise ValueError(f"clients and dim must be positive, got {self.clients} and {self.dim}")
         require_positive(self, "lipschitz", "smoothness", of="bowl")
         if not 0 < self.noise_wavenumber <= LARGEST_WAVENUMBER:
             raise ValueError(

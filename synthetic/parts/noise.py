@@ -1,8 +1,11 @@
-"""What samples are made of: three-valued noise with a given fourth moment, or two fair signs; and the problems that have such samples."""
+"""What samples are made of: three-valued noise with a given fourth moment, two fair signs, or positions of data that are equally likely;
+and the problems that have such samples.
+"""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,9 +15,9 @@ import torch
 from torch import Tensor
 
 from ..certificate import Certificate, attained
-from ..kinds import AbstractSampled, Draws, Sample, batch_mean
+from ..kinds import AbstractConditional, AbstractSampled, Draws, InnerSample, OuterSample, Sample, batch_mean
 from .composition import gap_to_zero
-from .patterns import triple_signs, uneven_direction, walsh_directions
+from .patterns import equal_weights, triple_signs, uneven_direction, walsh_directions
 
 
 @dataclass(frozen=True)
@@ -183,3 +186,64 @@ class SignPair(Sample):
 def mean_sign(sample: Sample | None, which: str = "inner") -> Tensor | None:
     """The mean of one of the signs over a batch, `(runs, clients)`; None for the exact oracle."""
     return batch_mean(getattr(sample, which)) if isinstance(sample, SignPair) else None
+
+
+@dataclass(frozen=True)
+class IndexSample(Sample):
+    """Positions of data at each client, int64 `(runs, clients, batch)`: one minibatch for all that is sampled."""
+
+    index: Tensor
+
+
+@dataclass(frozen=True)
+class PairSample(IndexSample):
+    """Positions of two independent minibatches, `(runs, clients, batch)` each: the inner map reads the first."""
+
+    second: Tensor
+
+
+def index_of(sample: Sample | None) -> Tensor | None:
+    """The positions of a sample, None for the exact oracle."""
+    return sample.index if isinstance(sample, IndexSample) else None
+
+
+def every_index(count: int, clients: int, device: str | torch.device) -> tuple[IndexSample, Tensor]:
+    """Each of so many positions at every client, with equal probabilities."""
+    return IndexSample(torch.arange(count, device=device).expand(1, clients, -1)), equal_weights(count, device)
+
+
+def every_pair(first: int, second: int, clients: int, device: str | torch.device) -> tuple[PairSample, Tensor]:
+    """Every pair of positions in two data sets of these sizes, with equal probabilities."""
+    left = torch.arange(first, device=device).repeat_interleave(second).expand(1, clients, -1)
+    right = torch.arange(second, device=device).repeat(first).expand(1, clients, -1)
+    return PairSample(left, right), equal_weights(first * second, device)
+
+
+class AbstractNumbered(AbstractConditional):
+    """A conditional problem whose outcomes of xi, and of eta given each, are equally likely and have numbers."""
+
+    @property
+    @abstractmethod
+    def outer_outcomes(self) -> int:
+        """How many outcomes xi has at every client."""
+
+    @property
+    @abstractmethod
+    def inner_outcomes(self) -> int:
+        """How many outcomes eta has, given xi."""
+
+    def sample_outer(self, draws: Draws, batch: int, purpose: str = "outer") -> OuterSample:
+        return OuterSample(draws.integers(purpose, self.outer_outcomes, batch))
+
+    def sample_inner(self, draws: Draws, outer: OuterSample, m: int, purpose: str = "inner") -> InnerSample:
+        return InnerSample(draws.integers(purpose, self.inner_outcomes, outer.outcome.shape[-1], m))
+
+    def outer_atoms(self) -> tuple[OuterSample, Tensor]:
+        every, weights = every_index(self.outer_outcomes, self.clients, self.initial_point.device)
+        return OuterSample(every.index), weights
+
+    def inner_atoms(self, outer: OuterSample) -> tuple[InnerSample, Tensor]:
+        count, device = self.inner_outcomes, outer.outcome.device
+        return InnerSample(torch.arange(count, device=device).expand(*outer.outcome.shape, -1)), equal_weights(
+            count, device
+        )

@@ -80,6 +80,19 @@ def test_an_invariant_model_by_definition():
             torch.testing.assert_close(problem.outer_value(values, OUTER)[0, k, place], loss.detach())
 
 
+def test_an_invariant_model_may_give_one_number_for_a_view():
+    """A row of one number is the same: outputs `(batch,)` had no axis to take the mean of."""
+    rows = [(views, labels.double()[:, None]) for views, labels in VIEWED]
+    numbers = [(views, labels[:, 0]) for views, labels in rows]
+    row, number = (
+        from_model(nn.Sequential(Wave(1), *last), squared, data, "invariant")
+        for last, data in (((), rows), ((nn.Flatten(0),), numbers))
+    )
+    x = torch.stack([row.initial_point, 0.3 - row.initial_point])
+    number = replace(number, parts=replace(number.parts, start=row.initial_point))
+    assert torch.equal(number.objective(x), row.objective(x)) and torch.equal(number.gradient(x), row.gradient(x))
+
+
 def test_maml_over_tasks_by_definition():
     problem = tasks()
     x = X[..., :3]

@@ -123,7 +123,7 @@ def test_scores_of_the_conditional_problems():
 
 def test_pairs_of_data():
     pairs, weights = all_pairs(2, 3, 2, torch.device("cpu"))
-    assert pairs.first.tolist() == [[[0, 0, 0, 1, 1, 1]] * 2] and pairs.second.tolist() == [[[0, 1, 2, 0, 1, 2]] * 2]
+    assert pairs.index.tolist() == [[[0, 0, 0, 1, 1, 1]] * 2] and pairs.second.tolist() == [[[0, 1, 2, 0, 1, 2]] * 2]
     assert weights.tolist() == [1 / 6] * 6
     assert all_pairs(64, 64, 1, torch.device("cpu"))[1].shape == (4096,)
     with pytest.raises(ValueError, match="all 4097 x 1 pairs of data, at most 4096"):

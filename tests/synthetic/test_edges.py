@@ -43,21 +43,21 @@ SMALLEST = [
     (SharedComposite, ONE, ("clients", "dim", "inner_dim")),
     (LocalComposite, ONE, ("clients", "dim", "inner_dim")),
     (Conditional, {**ONE, "outer_support": 1}, ("clients", "dim", "inner_dim", "outer_support")),
-    (Meta, ONE, ()),
-    (FederatedBowl, ONE, ()),
+    (Meta, ONE, ("clients", "dim")),
+    (FederatedBowl, ONE, ("clients", "dim")),
     (FederatedHuber, ONE, ("clients", "dim")),
     (FederatedQuadratic, ONE, ("clients", "dim")),
     (FederatedSines, ONE, ("clients", "dim")),
     (FederatedStronglyConvex, ONE, ("clients", "dim")),
-    (FederatedMAML, ONE, ()),
-    (AgnosticMAML, {**ONE, "Delta": 0.0}, ()),
+    (FederatedMAML, ONE, ("clients", "dim")),
+    (AgnosticMAML, {**ONE, "Delta": 0.0}, ("clients", "dim")),
     (FederatedLogistic, {**ONE, "samples": 1}, ("clients", "dim", "samples")),
     (RobustLoss, {**ONE, "samples": 1}, ("clients", "dim", "samples")),
     (ClientKL, {**ONE, "samples": 1}, ("clients", "dim", "samples")),
     (ClientChi2, {**ONE, "samples": 1}, ("clients", "dim", "samples")),
     (InvariantLogistic, {**ONE, "points": 1}, ("clients", "dim", "points")),
-    (AveragePrecision, {"clients": 1, "dim": 2, "samples": 2}, ("dim", "samples")),
-    (FairClassifier, {"clients": 1, "dim": 2, "samples": 8}, ("dim",)),
+    (AveragePrecision, {"clients": 1, "dim": 2, "samples": 2}, ("clients", "dim", "samples")),
+    (FairClassifier, {"clients": 1, "dim": 2, "samples": 8}, ("clients", "dim")),
 ]
 
 
@@ -70,8 +70,9 @@ def test_the_smallest_sizes_are_a_problem_and_one_less_is_none(family, sizes, re
     assert bool(made.objective(x).isfinite()) and bool(made.gradient(x).isfinite().all())
     assert all(math.isfinite(certificate.value) for certificate in made.certificates.values())
     for name in refused:
-        with pytest.raises(ValueError, match=rf"{name}|sizes, got .*\b0\b|a row that is not positive"):
-            family(**{**sizes, name: sizes.get(name, 1) - 1})
+        for size in {sizes.get(name, 1) - 1, 0, -1}:
+            with pytest.raises(ValueError, match=rf"{name}|sizes, got .*-?\b[01]\b|a row that is not positive"):
+                family(**{**sizes, name: size})
 
 
 @pytest.mark.parametrize(

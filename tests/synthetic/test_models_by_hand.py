@@ -9,11 +9,12 @@ from fedco.errors import InputError
 from fedco.synthetic import Certificate
 from fedco.synthetic.kinds import InnerSample, OuterSample
 from fedco.synthetic.models import flat, from_model
-from fedco.synthetic.models.base import ModelParts, RowSample
+from fedco.synthetic.models.base import ModelParts
 from fedco.synthetic.models.data import ClientData, as_double, collect
 from fedco.synthetic.models.flat import FlatModel
-from fedco.synthetic.models.forms import PairSample, finite_level
+from fedco.synthetic.models.forms import finite_level
 from fedco.synthetic.models.precision import PrecisionModel
+from fedco.synthetic.parts.noise import IndexSample, PairSample
 from sine_model import Wave, squared
 from torch import nn
 from torch.nn import functional
@@ -64,7 +65,7 @@ def same(found, wanted):
     torch.testing.assert_close(found, wanted, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize(("rows", "sample"), [(None, None), (FIRST, RowSample(FIRST))])
+@pytest.mark.parametrize(("rows", "sample"), [(None, None), (FIRST, IndexSample(FIRST))])
 def test_local_losses_with_and_without_a_sample(rows, sample):
     for problem in (made(), made("meta", alpha=0.3, nu=2)):
         same(problem.local_value(X), per_client(lambda k, x: loss(k)(x)))
@@ -73,7 +74,7 @@ def test_local_losses_with_and_without_a_sample(rows, sample):
         same(problem.local_hvp(X, V, sample), wanted)
 
 
-@pytest.mark.parametrize(("rows", "sample"), [(None, None), (FIRST, RowSample(FIRST))])
+@pytest.mark.parametrize(("rows", "sample"), [(None, None), (FIRST, IndexSample(FIRST))])
 def test_robust_forms_with_and_without_a_sample(rows, sample):
     y, v = torch.tensor([[[0.4], [1.7], [2.9]]], dtype=torch.float64), torch.tensor([[[2.0], [-1.0], [0.5]]]).double()
     kl, chi, clients = (
