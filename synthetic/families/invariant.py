@@ -41,12 +41,17 @@ _UP = 1 + 1e-12
 
 @dataclass(frozen=True)
 class Tally(InnerSample):
-    """Many draws of eta, counted: their order does not matter. eta: every outcome; share: how often each was drawn.
+    """Many draws of eta, counted: their order does not matter. eta: every outcome; count: how often each was drawn; share: of all draws.
 
     Counted once for all grid points, and then as cheap for 1000 draws as for 100.
     """
 
+    count: Tensor
     share: Tensor
+
+    def only(self, index: int) -> InnerSample:
+        """The draw `index` where they are in the order of their outcomes."""
+        return InnerSample((self.count.cumsum(-1) <= index).sum(-1, keepdim=True))
 
 
 def folded(v: Tensor, outer: OuterSample) -> Tensor:
@@ -223,7 +228,8 @@ class InvariantLogistic(AbstractNumbered):
         if m <= self.dim:
             return InnerSample(draws.per_seed.integers(purpose, outcomes, *tail))
         everything = torch.arange(outcomes, device=self.device).expand(*outer.outcome.shape, -1)
-        return Tally(everything, draws.per_seed.counts(purpose, outcomes, *tail) / m)
+        counted = draws.per_seed.counts(purpose, outcomes, *tail)
+        return Tally(everything, counted, counted / m)
 
     @property
     def outer_outcomes(self) -> int:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ..certificate import Certificate, as_point, attained, exact, upper
-from .blocks import LARGEST_WAVENUMBER, AbstractBlock, Cosine, RadialPseudoHuber, Sine
+from .blocks import LARGEST_WAVENUMBER, AbstractWave, Cosine, RadialPseudoHuber, Sine
 from .noise import Kurtosis
 from .parameters import require_nonnegative, require_positive
 from .patterns import pair_index, pair_signs, walsh_directions
@@ -92,7 +92,7 @@ class RippledBowl:
         return Cosine(steepness, _RIPPLE_SHARE * self.smoothness / steepness)
 
     @cached_property
-    def client_wave(self) -> AbstractBlock:
+    def client_wave(self) -> AbstractWave:
         """The wave that tells the clients apart, before its sign."""
         wave = Sine if self.tilt else Cosine
         return wave(self.heterogeneity, self.client_wavenumber)

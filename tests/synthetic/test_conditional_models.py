@@ -137,25 +137,6 @@ def test_the_objective_is_exact_and_an_inner_sample_is_a_mean_of_outcomes(form):
     assert problem.sample_inner(Draws(0, 40, CLIENTS).at(0), drawn, 7).eta.unique().tolist() == list(range(len(shares)))
 
 
-METHODS = ("fcsg", "fcsg_m", "acc_fcsg_m")
-PAIRS = [
-    pytest.param(form, method, marks=[pytest.mark.slow] * (i != j))
-    for i, form in enumerate(MADE)
-    for j, method in enumerate(METHODS)
-]
-"""Each form quickly with a method of its own."""
-
-
-@pytest.mark.parametrize(("form", "method"), PAIRS)
-def test_the_methods_for_conditional_problems_descend(form, method):
-    problem = MADE[form]()
-    settings = {"q": 2, "m": 2, "b": 2, **({} if method == "fcsg" else {"beta": 0.3})}
-    metrics = ["objective"] if form == "average_precision" else ["objective", "train_loss"]
-    done = fedco.run(method, problem, T=30, seeds=2, metrics=metrics, settings={"alpha": 0.1, **settings})
-    assert (done.final("objective") < done.table.values["objective"][:, :, 0]).all()
-    assert all((done.final(name) == done.final("objective")).all() for name in metrics)
-
-
 def test_average_precision_has_no_loss_of_an_example_unless_one_is_given():
     settings = {"alpha": 0.1, "q": 2, "m": 2}
     with pytest.raises(InputError, match="average_precision: has no loss of an example"):
