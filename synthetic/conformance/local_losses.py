@@ -19,14 +19,13 @@ from .inequalities import (
     Role,
     along_axes,
     at_minimiser,
-    atom_list,
     each_atom,
     mean_square,
     norm,
     spectral_norm,
 )
 from .kind import Kind, sampled
-from .oracle_checks import AUTOGRAD, RUNS, Oracle, along, disagree, random_points
+from .oracle_checks import AUTOGRAD, RUNS, Oracle, along, check_product, check_slope, disagree, random_points
 
 
 def _hessian(problem: Problem, x: Tensor, sample: Sample | None) -> Tensor:
@@ -68,9 +67,7 @@ def _gradients(problem: Problem, seed: int) -> dict[str, tuple[Tensor, Oracle]]:
 def _check_gradients(problem: Problem, seed: int) -> Iterator[str]:
     """The clients' gradients against autograd; objective and gradient as means over the clients."""
     x = random_points(problem, RUNS, problem.dim, seed).requires_grad_()
-    (expected,) = torch.autograd.grad(problem.local_value(x).sum(), x)
-    if disagree(problem.local_gradient(x).detach(), expected, AUTOGRAD):
-        yield "local_gradient differs from autograd of local_value"
+    yield from check_slope("local_gradient", problem.local_gradient(x), "local_value", problem.local_value(x), x)
     point = x.detach()[:, 0].contiguous()
     everywhere = problem.to_clients(point)
     if disagree(problem.objective(point), client_mean(problem.local_value(everywhere)), AUTOGRAD):
@@ -118,14 +115,8 @@ def _check_fine_tuning(problem: Problem, seed: int) -> Iterator[str]:
     """Derivatives against autograd, sampled and exact; the objective by its nu steps."""
     x = random_points(problem, RUNS, problem.dim, seed).requires_grad_()
     v = random_points(problem, RUNS, problem.dim, seed + 1)
-    (expected,) = torch.autograd.grad(problem.local_value(x).sum(), x)
-    if disagree(problem.local_gradient(x).detach(), expected, AUTOGRAD):
-        yield "local_gradient differs from autograd of local_value"
-    for sample in (None, *(atom for atom, _ in atom_list(problem))):
-        (expected,) = torch.autograd.grad((problem.local_gradient(x, sample) * v).sum(), x)
-        if disagree(problem.local_hvp(x, v, sample).detach(), expected, AUTOGRAD):
-            yield f"local_hvp differs from autograd of local_gradient (sample {sample is not None})"
-            break
+    yield from check_slope("local_gradient", problem.local_gradient(x), "local_value", problem.local_value(x), x)
+    yield from check_product(problem, "local_hvp", "local_gradient", x, v)
     point = x.detach()[:, 0]
     w = problem.to_clients(point)
     for _ in range(problem.nu):

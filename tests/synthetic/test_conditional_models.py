@@ -117,6 +117,15 @@ def test_maml_over_tasks_by_definition():
         )
         (slope,) = torch.autograd.grad(judged, at)
         torch.testing.assert_close(problem.sample_gradient(x, OUTER, inner)[0, k, place], slope)
+    found = problem.predict(x[:, 0])
+    for k, i in itertools.product(range(CLIENTS), range(ROWS)):
+        at = x[0, 0].clone().requires_grad_()
+        (step,) = torch.autograd.grad(loss(k, i, [0, 1], at), at)
+        own, judges = (at - 0.3 * step).detach(), slice(3 * i, 3 * i + 3)
+        scores = torch.sin(TASKS[k][0][i][2:] @ own[:2] + own[2])
+        torch.testing.assert_close(found.scores[0, k, judges, 0], scores)
+        assert torch.equal(found.labels[k, judges], TASKS[k][1][i][2:])
+    assert found.scores.shape == (1, CLIENTS, 3 * ROWS, 1) and found.weights is None
 
 
 @pytest.mark.parametrize("form", MADE)
