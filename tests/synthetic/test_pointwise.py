@@ -211,6 +211,8 @@ def test_kl_over_clients_at_one_point():
     wanted = maps | outer(steepest, steepest / 1.7) | {"composite_noise": maps["inner_noise"]}
     of_whole = whole(problem, math.exp((0.05 - 0.3) / 1.7))
     check(found, wanted | of_whole)
+    with pytest.raises(InputError, match=r"gamma = 1e-05: exp\(\(loss - level\)/gamma\) is too large for a double"):
+        estimate_constants(made("kl_clients", gamma=1e-5), **AT_ONE_POINT, only=frozenset({"outer_lipschitz"}))
 
 
 def test_kl_over_examples_at_one_point():
