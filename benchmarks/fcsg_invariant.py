@@ -23,7 +23,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 import numpy as np
 import torch
 from fedco.algorithms import FCSG, Draws, drive, drive_in_processes
-from fedco.synthetic.applications.invariant import InvariantLogistic
+from fedco.synthetic.families.invariant import InvariantLogistic
 from timing import Contender, Row, in_turns, measured, print_comparison, print_machine
 from torch import Tensor
 

@@ -16,23 +16,18 @@ import torch
 from ..errors import InputError
 from ..suggestion import instead
 from ..user_files import FAILURES, installed, is_python_file, load_installed, load_object, one_line, split_file, told
-from .applications.agnostic_maml import AgnosticMAML
-from .applications.auprc import AveragePrecision
-from .applications.client_dro import ClientChi2, ClientKL
-from .applications.counterexample import FedAvgCounterexample
-from .applications.dro import RobustLoss
-from .applications.fairness import FairClassifier
-from .applications.federated_logistic import FederatedLogistic
-from .applications.invariant import InvariantLogistic
-from .applications.maml import FederatedMAML
+from .families.auprc import AveragePrecision
 from .families.bilevel import QuadraticLower
+from .families.bowls import AgnosticMAML, FederatedBowl, FederatedMAML, Meta
+from .families.composite import LocalComposite, SharedComposite
 from .families.conditional import Conditional
+from .families.counterexample import FedAvgCounterexample
+from .families.dro import ClientChi2, ClientKL, RobustLoss
+from .families.fairness import FairClassifier
 from .families.federated import FederatedHuber, FederatedQuadratic, FederatedSines, FederatedStronglyConvex
-from .families.federated_bowl import FederatedBowl
-from .families.local_composite import LocalComposite
-from .families.meta import Meta
+from .families.federated_logistic import FederatedLogistic
+from .families.invariant import InvariantLogistic
 from .families.minimax import Saddle
-from .families.shared_composite import SharedComposite
 from .kinds import AbstractProblem
 from .models.build import from_description
 

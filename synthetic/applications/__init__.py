@@ -1,1 +1,1 @@
-"""Problems that people solve: robust learning, fairness, average precision, invariance, meta learning, one's own."""
+"""A problem of one's own, made of torch functions."""

@@ -19,13 +19,14 @@ between batch sizes. An estimate proves nothing, and a verdict that rests on it 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar
 
 import torch
 from torch import Tensor
+from torch.func import grad, vjp, vmap
 
 from ..certificate import Certificate
 from ..estimation.functions import estimated_certificates
@@ -39,7 +40,79 @@ from ..kinds import (
     Sample,
 )
 from ..parts.adversary import Budget
-from ..parts.averaged import Averaged, DataSample, Function, all_pairs, checked_data, checked_start
+from ..parts.noise import PairSample, every_pair, index_of
+
+_MOST_ATOMS = 4096
+
+Datum = Tensor | None
+Function = Callable[[Tensor, Datum], Tensor]
+
+
+@dataclass(frozen=True, eq=False)
+class Averaged:
+    """The mean over data of `function(point, datum)` at each client, and its derivatives, lane by lane."""
+
+    function: Function
+    data: Tensor | None
+
+    def _lane(self, point: Tensor, items: Datum) -> Tensor:
+        if items is None:
+            return self.function(point, None)
+        return vmap(self.function, in_dims=(None, 0))(point, items).mean(0)
+
+    def _over_lanes(self, lane: Callable[..., Tensor], index: Tensor | None, *points: Tensor) -> Tensor:
+        plain = (0,) * len(points)
+        if self.data is None:
+            return vmap(vmap(partial(lane, None)))(*points)
+        if index is None:
+            return vmap(vmap(lane, in_dims=(0, *plain)), in_dims=(None, *plain))(self.data, *points)
+        items = self.data[torch.arange(len(self.data), device=self.data.device).unsqueeze(-1), index]
+        runs = points[0].shape[0]
+        return vmap(vmap(lane))(items.expand(runs, *items.shape[1:]), *points)
+
+    def value(self, point: Tensor, index: Tensor | None = None) -> Tensor:
+        """`(runs, clients, size) -> (runs, clients, ...)`; index None takes all data."""
+        return self._over_lanes(lambda items, p: self._lane(p, items), index, point)
+
+    def pulled(self, point: Tensor, v: Tensor, index: Tensor | None = None) -> Tensor:
+        """Transposed Jacobian times v."""
+        return self._over_lanes(lambda items, p, u: vjp(lambda q: self._lane(q, items), p)[1](u)[0], index, point, v)
+
+    def gradient(self, point: Tensor, index: Tensor | None = None) -> Tensor:
+        """Of a scalar function."""
+        return self._over_lanes(lambda items, p: grad(lambda q: self._lane(q, items))(p), index, point)
+
+
+def checked_data(name: str, data: Tensor, clients: int | None = None) -> Tensor:
+    """`data` if it is float64 `(clients, samples, ...)`, else a ValueError that says what it is."""
+    if data.dim() < 2 or data.dtype != torch.float64 or 0 in data.shape:
+        raise ValueError(
+            f"{name} must be a non-empty float64 tensor (clients, samples, ...), got {data.dtype} {tuple(data.shape)}"
+        )
+    if clients is not None and len(data) != clients:
+        raise ValueError(f"{name} must have one row per client, {clients}, got {len(data)}")
+    return data
+
+
+def checked_start(start: Tensor) -> Tensor:
+    """`start` if it is float64 `(dim,)`, else a ValueError that says what it is."""
+    if start.dim() != 1 or start.dtype != torch.float64:
+        raise ValueError(f"start must be a float64 tensor (dim,), got {start.dtype} {tuple(start.shape)}")
+    return start
+
+
+def all_pairs(first: int, second: int, clients: int, device: torch.device) -> tuple[PairSample, Tensor]:
+    """Every pair of positions in two data sets of these sizes, with equal probabilities.
+
+    Raises:
+        ValueError: for more than 4096 pairs.
+    """
+    if first * second > _MOST_ATOMS:
+        raise ValueError(
+            f"expectations run over all {first} x {second} pairs of data, at most {_MOST_ATOMS}: "
+            "use fewer data, or no data for the outer function"
+        )
+    return every_pair(first, second, clients, device)
 
 
 class AbstractFromFunctions(AbstractComposite):
@@ -68,18 +141,14 @@ class AbstractFromFunctions(AbstractComposite):
         return Averaged(self.inner_function, self.data)
 
     def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._inner.value(x, _first(sample))
+        return self._inner.value(x, index_of(sample))
 
     def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._inner.pulled(x, v, _first(sample))
+        return self._inner.pulled(x, v, index_of(sample))
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
         return estimated_certificates(self, self.budget, self.factor, self.lower_bound)
-
-
-def _first(sample: Sample | None) -> Tensor | None:
-    return sample.first if isinstance(sample, DataSample) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,19 +195,19 @@ class LocalFromFunctions(AbstractFromFunctions, AbstractLocalComposite):
         return self._outer.value(y)
 
     def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
-        return self._outer.gradient(y, sample.second if isinstance(sample, DataSample) else None)
+        return self._outer.gradient(y, sample.second if isinstance(sample, PairSample) else None)
 
     @property
     def _outer_samples(self) -> int:
         return 1 if self.outer_data is None else self.outer_data.shape[1]
 
-    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> DataSample:
-        return DataSample(
+    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> PairSample:
+        return PairSample(
             draws.integers(f"{purpose}.inner", self.data.shape[1], batch),
             draws.integers(f"{purpose}.outer", self._outer_samples, batch),
         )
 
-    def atoms(self) -> tuple[DataSample, Tensor]:
+    def atoms(self) -> tuple[PairSample, Tensor]:
         return all_pairs(self.data.shape[1], self._outer_samples, self.clients, self.data.device)
 
 
@@ -192,11 +261,11 @@ class SharedFromFunctions(AbstractFromFunctions, AbstractSharedComposite):
     def extra_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor | None:
         if self._extra is None:
             return None
-        return self._extra.gradient(x, _first(sample))
+        return self._extra.gradient(x, index_of(sample))
 
-    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> DataSample:
+    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> PairSample:
         index = draws.integers(purpose, self.data.shape[1], batch)
-        return DataSample(index, torch.zeros_like(index))
+        return PairSample(index, torch.zeros_like(index))
 
-    def atoms(self) -> tuple[DataSample, Tensor]:
+    def atoms(self) -> tuple[PairSample, Tensor]:
         return all_pairs(self.data.shape[1], 1, self.clients, self.data.device)

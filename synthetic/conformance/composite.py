@@ -1,4 +1,4 @@
-"""What the two composite kinds have: the functions that certificates bound, and checks of the oracles."""
+"""The two composite kinds: the functions that certificates bound, the certificates that each must have, and checks of its oracles."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import torch
 from torch import Tensor
 
 from ..kinds import Sample, client_mean
-from .inequalities import Problem, Role, along_axes, atom_list
-from .kind import sampled
-from .oracle_checks import AUTOGRAD, RUNS, Oracle, along, disagree, random_points
+from .inequalities import Inequalities, Problem, Role, along_axes
+from .kind import Kind, sampled
+from .local_losses import GRADIENTS, HESSIANS, with_fourth_moments
+from .oracle_checks import AUTOGRAD, RUNS, Oracle, along, check_product, check_slope, disagree, random_points
 
 
 def _jacobian(problem: Problem, x: Tensor, sample: Sample | None) -> Tensor:
@@ -49,23 +50,15 @@ def check_parts(problem: Problem, seed: int) -> Iterator[str]:
     x = random_points(problem, RUNS, problem.dim, seed).requires_grad_()
     y = random_points(problem, RUNS, problem.inner_dim, seed + 1).requires_grad_()
     v = random_points(problem, RUNS, problem.inner_dim, seed + 2)
-    for sample in (None, *(atom for atom, _ in atom_list(problem))):
-        (expected,) = torch.autograd.grad((problem.inner(x, sample) * v).sum(), x)
-        if disagree(problem.inner_vjp(x, v, sample).detach(), expected, AUTOGRAD):
-            yield f"inner_vjp differs from autograd of inner (sample {sample is not None})"
-            break
-    (expected,) = torch.autograd.grad(problem.outer(y).sum(), y)
-    if disagree(problem.outer_gradient(y).detach(), expected, AUTOGRAD):
-        yield "outer_gradient differs from autograd of outer"
+    yield from check_product(problem, "inner_vjp", "inner", x, v)
+    yield from check_slope("outer_gradient", problem.outer_gradient(y), "outer", problem.outer(y), y)
     yield from _check_shared(problem, x) if problem.kind == "shared_composite" else _check_local(problem, x)
 
 
 def _check_shared(problem: Problem, x: Tensor) -> Iterator[str]:
     gradient = problem.extra_gradient(x)
     if gradient is not None:
-        (expected,) = torch.autograd.grad(problem.extra(x).sum(), x)
-        if disagree(gradient.detach(), expected, AUTOGRAD):
-            yield "extra_gradient differs from autograd of extra"
+        yield from check_slope("extra_gradient", gradient, "extra", problem.extra(x), x)
     point = x.detach()[:, 0]
     spread = problem.to_clients(point)
     mean = client_mean(problem.inner(spread))
@@ -84,3 +77,45 @@ def _check_local(problem: Problem, x: Tensor) -> Iterator[str]:
 
 
 composite_checks = sampled(composite_oracles, parts=check_parts)
+
+
+LOCAL_COMPOSITE = Kind(
+    (
+        "outer_mean_square_lipschitz",
+        "outer_smoothness",
+        "outer_gradient_noise",
+        "outer_sample_lipschitz",
+        "outer_sample_smoothness",
+        "inner_jacobian_mean_square",
+        "inner_smoothness",
+        "inner_jacobian_noise",
+        "inner_value_noise",
+        "inner_sample_lipschitz",
+        "inner_sample_smoothness",
+        "composite_noise",
+        "objective_smoothness",
+        "objective_gap",
+        "gradient_cap",
+    ),
+    Inequalities(COMPOSITE | GRADIENTS | HESSIANS, with_fourth_moments(GRADIENTS | HESSIANS)),
+    composite_checks,
+)
+
+
+SHARED_COMPOSITE = Kind(
+    (
+        "noncompositional_smoothness",
+        "noncompositional_gradient_noise",
+        "noncompositional_heterogeneity",
+        "outer_lipschitz",
+        "outer_smoothness",
+        "inner_mean_square_lipschitz",
+        "inner_smoothness",
+        "inner_noise",
+        "inner_jacobian_heterogeneity",
+        "objective_gap",
+        "gradient_cap",
+    ),
+    Inequalities(SHARED),
+    composite_checks,
+)

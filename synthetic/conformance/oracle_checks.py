@@ -85,6 +85,22 @@ def along(problem: Problem, name: str, size: int, seed: int) -> tuple[Tensor, Or
     return point, oracle
 
 
+def check_slope(name: str, found: Tensor, of: str, value: Tensor, at: Tensor) -> Iterator[str]:
+    """An oracle against autograd of what it is the gradient of at a point; values of other lanes do not depend on it."""
+    (expected,) = torch.autograd.grad(value.sum(), at)
+    if disagree(found.detach(), expected, AUTOGRAD):
+        yield f"{name} differs from autograd of {of}"
+
+
+def check_product(problem: Problem, name: str, of: str, x: Tensor, v: Tensor) -> Iterator[str]:
+    """A product with v of the transposed Jacobian of an oracle, exact and at every atom; the first that is wrong."""
+    for sample in (None, *(atom for atom, _ in atom_list(problem))):
+        pulled = (getattr(problem, of)(x, sample) * v).sum()
+        if list(check_slope(name, getattr(problem, name)(x, v, sample), of, pulled, x)):
+            yield f"{name} differs from autograd of {of} (sample {sample is not None})"
+            return
+
+
 def check_objective(problem: AbstractProblem, seed: int) -> Iterator[str]:
     """The gradient against autograd and against central differences of the objective."""
     x = random_points(problem, RUNS, problem.dim, seed)[:, 0].requires_grad_()

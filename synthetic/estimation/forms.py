@@ -15,6 +15,7 @@ from ...errors import InputError
 from ..models.conditional import InvariantModel, TasksModel
 from ..models.forms import Chi2OverExamples, FederatedModel, KLOverClients, KLOverExamples, MAMLModel, MetaModel
 from ..models.precision import PrecisionModel
+from ..parts.composition import chain_rule, deterministic_outer, fine_tuned_smoothness
 from .attack import survive
 from .conditional import conditional, tasks
 from .glm import certified
@@ -157,7 +158,7 @@ def _whole(
             smoothness_of(problem),
             f"{_OBJECTIVE}, at random points",
         )
-        rule = J.value**2 * bend + slope * L_g.value + extra
+        rule = chain_rule(J.value, bend, slope, L_g.value) + extra
         yield beside_rule(direct, rule, "the chain rule, |J|^2 L_f + |f'| L_g (+ L_h) of the estimated parts,")
     if search.wants("gradient_cap"):
         cap = search.largest(
@@ -170,12 +171,9 @@ def _whole(
 
 def _outer(lipschitz: Estimate, smoothness: Estimate) -> Iterator[Estimate]:
     """All outer constants of an f without noise."""
-    yield lipschitz
-    yield smoothness
-    yield replace(lipschitz, quantity="outer_mean_square_lipschitz")
-    yield replace(lipschitz, quantity="outer_sample_lipschitz")
-    yield replace(smoothness, quantity="outer_sample_smoothness")
-    yield proved("outer_gradient_noise", 0.0, "The outer function has no noise")
+    return deterministic_outer(
+        lipschitz, smoothness, proved("outer_gradient_noise", 0.0, "The outer function has no noise")
+    )
 
 
 def _kl_clients(problem: KLOverClients, search: Search) -> Iterator[Estimate]:
@@ -338,7 +336,7 @@ def _maml(problem: MAMLModel, search: Search) -> Iterator[Estimate]:
         )
         yield beside_rule(
             direct,
-            steep**2 * L.value + lam * G.value * rho.value,
+            fine_tuned_smoothness(G.value, L.value, rho.value, lam),
             "the chain rule, (1 + lam L_1)^2 L_1 + lam G rho of the estimated parts,",
         )
 

@@ -17,6 +17,7 @@ from ..certificate import Certificate, upper
 from ..conformance.kinds import get_kind
 from ..kinds import AbstractProblem
 from ..parts.adversary import Attack, Budget, maximise
+from ..parts.composition import chain_rule
 from .estimate import descent
 
 _HINTS = 4
@@ -94,7 +95,7 @@ def capped(problem: AbstractProblem, found: Mapping[str, Certificate], factor: f
         return dict(found)
     C_g, C_f, L_f, L_g = (float(one.value) for one in (J, slope, found["outer_smoothness"], found["inner_smoothness"]))
     rules = {
-        "objective_smoothness": (C_g**2 * L_f + C_f * L_g, "|J|^2 L_f + |grad f| L_g"),
+        "objective_smoothness": (chain_rule(C_g, L_f, C_f, L_g), "|J|^2 L_f + |grad f| L_g"),
         "gradient_cap": (C_g * C_f, "|J| |grad f|"),
     }
     return {name: _at_most(one, *rules[name], factor) if name in rules else one for name, one in found.items()}

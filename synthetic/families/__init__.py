@@ -1,1 +1,1 @@
-"""The generic problem of each kind, every constant of it a parameter."""
+"""The problems of each kind: generic ones, every constant of which is a parameter, and ones that people solve."""

@@ -13,11 +13,11 @@ import torch
 from torch import Tensor
 
 from ..certificate import Certificate, by_quantity, upper
-from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample
+from ..kinds import Draws, InnerSample, OuterSample
 from ..parts.blocks import wavenumber_of
-from ..parts.composition import cap_certificate
-from ..parts.inner_certificates import gap_of_compositions, inner_certificates
-from ..parts.inner_map import RippledMap, lipschitz_of_mean_square
+from ..parts.composition import cap_certificate, chain_rule
+from ..parts.inner_map import RippledMap, gap_of_compositions, inner_certificates, lipschitz_of_mean_square
+from ..parts.noise import AbstractNumbered
 from ..parts.outer import CenteredOuter
 from ..parts.parameters import require_nonnegative, require_paired
 from ..parts.patterns import equal_weights, start_beyond
@@ -28,7 +28,7 @@ _OF_THE_OUTER = ("outer_mean_square_lipschitz", "outer_sample_lipschitz", "outer
 
 
 @dataclass(frozen=True)
-class Conditional(AbstractConditional):
+class Conditional(AbstractNumbered):
     """The conditional family: xi is uniform on `outer_support` outcomes, eta = +-1, and each (n, xi) has its own maps.
 
     g_eta(x, xi) is a `RippledMap` whose client is the pair (n, xi): its client term and the direction of its noise
@@ -163,15 +163,17 @@ class Conditional(AbstractConditional):
     def _every_law(self, x: Tensor) -> Tensor:
         return x.unsqueeze(1).expand(-1, self._laws, -1)
 
-    def sample_outer(self, draws: Draws, batch: int, purpose: str = "outer") -> OuterSample:
-        return OuterSample(draws.integers(purpose, self.outer_support, batch))
+    @property
+    def outer_outcomes(self) -> int:
+        return self.outer_support
+
+    @property
+    def inner_outcomes(self) -> int:
+        """The two signs."""
+        return 2
 
     def sample_inner(self, draws: Draws, outer: OuterSample, m: int, purpose: str = "inner") -> InnerSample:
         return InnerSample(draws.signs(purpose, outer.outcome.shape[-1], m))
-
-    def outer_atoms(self) -> tuple[OuterSample, Tensor]:
-        outcomes = torch.arange(self.outer_support, device=self.device).expand(1, self.clients, -1)
-        return OuterSample(outcomes), equal_weights(self.outer_support, self.device)
 
     def inner_atoms(self, outer: OuterSample) -> tuple[InnerSample, Tensor]:
         signs = torch.tensor([1.0, -1.0], dtype=torch.float64, device=self.device)
@@ -192,7 +194,7 @@ class Conditional(AbstractConditional):
         steepest = self.inner_map.lipschitz
         yield upper(
             "objective_smoothness",
-            steepest**2 * self.S_f + self.L_f * self.inner_map.smoothness,
+            chain_rule(steepest, self.S_f, self.L_f, self.inner_map.smoothness),
             "Chain rule given xi, |J|^2 S_f + L_f (Lipschitz constant of J), averaged over xi and n.",
         )
         unpaired = self.inner_map.mean_lipschitz + (self.Delta if self._laws > 1 else 0.0)

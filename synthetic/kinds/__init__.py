@@ -1,11 +1,10 @@
-"""The kinds of problems, one per file, and the properties that a problem may declare."""
+"""The kinds of problems, and the properties that a problem may declare."""
 
 from ...bounds.language.properties import PROPERTIES
 from .bilevel import AbstractBilevel
-from .composite import AbstractComposite
+from .composite import AbstractComposite, AbstractLocalComposite, AbstractSharedComposite
 from .conditional import AbstractConditional, InnerSample, OuterSample
 from .federated import AbstractFederated
-from .local_composite import AbstractLocalComposite
 from .meta import AbstractMeta
 from .minimax import AbstractMinimax
 from .predictions import Predictions
@@ -19,7 +18,6 @@ from .problem import (
     batch_mean,
     client_mean,
 )
-from .shared_composite import AbstractSharedComposite
 
 __all__ = [
     "INDEPENDENT_CLIENTS",

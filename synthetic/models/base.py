@@ -11,23 +11,11 @@ import torch
 from torch import Tensor
 
 from ..certificate import Certificate
-from ..kinds import INDEPENDENT_CLIENTS, AbstractProblem, Draws, Predictions, Sample
-from ..parts.patterns import equal_weights
+from ..kinds import INDEPENDENT_CLIENTS, AbstractProblem, Draws, Predictions
+from ..parts.noise import IndexSample, every_index
 from .data import ClientData
 from .flat import FlatModel
 from .recognised import LinearGradient
-
-
-@dataclass(frozen=True)
-class RowSample(Sample):
-    """Positions of training examples at each client, int64 `(runs, clients, batch)`."""
-
-    index: Tensor
-
-
-def rows_of(sample: Sample | None) -> Tensor | None:
-    """The positions, None for the exact oracle."""
-    return sample.index if isinstance(sample, RowSample) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +114,7 @@ class AbstractModelProblem(AbstractProblem):
         return self.parts.flat.value(self.deployed(x), self._split(split).rows(None)).mean(-1)
 
     def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> Any:
-        return RowSample(self.parts.train.positions(draws.uniform(purpose, batch)))
+        return IndexSample(self.parts.train.positions(draws.uniform(purpose, batch)))
 
     def atoms(self) -> tuple[Any, Tensor]:
         """Every example of every client; wants as many at each.
@@ -134,6 +122,4 @@ class AbstractModelProblem(AbstractProblem):
         Raises:
             InputError: the clients have different numbers of examples.
         """
-        count = self.parts.train.common
-        index = torch.arange(count).expand(1, self.clients, -1)
-        return RowSample(index), equal_weights(count, index.device)
+        return every_index(self.parts.train.common, self.clients, "cpu")

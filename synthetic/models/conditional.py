@@ -10,7 +10,6 @@ Source: Wu et al., Federated conditional stochastic optimization, sections 5.1 a
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -20,22 +19,21 @@ from torch import Tensor
 from torch.func import grad, vmap
 
 from ...errors import InputError
-from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample, Predictions
-from ..parts.patterns import equal_weights
+from ..kinds import InnerSample, OuterSample, Predictions
+from ..parts.noise import AbstractNumbered
 from .base import AbstractModelProblem, ModelParts
 from .data import ClientData
 from .flat import pulled
 
 
-class AbstractConditionalModel(AbstractModelProblem, AbstractConditional):
+class AbstractConditionalModel(AbstractModelProblem, AbstractNumbered):
     """Outcomes of xi are the rows of a client, and those of eta are in the row: as many rows at every client."""
 
     parts: ModelParts
 
     @property
-    @abstractmethod
-    def inner_outcomes(self) -> int:
-        """How many outcomes eta has, given xi."""
+    def outer_outcomes(self) -> int:
+        return self.parts.train.common
 
     def data_loss(self, x: Tensor, split: str = "train") -> Tensor:
         """The objective on those data, `(runs, dim) -> (runs,)`."""
@@ -48,21 +46,6 @@ class AbstractConditionalModel(AbstractModelProblem, AbstractConditional):
     def _place(self, *axes: int) -> Tensor:
         """The number of each client, for looking rows up."""
         return torch.arange(self.clients).view(-1, *axes)
-
-    def sample_outer(self, draws: Draws, batch: int, purpose: str = "outer") -> OuterSample:
-        return OuterSample(draws.integers(purpose, self.parts.train.common, batch))
-
-    def sample_inner(self, draws: Draws, outer: OuterSample, m: int, purpose: str = "inner") -> InnerSample:
-        return InnerSample(draws.integers(purpose, self.inner_outcomes, outer.outcome.shape[-1], m))
-
-    def outer_atoms(self) -> tuple[OuterSample, Tensor]:
-        count = self.parts.train.common
-        index = torch.arange(count).expand(1, self.clients, -1)
-        return OuterSample(index), equal_weights(count, index.device)
-
-    def inner_atoms(self, outer: OuterSample) -> tuple[InnerSample, Tensor]:
-        index = torch.arange(self.inner_outcomes).expand(*outer.outcome.shape, -1)
-        return InnerSample(index), equal_weights(self.inner_outcomes, index.device)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +97,7 @@ class InvariantModel(AbstractConditionalModel):
 
     def _mean(self, x: Tensor, views: Tensor) -> Tensor:
         """Of one example, `(inner_dim,)`."""
-        return self.parts.flat.outputs(x, views).flatten(1).mean(0)
+        return self.parts.flat.outputs(x, views).reshape(len(views), -1).mean(0)
 
     def _loss(self, y: Tensor, target: Tensor) -> Tensor:
         return self.parts.flat.losses(y.view(1, *self._output), target.unsqueeze(0))[0]

@@ -30,18 +30,12 @@ from ..kinds import (
     Draws,
     Sample,
 )
-from .base import AbstractModelProblem, ModelParts, RowSample, rows_of
-
-
-@dataclass(frozen=True)
-class PairSample(RowSample):
-    """Two independent minibatches: for the fine-tuning, and for the loss after it."""
-
-    second: Tensor
+from ..parts.noise import PairSample, index_of
+from .base import AbstractModelProblem, ModelParts
 
 
 def _second(sample: Sample | None) -> Tensor | None:
-    return sample.second if isinstance(sample, PairSample) else rows_of(sample)
+    return sample.second if isinstance(sample, PairSample) else index_of(sample)
 
 
 def _fine_tuned(parts: ModelParts, x: Tensor, rate: float, steps: int) -> Tensor:
@@ -60,10 +54,10 @@ class _LocalLosses:
         return self.parts.value(x)
 
     def local_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return self.parts.gradient(x, rows_of(sample))
+        return self.parts.gradient(x, index_of(sample))
 
     def local_hvp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return self.parts.hvp(x, v, rows_of(sample))
+        return self.parts.hvp(x, v, index_of(sample))
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,10 +96,10 @@ class _OfLosses:
     parts: ModelParts
 
     def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return self.parts.value(x, rows_of(sample)).unsqueeze(-1)
+        return self.parts.value(x, index_of(sample)).unsqueeze(-1)
 
     def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return self.parts.gradient(x, rows_of(sample)) * v
+        return self.parts.gradient(x, index_of(sample)) * v
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +136,7 @@ class AgnosticMAMLModel(_Exponential, AbstractModelProblem, AbstractLocalComposi
         return loss
 
     def _rows(self, sample: Sample | None) -> tuple[Tensor, ...]:
-        return (*self.parts.train.rows(rows_of(sample)), *self.parts.train.rows(_second(sample)))
+        return (*self.parts.train.rows(index_of(sample)), *self.parts.train.rows(_second(sample)))
 
     def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
         return self.parts.flat.lanes(self._tuned_loss(), x, data=self._rows(sample)).unsqueeze(-1)
@@ -174,10 +168,10 @@ class MAMLModel(AbstractModelProblem, AbstractLocalComposite):
         return self.dim
 
     def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return x - self.lam * self.parts.gradient(x, rows_of(sample))
+        return x - self.lam * self.parts.gradient(x, index_of(sample))
 
     def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return v - self.lam * self.parts.hvp(x, v, rows_of(sample))
+        return v - self.lam * self.parts.hvp(x, v, index_of(sample))
 
     def outer(self, y: Tensor) -> Tensor:
         return self.parts.value(y)
@@ -210,10 +204,10 @@ class _OfExamples(AbstractModelProblem):
 
     def _mean_of(self, function: Callable[[Tensor], Tensor], x: Tensor, sample: Sample | None) -> Tensor:
         """mean_i u(l_ki), `(runs, clients)`."""
-        return self.parts.flat.lanes(self._of(function), x, data=self.parts.train.rows(rows_of(sample)))
+        return self.parts.flat.lanes(self._of(function), x, data=self.parts.train.rows(index_of(sample)))
 
     def _slope_of(self, function: Callable[[Tensor], Tensor], x: Tensor, sample: Sample | None) -> Tensor:
-        return self.parts.flat.lanes(grad(self._of(function)), x, data=self.parts.train.rows(rows_of(sample)))
+        return self.parts.flat.lanes(grad(self._of(function)), x, data=self.parts.train.rows(index_of(sample)))
 
     def _of(self, function: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
         def mean(x: Tensor, inputs: Tensor, targets: Tensor, weights: Tensor) -> Tensor:

@@ -18,8 +18,8 @@ from torch import Tensor
 from torch.func import grad, vmap
 
 from ...errors import InputError
-from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample
-from ..parts.patterns import equal_weights
+from ..kinds import Draws, InnerSample, OuterSample
+from ..parts.noise import AbstractNumbered
 from .base import AbstractModelProblem, ModelParts
 from .flat import pulled
 
@@ -28,7 +28,7 @@ _SMALLEST = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class PrecisionModel(AbstractModelProblem, AbstractConditional):
+class PrecisionModel(AbstractModelProblem, AbstractNumbered):
     """The problem above.
 
     Args:
@@ -102,20 +102,15 @@ class PrecisionModel(AbstractModelProblem, AbstractConditional):
         below = y[..., 1] + _SMALLEST
         return torch.stack([-1 / below, y[..., 0] / below**2], dim=-1)
 
-    def sample_outer(self, draws: Draws, batch: int, purpose: str = "outer") -> OuterSample:
-        return OuterSample(draws.integers(purpose, self.positives.shape[1], batch))
+    @property
+    def outer_outcomes(self) -> int:
+        return self.positives.shape[1]
+
+    @property
+    def inner_outcomes(self) -> int:
+        return self.parts.train.common
 
     def sample_inner(self, draws: Draws, outer: OuterSample, m: int, purpose: str = "inner") -> InnerSample:
         uniform = draws.uniform(purpose, outer.outcome.shape[-1], m)
         counts = self.parts.train.counts.view(1, -1, 1, 1)
         return InnerSample(torch.minimum((uniform * counts).long(), counts - 1))
-
-    def outer_atoms(self) -> tuple[OuterSample, Tensor]:
-        count = self.positives.shape[1]
-        return OuterSample(torch.arange(count).expand(1, self.clients, -1)), equal_weights(count, torch.device("cpu"))
-
-    def inner_atoms(self, outer: OuterSample) -> tuple[InnerSample, Tensor]:
-        count = self.parts.train.common
-        return InnerSample(torch.arange(count).expand(*outer.outcome.shape, -1)), equal_weights(
-            count, torch.device("cpu")
-        )

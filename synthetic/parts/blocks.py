@@ -41,8 +41,12 @@ def short_sum(v: Tensor) -> Tensor:
     return total
 
 
-class AbstractBlock(ABC):
-    """A twice differentiable scalar function with the suprema of its first three derivatives."""
+@dataclass(frozen=True)
+class AbstractWave(ABC):
+    """Amplitude a / q at wavenumber q: its derivatives are at most a, a q and a q^2, all attained."""
+
+    steepness: float
+    wavenumber: float
 
     @abstractmethod
     def value(self, t: Tensor) -> Tensor: ...
@@ -52,26 +56,6 @@ class AbstractBlock(ABC):
 
     @abstractmethod
     def curvature(self, t: Tensor) -> Tensor: ...
-
-    @property
-    @abstractmethod
-    def lipschitz(self) -> float: ...
-
-    @property
-    @abstractmethod
-    def smoothness(self) -> float: ...
-
-    @property
-    @abstractmethod
-    def curvature_lipschitz(self) -> float: ...
-
-
-@dataclass(frozen=True)
-class AbstractWave(AbstractBlock):
-    """Amplitude a / q at wavenumber q: its derivatives are at most a, a q and a q^2, all attained."""
-
-    steepness: float
-    wavenumber: float
 
     def __post_init__(self) -> None:
         require_nonnegative(self, "steepness", "wavenumber", of=type(self).__name__)

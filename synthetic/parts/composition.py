@@ -1,7 +1,7 @@
-"""Composition rules: certified constants of a composite from those of its parts; and those of the whole, from its start or a lower bound.
+"""Composition rules: constants of a composite from those of its parts; and those of the whole, from its start or a lower bound.
 
-Every rule returns an upper certificate whose argument says what was composed. `tests/synthetic/test_composition.py`
-tests each of them against a direct certificate of the whole.
+Rules of numbers serve certificates and estimates alike. A rule of certificates returns an upper certificate whose argument says what was
+composed. `tests/synthetic/test_composition.py` tests each of them against a direct certificate of the whole.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any, TypeVar
 
 import torch
 
@@ -17,8 +18,40 @@ from ..certificate import ROUNDING, Certificate, as_point, attained, difference_
 from ..kinds import AbstractFederated, AbstractProblem
 
 Parts = Mapping[str, Certificate]
+Constant = TypeVar("Constant", bound=Any)  # a frozen dataclass with a field `quantity`: a certificate, or an estimate
 Number = Fraction | float
 Points = tuple[tuple[float, ...], ...]
+
+
+def chain_rule(jacobian: float, bend: float, slope: float, curvature: float) -> float:
+    """Smoothness of f(g(.)): |J|^2 L_f + |grad f| L_g, with |J| `jacobian`, L_f `bend`, |grad f| `slope` and L_g `curvature`.
+
+    J(x)^T grad f(g(x)) - J(x')^T grad f(g(x')) is J(x)^T times the change of grad f, at most |J| L_f |J| |x - x'|, plus the change of J
+    times grad f, at most L_g |x - x'| |grad f|. A mean of compositions has at most the largest of their constants.
+    """
+    return jacobian**2 * bend + slope * curvature
+
+
+def fine_tuned_smoothness(slope: float, smoothness: float, rho: float, rate: float, steps: int = 1) -> float:
+    """Smoothness of f after so many steps of gradient descent of size `rate`; rho is the Lipschitz constant of its Hessian.
+
+    Point l is (1 + rate L)^l-Lipschitz in the first. The last gradient moves by L times that, through a product of as many factors
+    I - rate Hessian, each of norm at most 1 + rate L; factor l moves by rate rho times that of its point. With one step it is
+    `chain_rule` for |J| = 1 + rate L, L_f = L, |grad f| = `slope` and L_g = rate rho.
+
+    Source: Jamali, Saber, Bae, Generalized meta federated learning, Lemma 4; Gao, Li, Huang, Local-SCGDM, Lemma 3.9.
+    """
+    growth = 1 + rate * smoothness
+    moved = sum(growth**step for step in range(steps))
+    return smoothness * growth ** (2 * steps) + slope * rate * rho * growth ** (steps - 1) * moved
+
+
+def shaken_mean_square(steady: float, shake: float, spread: float) -> float:
+    """Mean square of a spectral norm that is at most `steady` + `shake` |z|, where E z^2 = 1 and E|z| = 1 / `spread`.
+
+    Spectral norms keep the cross term, which vanishes for vectors and for Frobenius norms.
+    """
+    return steady**2 + 2 * steady * shake / spread + shake**2
 
 
 def composite_smoothness(parts: Parts) -> Certificate:
@@ -29,8 +62,8 @@ def composite_smoothness(parts: Parts) -> Certificate:
 
     Source: Gao, Li, Huang, Local-SCGDM, before Assumption 3.4; Khanduri et al., FedDRO, Lemma 3.1.
     """
-    steepest, bent = _value(parts, "inner_lipschitz"), _value(parts, "inner_smoothness")
-    value = steepest**2 * _value(parts, "outer_smoothness") + _value(parts, "outer_lipschitz") * bent
+    names = ("inner_lipschitz", "outer_smoothness", "outer_lipschitz", "inner_smoothness")
+    value = chain_rule(*(_value(parts, name) for name in names))
     return upper("objective_smoothness", value, "Chain rule: |J|^2 L_f + |grad f| L_g for every client.")
 
 
@@ -53,14 +86,14 @@ def composite_noise(parts: Parts) -> Certificate:
     )
 
 
-def deterministic_outer(lipschitz: Certificate, smoothness: Certificate) -> Iterator[Certificate]:
-    """All outer constants of an f_k without noise: what holds for f_k holds for its only sample."""
+def deterministic_outer(lipschitz: Constant, smoothness: Constant, noise: Constant) -> Iterator[Constant]:
+    """All outer constants of an f_k without noise: what holds for f_k holds for its only sample. `noise` is the 0 of its gradient."""
     yield lipschitz
     yield smoothness
     yield replace(lipschitz, quantity="outer_mean_square_lipschitz")
     yield replace(lipschitz, quantity="outer_sample_lipschitz")
     yield replace(smoothness, quantity="outer_sample_smoothness")
-    yield exact("outer_gradient_noise", 0.0, "The outer function has no noise.", domain=smoothness.domain)
+    yield noise
 
 
 def steepest_and_most_curved(

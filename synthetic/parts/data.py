@@ -107,6 +107,8 @@ def deal(
         ValueError: when the table has too few rows or columns, or a share is outside its range.
     """
     columns, labels = read_table(name)
+    if min(clients, samples) < 1:
+        raise ValueError(f"table: clients and samples must be positive, got {clients} and {samples}")
     if not (0 < positives < 1 and 0 <= shift <= 1):
         raise ValueError(f"table: need 0 < positives < 1 and 0 <= shift <= 1, got {positives} and {shift}")
     if not 2 <= dim <= columns.shape[1]:

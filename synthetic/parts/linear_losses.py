@@ -17,22 +17,10 @@ from ..kinds import AbstractComposite, AbstractSampled, Draws, Predictions, Samp
 from ..kinds.predictions import of_margins, only_training_data
 from .composition import heterogeneity_of_average, no_extra_certificates
 from .data import margins_of
-from .patterns import equal_weights
+from .noise import IndexSample, every_index, index_of
 from .scalar import OfLoss, SaturatedLogistic, ScalarLoss, Sigmoid
 
 MEAN_MAP = "A mean of c_i a_i with |c_i| <= sup is at most sup ||A||/sqrt(n)"
-
-
-@dataclass(frozen=True)
-class IndexSample(Sample):
-    """Positions of data at each client, int64 `(runs, clients, batch)`: one minibatch serves both g_k and h_k."""
-
-    index: Tensor
-
-
-def index_of(sample: Sample | None) -> Tensor | None:
-    """The positions of a sample, None for the exact oracle."""
-    return sample.index if isinstance(sample, IndexSample) else None
 
 
 @dataclass(frozen=True)
@@ -210,8 +198,7 @@ class AbstractOfMargins(AbstractSampled):
         return IndexSample(draws.integers(purpose, self.samples, batch))
 
     def atoms(self) -> tuple[IndexSample, Tensor]:
-        index = torch.arange(self.samples, device=self.device).expand(1, self.clients, -1)
-        return IndexSample(index), equal_weights(self.samples, self.device)
+        return every_index(self.samples, self.clients, self.device)
 
 
 @dataclass(frozen=True)

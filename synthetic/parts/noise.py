@@ -1,4 +1,6 @@
-"""What samples are made of: three-valued noise with a given fourth moment, or two fair signs; and the problems that have such samples."""
+"""What samples are made of: three-valued noise with a given fourth moment, two fair signs, or positions of data that are equally likely;
+and the problems that have such samples.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +15,9 @@ import torch
 from torch import Tensor
 
 from ..certificate import Certificate, attained
-from ..kinds import AbstractComposite, AbstractSampled, Draws, Sample, batch_mean
-from .bowl import RippledBowl
+from ..kinds import AbstractConditional, AbstractSampled, Draws, InnerSample, OuterSample, Sample, batch_mean
 from .composition import gap_to_zero
-from .inner_map import RippledMap
-from .outer import CenteredOuter
-from .patterns import sign_grid, start_beyond, triple_signs, uneven_direction, walsh_directions
+from .patterns import equal_weights, triple_signs, uneven_direction, walsh_directions
 
 
 @dataclass(frozen=True)
@@ -176,38 +175,6 @@ class AbstractSecondVariable(AbstractNoisyPairs, AbstractTriples):
         yield attained("initial_dual_error", away, closed, (0.0,) * self.dim)
 
 
-class AbstractBowls(AbstractNoisy):
-    """One whose clients' losses are those of a tilted `RippledBowl`."""
-
-    Delta: float
-
-    @property
-    @abstractmethod
-    def _losses(self) -> tuple[float, float, float, float]:
-        """Bounds of ||grad f_i|| and of its smoothness; the noise of a gradient, and how fast that turns with x."""
-
-    @cached_property
-    def bowl(self) -> RippledBowl:
-        """The losses."""
-        G, L, sigma, wavenumber = self._losses
-        slope = G - self.Delta
-        return RippledBowl(
-            self.clients, self.dim, slope, L, sigma, self.Delta, wavenumber, tilt=True, device=self.device
-        )
-
-    def local_value(self, x: Tensor) -> Tensor:
-        """f_i(x_i), `(runs, clients, dim) -> (runs, clients)`."""
-        return self.bowl.value(x)
-
-    def local_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        """Gradient of f_i at x_i, `(runs, clients, dim)`."""
-        return self.bowl.gradient(x, mean_noise(sample))
-
-    def local_hvp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        """Hessian of f_i at x_i times v_i, `(runs, clients, dim)`."""
-        return self.bowl.hvp(x, v, mean_noise(sample))
-
-
 @dataclass(frozen=True)
 class SignPair(Sample):
     """Signs +-1, `(runs, clients, batch)`: one for a sampled inner map, one for another sampled function of the client."""
@@ -221,39 +188,62 @@ def mean_sign(sample: Sample | None, which: str = "inner") -> Tensor | None:
     return batch_mean(getattr(sample, which)) if isinstance(sample, SignPair) else None
 
 
-class AbstractRippled(AbstractComposite):
-    """g_k a `RippledMap`, f_k a `CenteredOuter`; the start is on the far side of the target."""
+@dataclass(frozen=True)
+class IndexSample(Sample):
+    """Positions of data at each client, int64 `(runs, clients, batch)`: one minibatch for all that is sampled."""
 
-    OTHER: ClassVar[str]
-    """What the second sign of a sample acts on: the name under which it is drawn."""
-    target: float
-    start: float
-    device: str
+    index: Tensor
+
+
+@dataclass(frozen=True)
+class PairSample(IndexSample):
+    """Positions of two independent minibatches, `(runs, clients, batch)` each: the inner map reads the first."""
+
+    second: Tensor
+
+
+def index_of(sample: Sample | None) -> Tensor | None:
+    """The positions of a sample, None for the exact oracle."""
+    return sample.index if isinstance(sample, IndexSample) else None
+
+
+def every_index(count: int, clients: int, device: str | torch.device) -> tuple[IndexSample, Tensor]:
+    """Each of so many positions at every client, with equal probabilities."""
+    return IndexSample(torch.arange(count, device=device).expand(1, clients, -1)), equal_weights(count, device)
+
+
+def every_pair(first: int, second: int, clients: int, device: str | torch.device) -> tuple[PairSample, Tensor]:
+    """Every pair of positions in two data sets of these sizes, with equal probabilities."""
+    left = torch.arange(first, device=device).repeat_interleave(second).expand(1, clients, -1)
+    right = torch.arange(second, device=device).repeat(first).expand(1, clients, -1)
+    return PairSample(left, right), equal_weights(first * second, device)
+
+
+class AbstractNumbered(AbstractConditional):
+    """A conditional problem whose outcomes of xi, and of eta given each, are equally likely and have numbers."""
 
     @property
     @abstractmethod
-    def inner_map(self) -> RippledMap: ...
+    def outer_outcomes(self) -> int:
+        """How many outcomes xi has at every client."""
 
     @property
     @abstractmethod
-    def _outer(self) -> CenteredOuter: ...
+    def inner_outcomes(self) -> int:
+        """How many outcomes eta has, given xi."""
 
-    @cached_property
-    def initial_point(self) -> Tensor:
-        return start_beyond(self.target, self.start, self.dim, self.device)
+    def sample_outer(self, draws: Draws, batch: int, purpose: str = "outer") -> OuterSample:
+        return OuterSample(draws.integers(purpose, self.outer_outcomes, batch))
 
-    def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        return self.inner_map.value(x, mean_sign(sample))
+    def sample_inner(self, draws: Draws, outer: OuterSample, m: int, purpose: str = "inner") -> InnerSample:
+        return InnerSample(draws.integers(purpose, self.inner_outcomes, outer.outcome.shape[-1], m))
 
-    def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
-        return self.inner_map.vjp(x, v, mean_sign(sample))
+    def outer_atoms(self) -> tuple[OuterSample, Tensor]:
+        every, weights = every_index(self.outer_outcomes, self.clients, self.initial_point.device)
+        return OuterSample(every.index), weights
 
-    def outer(self, y: Tensor) -> Tensor:
-        return self._outer.value(y)
-
-    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> SignPair:
-        return SignPair(draws.signs(f"{purpose}.inner", batch), draws.signs(f"{purpose}.{self.OTHER}", batch))
-
-    def atoms(self) -> tuple[SignPair, Tensor]:
-        inner, other, weights = sign_grid(self.clients, self.device)
-        return SignPair(inner, other), weights
+    def inner_atoms(self, outer: OuterSample) -> tuple[InnerSample, Tensor]:
+        count, device = self.inner_outcomes, outer.outcome.device
+        return InnerSample(torch.arange(count, device=device).expand(*outer.outcome.shape, -1)), equal_weights(
+            count, device
+        )

@@ -1,19 +1,21 @@
-"""The outer functions f_k: pseudo-Hubers about client centres, with multiplicative gradient noise; and an exponential, made Lipschitz."""
+"""The outer functions f_k: pseudo-Hubers about client centres, with multiplicative gradient noise; and functions of one number."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from ..certificate import Certificate, as_point, exact, upper
-from ..kinds import INDEPENDENT_CLIENTS, ONE_OUTER_FUNCTION, AbstractLocalComposite, Sample
+from ..kinds import INDEPENDENT_CLIENTS, ONE_OUTER_FUNCTION, AbstractComposite, AbstractLocalComposite, Sample
 from .blocks import RadialPseudoHuber, Sine, short_sum
-from .composition import deterministic_outer, steepest_and_most_curved
+from .composition import Points, deterministic_outer, steepest_and_most_curved
 from .parameters import require_nonnegative, require_positive
 from .patterns import pair_signs
 
@@ -110,24 +112,139 @@ class CenteredOuter:
         yield upper("outer_sample_smoothness", L + sigma, turns, _DOMAIN)
 
 
+class ScalarOuter(ABC):
+    """A smooth function of one number on [low, high], continued linearly on both sides: Lipschitz and smooth on all of R.
+
+    An estimate of the inner value may leave the values that the inner map takes.
+
+    Attributes:
+        lipschitz, smoothness: the exact constants. steepest, most_curved: a point and a pair of points that attain them.
+    """
+
+    low: float
+    high: float
+
+    @property
+    @abstractmethod
+    def lipschitz(self) -> float: ...
+
+    @property
+    @abstractmethod
+    def smoothness(self) -> float: ...
+
+    @property
+    @abstractmethod
+    def steepest(self) -> Points: ...
+
+    @property
+    @abstractmethod
+    def most_curved(self) -> Points: ...
+
+    @abstractmethod
+    def _value(self, inside: Tensor) -> Tensor:
+        """On [low, high], elementwise."""
+
+    @abstractmethod
+    def _slope(self, inside: Tensor) -> Tensor: ...
+
+    def value(self, y: Tensor) -> Tensor:
+        """The function, elementwise."""
+        inside = y.clamp(self.low, self.high)
+        return self._value(inside) + self._slope(inside) * (y - inside)
+
+    def slope(self, y: Tensor) -> Tensor:
+        """Its derivative."""
+        return self._slope(y.clamp(self.low, self.high))
+
+
 @dataclass(frozen=True)
-class Exponential:
-    """exp(y / gamma) on [0, top], continued linearly on both sides: increasing, convex and smooth on all of R."""
+class Logarithm(ScalarOuter):
+    """scale log y, low > 0."""
+
+    scale: float
+    low: float
+    high: float
+
+    def _value(self, inside: Tensor) -> Tensor:
+        return self.scale * torch.log(inside)
+
+    def _slope(self, inside: Tensor) -> Tensor:
+        return self.scale / inside
+
+    @property
+    def lipschitz(self) -> float:
+        return self.scale / self.low
+
+    @property
+    def smoothness(self) -> float:
+        return self.scale / self.low**2
+
+    @property
+    def steepest(self) -> Points:
+        return ((self.low,),)
+
+    @property
+    def most_curved(self) -> Points:
+        """A short pair at the lower end: it attains low / (the other point) of the smoothness."""
+        return (self.low,), (self.low + 1e-3 * (self.high - self.low),)
+
+
+@dataclass(frozen=True)
+class NegativeHalfSquare(ScalarOuter):
+    """-y^2 / (2 scale), 0 <= low."""
+
+    scale: float
+    low: float
+    high: float
+
+    def _value(self, inside: Tensor) -> Tensor:
+        return -inside * inside / (2 * self.scale)
+
+    def _slope(self, inside: Tensor) -> Tensor:
+        return -inside / self.scale
+
+    @property
+    def lipschitz(self) -> float:
+        return self.high / self.scale
+
+    @property
+    def smoothness(self) -> float:
+        return 1 / self.scale
+
+    @property
+    def steepest(self) -> Points:
+        return ((self.high,),)
+
+    @property
+    def most_curved(self) -> Points:
+        return (self.low,), (self.high,)
+
+
+@dataclass(frozen=True)
+class Exponential(ScalarOuter):
+    """exp(y / gamma) on [0, top]: increasing and convex."""
 
     gamma: float
     top: float
+    low: ClassVar[float] = 0.0  # type: ignore[misc]
 
     def __post_init__(self) -> None:
         require_positive(self, "gamma", "top", of="exponential")
 
-    def value(self, y: Tensor) -> Tensor:
-        """The function, elementwise."""
-        inside = y.clamp(0.0, self.top)
-        return torch.exp(inside / self.gamma) * (1 + (y - inside) / self.gamma)
+    @property
+    def high(self) -> float:  # type: ignore[override]
+        return self.top
 
-    def slope(self, y: Tensor) -> Tensor:
-        """Its derivative."""
-        return torch.exp(y.clamp(0.0, self.top) / self.gamma) / self.gamma
+    def _value(self, inside: Tensor) -> Tensor:
+        return torch.exp(inside / self.gamma)
+
+    def _slope(self, inside: Tensor) -> Tensor:
+        return torch.exp(inside / self.gamma) / self.gamma
+
+    def value(self, y: Tensor) -> Tensor:
+        """With one exponential where the rule for all functions takes two."""
+        inside = y.clamp(0.0, self.top)
+        return self._value(inside) * (1 + (y - inside) / self.gamma)
 
     @property
     def lipschitz(self) -> float:
@@ -139,26 +256,38 @@ class Exponential:
         """The curvature just below the top."""
         return self.lipschitz / self.gamma
 
-    def certificates(self) -> Iterator[Certificate]:
-        """Of a deterministic outer function that is the same for every client."""
-        near = 1e-3 * self.gamma
-        pair = ((max(self.top - near, 0.0),), (self.top,))
-        steep, curved = "exp is steepest at the top, linear beyond.", "exp curves most just below the top, 0 beyond."
-        both = (self.lipschitz, steep, pair[1:], 1 - 1e-12), (self.smoothness, curved, pair, 0.999)
-        yield from deterministic_outer(*steepest_and_most_curved("all of R", *both))
-
-
-class AbstractExponential(AbstractLocalComposite):
-    """The mean over the clients of the exponential of their inner values."""
-
-    _outer: Exponential
+    @property
+    def steepest(self) -> Points:
+        return ((self.top,),)
 
     @property
-    def properties(self) -> frozenset[str]:
-        return INDEPENDENT_CLIENTS | ONE_OUTER_FUNCTION
+    def most_curved(self) -> Points:
+        return (max(self.top - 1e-3 * self.gamma, 0.0),), (self.top,)
+
+    def certificates(self) -> Iterator[Certificate]:
+        """Of a deterministic outer function that is the same for every client."""
+        steep, curved = "exp is steepest at the top, linear beyond.", "exp curves most just below the top, 0 beyond."
+        both = (self.lipschitz, steep, self.steepest, 1 - 1e-12), (self.smoothness, curved, self.most_curved, 0.999)
+        silent = exact("outer_gradient_noise", 0.0, "The outer function has no noise.", domain="all of R")
+        lipschitz, smoothness = steepest_and_most_curved("all of R", *both)
+        yield from deterministic_outer(lipschitz, smoothness, silent)
+
+
+class AbstractOfScalar(AbstractComposite):
+    """One whose outer function is one of a number, the same for every client."""
+
+    _outer: ScalarOuter
 
     def outer(self, y: Tensor) -> Tensor:
         return self._outer.value(y).squeeze(-1)
 
     def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
         return self._outer.slope(y)
+
+
+class AbstractExponential(AbstractOfScalar, AbstractLocalComposite):
+    """The mean over the clients of the exponential of their inner values."""
+
+    @property
+    def properties(self) -> frozenset[str]:
+        return INDEPENDENT_CLIENTS | ONE_OUTER_FUNCTION

@@ -6,7 +6,7 @@ import pytest
 import torch
 from fedco.algorithms import FCSG, Draws, drive
 from fedco.algorithms.engine.method import blend, descend
-from fedco.synthetic.applications.invariant import InvariantLogistic, folded
+from fedco.synthetic.families.invariant import InvariantLogistic, folded
 from fedco.synthetic.kinds import InnerSample, OuterSample
 
 STEPS, SEEDS = 7, [4, 0, 9]

@@ -4,14 +4,12 @@ import math
 
 import pytest
 import torch
-from fedco.synthetic.applications.agnostic_maml import AgnosticMAML
-from fedco.synthetic.applications.auprc import AveragePrecision, RatioContinued
-from fedco.synthetic.applications.client_dro import ClientChi2, ClientKL
-from fedco.synthetic.applications.dro import RobustLoss
-from fedco.synthetic.applications.invariant import InvariantLogistic
-from fedco.synthetic.applications.maml import FederatedMAML
 from fedco.synthetic.applications.user import LocalFromFunctions, SharedFromFunctions
 from fedco.synthetic.conformance.suite import Budget, ConformanceError, check_problem
+from fedco.synthetic.families.auprc import AveragePrecision, RatioContinued
+from fedco.synthetic.families.bowls import AgnosticMAML, FederatedMAML
+from fedco.synthetic.families.dro import ClientChi2, ClientKL, RobustLoss
+from fedco.synthetic.families.invariant import InvariantLogistic
 from fedco.synthetic.parts import scalar
 
 GLANCE = Budget(lanes=3, steps=3, farthest=10.0)

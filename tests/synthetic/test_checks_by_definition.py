@@ -12,7 +12,7 @@ from fedco.synthetic import Certificate, problem
 from fedco.synthetic.conformance import inequalities, oracle_checks, property_checks, suite
 from fedco.synthetic.conformance.kinds import get_kind
 from fedco.synthetic.conformance.suite import Budget, ConformanceError, check_problem
-from fedco.synthetic.families.shared_composite import SharedComposite
+from fedco.synthetic.families.composite import SharedComposite
 from fedco.synthetic.kinds import InnerSample, OuterSample, Sample
 from fedco.synthetic.parts import adversary
 from fedco.synthetic.parts.adversary import Attack, maximise

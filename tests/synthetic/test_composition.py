@@ -6,19 +6,21 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
-from fedco.synthetic.applications.client_dro import ClientKL
-from fedco.synthetic.applications.federated_logistic import FederatedLogistic, dual_bound, minimiser_of
 from fedco.synthetic.certificate import Certificate
-from fedco.synthetic.families.local_composite import LocalComposite
+from fedco.synthetic.families.composite import LocalComposite
+from fedco.synthetic.families.dro import ClientKL
+from fedco.synthetic.families.federated_logistic import FederatedLogistic, dual_bound, minimiser_of
 from fedco.synthetic.parts import scalar
 from fedco.synthetic.parts.blocks import RadialPseudoHuber
-from fedco.synthetic.parts.bowl import RippledBowl
+from fedco.synthetic.parts.bowl import RippledBowl, infimum_of_losses
 from fedco.synthetic.parts.composition import (
+    chain_rule,
     composite_smoothness,
     convex_minimum,
+    fine_tuned_smoothness,
     heterogeneity_of_average,
+    shaken_mean_square,
 )
-from fedco.synthetic.parts.loss import infimum_of_losses
 from fedco.synthetic.parts.scalar import exponential_of
 from flint import arb, ctx
 
@@ -71,6 +73,30 @@ def test_composite_smoothness_holds_on_every_ball_of_a_line():
         assert curvature < allowed * arb("1.000001")
         seen = max(seen, float(curvature.lower()))
     assert seen > 0.5 * float(allowed)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 3])
+@pytest.mark.parametrize("rate", [0.05, 0.7])
+def test_smoothness_after_fine_tuning_is_above_that_of_a_cosine(rate, steps):
+    """f(t) = 3 (1 - cos(t / 2)): its derivatives are at most 3/2, 3/4 and 3/8, each attained. F'' by autograd on a line of two periods."""
+    at = torch.linspace(-13.0, 13.0, 20_001, dtype=torch.float64, requires_grad=True)
+    w = at
+    for _ in range(steps):
+        w = w - rate * 1.5 * torch.sin(w / 2)
+    (slope,) = torch.autograd.grad((3 * (1 - torch.cos(w / 2))).sum(), at, create_graph=True)
+    (curvature,) = torch.autograd.grad(slope.sum(), at)
+    rule, direct = fine_tuned_smoothness(1.5, 0.75, 0.375, rate, steps), float(curvature.abs().max())
+    assert max(0.65, (steps == 0) - 1e-6) * rule < direct <= rule * (1 + 1e-9)
+    assert steps != 1 or rule == pytest.approx(chain_rule(1 + 0.75 * rate, 0.75, 1.5, 0.375 * rate), rel=1e-14)
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_a_shaken_spectral_norm_has_its_cross_term(k):
+    """s I + z d diag(1, -1) has the norm s + d |z| for both signs of z, and z = +-sqrt(k) with probability 1/(2k) each, else 0."""
+    steady, shake, most = 1.7, 0.4, math.sqrt(k)
+    norms = [np.linalg.norm(steady * np.eye(2) + z * shake * np.diag([1.0, -1.0]), 2) for z in (most, -most, 0.0)]
+    direct = (norms[0] ** 2 + norms[1] ** 2) / (2 * k) + (1 - 1 / k) * norms[2] ** 2
+    assert shaken_mean_square(steady, shake, most) == pytest.approx(direct, rel=1e-12)
 
 
 def test_heterogeneity_of_an_average_against_matrices():
@@ -177,7 +203,7 @@ def test_weights_of_just_0_or_1_give_no_bound():
 
 def test_a_gap_without_a_minimiser_uses_strong_convexity(monkeypatch):
     """At a point that is no minimiser the bound is lower by the squared gradient over 2 ridge."""
-    from fedco.synthetic.applications import federated_logistic
+    from fedco.synthetic.families import federated_logistic
 
     p = FederatedLogistic(clients=2, samples=5, dim=3, ridge=0.3)
     off = torch.tensor([2.5, -1.1, 0.2], dtype=torch.float64)

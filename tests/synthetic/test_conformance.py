@@ -114,14 +114,6 @@ def test_a_hundred_thousand_adversarial_pairs_find_no_violation(name):
     assert tried >= 100_000
 
 
-def test_a_kind_is_a_file_of_the_folder(tmp_path, monkeypatch):
-    """A new kind touches no table: its file is found."""
-    (tmp_path / "rings.py").write_text("from fedco.synthetic.conformance.kinds.federated import KIND\n")
-    monkeypatch.setattr(kinds, "__path__", [*kinds.__path__, str(tmp_path)])
-    found = kinds.kinds_in_folder()
-    assert found == {**KINDS, "rings": KINDS["federated"]} and len(KINDS) >= 5
-
-
 def test_a_kind_of_an_installed_package_is_found_after_fedcos_own(monkeypatch):
     monkeypatch.setattr(kinds, "installed", lambda group: {"kinds": ("rings", "federated")}[group])
     monkeypatch.setattr(kinds, "load_installed", lambda group, name, wanted: (group, name, wanted))

@@ -9,19 +9,14 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from fedco.synthetic.applications.agnostic_maml import AgnosticMAML
-from fedco.synthetic.applications.auprc import AveragePrecision
-from fedco.synthetic.applications.client_dro import ClientChi2, ClientKL
-from fedco.synthetic.applications.dro import RobustLoss
-from fedco.synthetic.applications.fairness import FairClassifier
-from fedco.synthetic.applications.federated_logistic import FederatedLogistic
-from fedco.synthetic.applications.invariant import InvariantLogistic
-from fedco.synthetic.applications.maml import FederatedMAML
+from fedco.synthetic.families.auprc import AveragePrecision
+from fedco.synthetic.families.bowls import AgnosticMAML, FederatedBowl, FederatedMAML, Meta
+from fedco.synthetic.families.composite import LocalComposite, SharedComposite
 from fedco.synthetic.families.conditional import Conditional
-from fedco.synthetic.families.federated_bowl import FederatedBowl
-from fedco.synthetic.families.local_composite import LocalComposite
-from fedco.synthetic.families.meta import Meta
-from fedco.synthetic.families.shared_composite import SharedComposite
+from fedco.synthetic.families.dro import ClientChi2, ClientKL, RobustLoss
+from fedco.synthetic.families.fairness import FairClassifier
+from fedco.synthetic.families.federated_logistic import FederatedLogistic
+from fedco.synthetic.families.invariant import InvariantLogistic
 
 T = torch.linspace(-25.0, 25.0, 40_001, dtype=torch.float64).requires_grad_()
 TANH_2 = 4 / (3 * math.sqrt(3))  # sup |tanh''|

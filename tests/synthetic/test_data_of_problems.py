@@ -5,14 +5,13 @@ import math
 import numpy as np
 import pytest
 import torch
-from fedco.synthetic.applications.auprc import AveragePrecision
-from fedco.synthetic.applications.client_dro import ClientKL
-from fedco.synthetic.applications.dro import RobustLoss
-from fedco.synthetic.applications.fairness import FairClassifier
-from fedco.synthetic.applications.federated_logistic import FederatedLogistic
-from fedco.synthetic.applications.invariant import InvariantLogistic
+from fedco.synthetic.applications.user import all_pairs, checked_data
+from fedco.synthetic.families.auprc import AveragePrecision
+from fedco.synthetic.families.dro import ClientKL, RobustLoss
+from fedco.synthetic.families.fairness import FairClassifier
+from fedco.synthetic.families.federated_logistic import FederatedLogistic
+from fedco.synthetic.families.invariant import InvariantLogistic
 from fedco.synthetic.kinds.predictions import of_margins, only_training_data
-from fedco.synthetic.parts.averaged import all_pairs, checked_data
 from fedco.synthetic.parts.data import TABLES, deal, generated, margins_of, read_table
 from fedco.synthetic.parts.noise import Kurtosis
 
@@ -124,7 +123,7 @@ def test_scores_of_the_conditional_problems():
 
 def test_pairs_of_data():
     pairs, weights = all_pairs(2, 3, 2, torch.device("cpu"))
-    assert pairs.first.tolist() == [[[0, 0, 0, 1, 1, 1]] * 2] and pairs.second.tolist() == [[[0, 1, 2, 0, 1, 2]] * 2]
+    assert pairs.index.tolist() == [[[0, 0, 0, 1, 1, 1]] * 2] and pairs.second.tolist() == [[[0, 1, 2, 0, 1, 2]] * 2]
     assert weights.tolist() == [1 / 6] * 6
     assert all_pairs(64, 64, 1, torch.device("cpu"))[1].shape == (4096,)
     with pytest.raises(ValueError, match="all 4097 x 1 pairs of data, at most 4096"):

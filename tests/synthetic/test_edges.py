@@ -8,30 +8,26 @@ import pytest
 import torch
 from fedco.errors import InputError
 from fedco.synthetic import catalogue, problem
-from fedco.synthetic.applications.agnostic_maml import AgnosticMAML
-from fedco.synthetic.applications.auprc import AveragePrecision
-from fedco.synthetic.applications.client_dro import ClientChi2, ClientKL
-from fedco.synthetic.applications.dro import RobustLoss
-from fedco.synthetic.applications.fairness import FairClassifier
-from fedco.synthetic.applications.federated_logistic import FederatedLogistic
-from fedco.synthetic.applications.invariant import InvariantLogistic
-from fedco.synthetic.applications.maml import FederatedMAML
 from fedco.synthetic.applications.user import LocalFromFunctions, SharedFromFunctions
 from fedco.synthetic.conformance.kinds import KINDS, oracle_checks
+from fedco.synthetic.conformance.oracle_checks import SeededDraws
 from fedco.synthetic.estimation.functions import estimated_certificates
+from fedco.synthetic.families.auprc import AveragePrecision
+from fedco.synthetic.families.bowls import AgnosticMAML, FederatedBowl, FederatedMAML, Meta
+from fedco.synthetic.families.composite import LocalComposite, SharedComposite
 from fedco.synthetic.families.conditional import Conditional
+from fedco.synthetic.families.dro import ClientChi2, ClientKL, RobustLoss
+from fedco.synthetic.families.fairness import FairClassifier
 from fedco.synthetic.families.federated import (
     FederatedHuber,
     FederatedQuadratic,
     FederatedSines,
     FederatedStronglyConvex,
 )
-from fedco.synthetic.families.federated_bowl import FederatedBowl
-from fedco.synthetic.families.local_composite import LocalComposite
-from fedco.synthetic.families.meta import Meta
+from fedco.synthetic.families.federated_logistic import FederatedLogistic
+from fedco.synthetic.families.invariant import InvariantLogistic
 from fedco.synthetic.families.piecewise import FAMILIES, MetaFamily
 from fedco.synthetic.families.piecewise.curve import landscape
-from fedco.synthetic.families.shared_composite import SharedComposite
 from fedco.synthetic.kinds import AbstractProblem
 from fedco.synthetic.parts.adversary import Budget
 from fedco.synthetic.parts.outer import CenteredOuter
@@ -48,21 +44,21 @@ SMALLEST = [
     (SharedComposite, ONE, ("clients", "dim", "inner_dim")),
     (LocalComposite, ONE, ("clients", "dim", "inner_dim")),
     (Conditional, {**ONE, "outer_support": 1}, ("clients", "dim", "inner_dim", "outer_support")),
-    (Meta, ONE, ()),
-    (FederatedBowl, ONE, ()),
+    (Meta, ONE, ("clients", "dim")),
+    (FederatedBowl, ONE, ("clients", "dim")),
     (FederatedHuber, ONE, ("clients", "dim")),
     (FederatedQuadratic, ONE, ("clients", "dim")),
     (FederatedSines, ONE, ("clients", "dim")),
     (FederatedStronglyConvex, ONE, ("clients", "dim")),
-    (FederatedMAML, ONE, ()),
-    (AgnosticMAML, {**ONE, "Delta": 0.0}, ()),
+    (FederatedMAML, ONE, ("clients", "dim")),
+    (AgnosticMAML, {**ONE, "Delta": 0.0}, ("clients", "dim")),
     (FederatedLogistic, {**ONE, "samples": 1}, ("clients", "dim", "samples")),
     (RobustLoss, {**ONE, "samples": 1}, ("clients", "dim", "samples")),
     (ClientKL, {**ONE, "samples": 1}, ("clients", "dim", "samples")),
     (ClientChi2, {**ONE, "samples": 1}, ("clients", "dim", "samples")),
     (InvariantLogistic, {**ONE, "points": 1}, ("clients", "dim", "points")),
-    (AveragePrecision, {"clients": 1, "dim": 2, "samples": 2}, ("dim", "samples")),
-    (FairClassifier, {"clients": 1, "dim": 2, "samples": 8}, ("dim",)),
+    (AveragePrecision, {"clients": 1, "dim": 2, "samples": 2}, ("clients", "dim", "samples")),
+    (FairClassifier, {"clients": 1, "dim": 2, "samples": 8}, ("clients", "dim")),
 ]
 
 
@@ -75,8 +71,9 @@ def test_the_smallest_sizes_are_a_problem_and_one_less_is_none(family, sizes, re
     assert bool(made.objective(x).isfinite()) and bool(made.gradient(x).isfinite().all())
     assert all(math.isfinite(certificate.value) for certificate in made.certificates.values())
     for name in refused:
-        with pytest.raises(ValueError, match=rf"{name}|sizes, got .*\b0\b|a row that is not positive"):
-            family(**{**sizes, name: sizes.get(name, 1) - 1})
+        for size in {sizes.get(name, 1) - 1, 0, -1}:
+            with pytest.raises(ValueError, match=rf"{name}|sizes, got .*-?\b[01]\b|a row that is not positive"):
+                family(**{**sizes, name: size})
 
 
 @pytest.mark.parametrize(
@@ -508,10 +505,12 @@ def test_a_problem_of_an_installed_package_comes_after_fedcos_own(monkeypatch):
         (RobustLoss(clients=2, samples=4, M=1.4, weight=0.7), lambda y: 0.7 * math.log(y), lambda y: 0.7 / y),
         (RobustLoss(clients=2, samples=4, penalty="chi2", M=1.4, weight=2.3), lambda y: -y * y / 4.6, lambda y: -y / 2.3),
         (ClientChi2(clients=2, samples=4, M=1.4, gamma=2.3), lambda y: -y * y / 4.6, lambda y: -y / 2.3),
+        (AgnosticMAML(clients=2, gamma=0.7, top=1.4), lambda y: math.exp(y / 0.7), lambda y: math.exp(y / 0.7) / 0.7),
+        (ClientKL(clients=2, samples=4, M=1.4, gamma=0.7), lambda y: math.exp(y / 0.7), lambda y: math.exp(y / 0.7) / 0.7),
     ],
 )  # fmt: skip
 def test_outer_functions_are_continued_linearly(made, f, slope):
-    low, high = made.inner_function.range
+    low, high = (0.0, 1.4) if made.kind == "local_composite" else made.inner_function.range
     line = np.linspace(low - 2.0, high + 2.0, 41)
     for y in line:
         inside = min(max(y, low), high)
@@ -550,3 +549,53 @@ def test_a_gap_that_is_smaller_than_the_rounding_of_its_parts_is_not_below_the_t
     if ridge > 1:
         assert gap >= first / (2 * (ridge + float(rows.square().sum(-1).mean()))) > 0
     assert 0 < gap < 1
+
+
+# --- exact identities, and bits in any batch --------------------------------------------------------------------------------
+
+
+def test_inner_noise_is_conditional_on_the_outer_sample():
+    """The inner error depends on xi, and exact conditional expectations differ between outcomes and between clients."""
+    instance = problem("conditional_heterogeneous")
+    x = instance.initial_point.expand(1, instance.clients, -1)
+    outer, _ = instance.outer_atoms()
+    means = instance.inner(x, outer)
+    assert not torch.allclose(means[0, 0, 0], means[0, 0, 2]) and not torch.allclose(means[0, 0], means[0, 1])
+    inner, _ = instance.inner_atoms(outer)
+    errors = (instance.inner(x, outer, inner.only(0)) - means).norm(dim=-1)[0, 0]
+    assert len({round(float(error), 9) for error in errors}) > 1
+
+
+def test_lemma_3_9_needs_its_cross_term():
+    """Spectral norms: the paper's C_g^2 = (1 + lam L_1)^2 + lam^2 sigma_2^2 is below the second moment at a point."""
+    instance = FederatedMAML(clients=1, dim=2, lam=1.0, L_1=0.05, G=1.0, sigma_1=0.5, sigma_2=0.5)
+    crest = torch.tensor(instance.certificates["local_hessian_noise"].points[0], dtype=torch.float64).expand(1, 1, 2)
+    sample, weights = instance.atoms()
+    basis = torch.eye(2, dtype=torch.float64)
+    second_moment = 0.0
+    for i, weight in enumerate(weights.tolist()):
+        columns = [instance.inner_vjp(crest, e.expand(1, 1, 2), sample.at(i))[0, 0] for e in basis]
+        second_moment += weight * float(torch.linalg.matrix_norm(torch.stack(columns), ord=2)) ** 2
+    printed = (1 + instance.lam * instance.L_1) ** 2 + (instance.lam * instance.sigma_2) ** 2
+    assert printed < second_moment <= float(instance.certificates["inner_jacobian_mean_square"].value) ** 2
+
+
+@pytest.mark.parametrize("runs", [1, 2, 5, 33])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 1), (7, 1), (6, 3), (20, 4)])
+def test_a_run_keeps_its_bits_in_any_batch(runs, shape):
+    """More shapes than the suite tries: vector widths, tails and broadcasts all differ between them."""
+    dim, inner_dim = shape
+    generator = torch.Generator().manual_seed(runs)
+    noise = dict(sigma_f=0.2, sigma_g=0.2, delta_g=0.3)
+    for instance in (
+        LocalComposite(clients=3, dim=dim, inner_dim=inner_dim, C_g=1.5, Delta_g=0.3, spread=1.0, **noise),
+        FederatedMAML(clients=3, dim=dim, Delta=0.1),
+    ):
+        x = 5 * torch.randn(runs, 3, dim, generator=generator, dtype=torch.float64)
+        v = torch.randn(runs, 3, instance.inner_dim, generator=generator, dtype=torch.float64)
+        sample = instance.sample(SeededDraws(runs, 3), 2)
+        whole = instance.inner_vjp(x, instance.outer_gradient(v, sample), sample)
+        for run in range(runs):
+            own = type(sample)(*(getattr(sample, name)[run : run + 1] for name in sample.__dataclass_fields__))
+            alone = instance.inner_vjp(x[run : run + 1], instance.outer_gradient(v[run : run + 1], own), own)
+            assert torch.equal(whole[run : run + 1], alone)

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 import torch
 from fedco.synthetic import Certificate
+from fedco.synthetic.applications.user import LocalFromFunctions
 from fedco.synthetic.estimation import estimate_constants, forms, functions, glm
 from fedco.synthetic.estimation.lanczos import spectral_norm
 from fedco.synthetic.models import from_model
+from fedco.synthetic.parts.adversary import Budget
 from sine_model import Wave, squared
 from torch import nn
 from torch.nn import functional
@@ -248,6 +250,24 @@ def test_constants_of_a_composition_are_capped(kind, properties, slopes, caps):
     with pytest.raises(KeyError):
         functions.capped(problem, {name: one for name, one in found.items() if name != "outer_smoothness"}, 1e4)
     assert functions.capped(problem, found, 1.5) == found  # 1000 was found of 1.5: a part must be too small
+
+
+def test_a_composition_of_functions_is_no_rougher_than_the_chain_rule_says():
+    """exp(sum of waves) over clients: the direct search goes far out, where exp is steep; the parts do not."""
+    data = torch.randn(3, 4, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    problem = LocalFromFunctions(
+        lambda x, row: torch.sin(row @ x).unsqueeze(0),
+        lambda y, _: torch.exp(y).sum(),
+        data,
+        start=torch.ones(5, dtype=torch.float64),
+        budget=Budget(lanes=4, steps=6, farthest=1.0),
+    )
+    found = {name: float(one.value) for name, one in problem.certificates.items()}
+    rule = found["inner_jacobian_mean_square"] ** 2 * found["outer_smoothness"]
+    rule += found["outer_mean_square_lipschitz"] * found["inner_smoothness"]
+    assert found["objective_smoothness"] <= rule
+    assert found["gradient_cap"] <= found["inner_jacobian_mean_square"] * found["outer_mean_square_lipschitz"]
+    assert {one.kind for one in problem.certificates.values()} == {"estimated"}
 
 
 class Given(nn.Module):

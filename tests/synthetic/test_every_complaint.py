@@ -7,11 +7,10 @@ import torch
 from broken import mutant_of
 from fedco.synthetic.conformance import property_checks
 from fedco.synthetic.conformance.kinds import oracle_checks
+from fedco.synthetic.families.bowls import Meta
+from fedco.synthetic.families.composite import LocalComposite, SharedComposite
 from fedco.synthetic.families.conditional import Conditional
 from fedco.synthetic.families.federated import FederatedHuber
-from fedco.synthetic.families.local_composite import LocalComposite
-from fedco.synthetic.families.meta import Meta
-from fedco.synthetic.families.shared_composite import SharedComposite
 from fedco.synthetic.kinds import InnerSample, OuterSample
 
 SHARED = SharedComposite(

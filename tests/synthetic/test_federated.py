@@ -11,17 +11,16 @@ from fedco.algorithms.engine.metrics import distance, distance_squared, gap
 from fedco.algorithms.registry import get_method
 from fedco.bounds.language.reading import InputError
 from fedco.synthetic import problem
-from fedco.synthetic.applications.federated_logistic import FederatedLogistic
 from fedco.synthetic.conformance.property_checks import CHECKS
 from fedco.synthetic.conformance.suite import Budget, check_problem
+from fedco.synthetic.families.bowls import FederatedBowl, Meta
 from fedco.synthetic.families.federated import (
     FederatedHuber,
     FederatedQuadratic,
     FederatedSines,
     FederatedStronglyConvex,
 )
-from fedco.synthetic.families.federated_bowl import FederatedBowl
-from fedco.synthetic.families.meta import Meta
+from fedco.synthetic.families.federated_logistic import FederatedLogistic
 from fedco.synthetic.parts.noise import NoiseSample
 from fedco.validation.runs.measures import metric_cap
 

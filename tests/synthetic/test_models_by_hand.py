@@ -9,11 +9,13 @@ from fedco.errors import InputError
 from fedco.synthetic import Certificate
 from fedco.synthetic.kinds import InnerSample, OuterSample
 from fedco.synthetic.models import flat, from_model
-from fedco.synthetic.models.base import ModelParts, RowSample
+from fedco.synthetic.models.base import ModelParts
 from fedco.synthetic.models.data import ClientData, as_double, collect
 from fedco.synthetic.models.flat import FlatModel
-from fedco.synthetic.models.forms import PairSample, finite_level
+from fedco.synthetic.models.forms import finite_level
 from fedco.synthetic.models.precision import PrecisionModel
+from fedco.synthetic.models.recognised import LinearGradient
+from fedco.synthetic.parts.noise import IndexSample, PairSample
 from sine_model import Wave, squared
 from torch import nn
 from torch.nn import functional
@@ -64,7 +66,7 @@ def same(found, wanted):
     torch.testing.assert_close(found, wanted, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize(("rows", "sample"), [(None, None), (FIRST, RowSample(FIRST))])
+@pytest.mark.parametrize(("rows", "sample"), [(None, None), (FIRST, IndexSample(FIRST))])
 def test_local_losses_with_and_without_a_sample(rows, sample):
     for problem in (made(), made("meta", alpha=0.3, nu=2)):
         same(problem.local_value(X), per_client(lambda k, x: loss(k)(x)))
@@ -73,7 +75,7 @@ def test_local_losses_with_and_without_a_sample(rows, sample):
         same(problem.local_hvp(X, V, sample), wanted)
 
 
-@pytest.mark.parametrize(("rows", "sample"), [(None, None), (FIRST, RowSample(FIRST))])
+@pytest.mark.parametrize(("rows", "sample"), [(None, None), (FIRST, IndexSample(FIRST))])
 def test_robust_forms_with_and_without_a_sample(rows, sample):
     y, v = torch.tensor([[[0.4], [1.7], [2.9]]], dtype=torch.float64), torch.tensor([[[2.0], [-1.0], [0.5]]]).double()
     kl, chi, clients = (
@@ -366,3 +368,100 @@ def test_average_precision_of_a_model_at_a_sample():
         data = ClientData.of([(torch.zeros(len(each), 2), torch.tensor(each)) for each in labels])
         with pytest.raises(ValueError, match="positive examples: wanted as many at every client, got"):
             PrecisionModel(ModelParts(FlatModel(nn.Linear(2, 1), functional.mse_loss), data))
+
+
+# --- classes of three: float types, buffers, losses that were changed, and one linear layer in closed form
+
+
+ROWS = [
+    (torch.randn(n, 6, generator=GENERATOR, dtype=torch.float64), torch.randint(3, (n,), generator=GENERATOR))
+    for n in (5, 9, 4)
+]
+
+
+def model(dtype=torch.float32) -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(6, 4), nn.Tanh(), nn.Linear(4, 3)).to(dtype)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_any_float_type_is_computed_in_float64(dtype):
+    problem = from_model(model(dtype), functional.cross_entropy, [(a.to(dtype), b) for a, b in ROWS])
+    assert (
+        problem.initial_point.dtype == torch.float64
+        and problem.gradient(problem.initial_point[None]).dtype == torch.float64
+    )
+    assert next(problem.parts.flat.model.parameters()).dtype == dtype  # the module itself is left alone
+
+
+class Shifted(nn.Module):
+    """A linear layer and a buffer of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(6, 3)
+        self.register_buffer("shift", torch.tensor([0.5, -1.0, 2.0]))
+
+    def forward(self, x):
+        return self.inner(x) + self.shift
+
+
+def test_the_first_thing_that_is_asked_may_be_a_hessian():
+    """A buffer of float32 was made float64 within its two gradients, and could not be used after them."""
+    problem = from_model(Shifted(), functional.cross_entropy, ROWS)
+    point = problem.to_clients(problem.initial_point[None])
+    first = problem.local_hvp(point, point)
+    assert torch.equal(problem.local_hvp(point, point), first)
+
+
+def squaring_hook(loss):
+    loss.register_forward_hook(lambda _, given, output: output.square())
+    return loss
+
+
+def squaring_forward(loss):
+    loss.forward = lambda outputs, targets: functional.mse_loss(outputs, targets).square()
+    return loss
+
+
+@pytest.mark.parametrize("change", [squaring_hook, squaring_forward])
+def test_a_loss_that_was_changed_is_taken_of_one_example_at_a_time(change):
+    """The losses of a batch are asked of torch before the mean over the three numbers of an example: a hook then sees these."""
+    torch.manual_seed(0)
+    plain = nn.Linear(6, 3).double()
+    problem = from_model(plain, change(nn.MSELoss()), [(a, a[:, :3]) for a, _ in ROWS])
+    wanted = [(plain(a) - a[:, :3]).square().mean(-1).square().mean() for a, _ in ROWS]
+    found = problem.objective(problem.initial_point[None]).item()
+    assert found == pytest.approx(torch.stack(wanted).mean().item(), rel=1e-12)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize(
+    ("loss", "outputs", "targets"),
+    [
+        (functional.cross_entropy, 3, lambda n: torch.arange(n) % 3),
+        (nn.CrossEntropyLoss, 3, lambda n: torch.rand(n, 3, dtype=torch.float64).softmax(-1)),
+        (functional.binary_cross_entropy_with_logits, 1, lambda n: torch.rand(n, 1, dtype=torch.float64)),
+        (nn.MSELoss(), 2, lambda n: torch.randn(n, 2, dtype=torch.float64)),
+    ],
+)
+def test_one_linear_layer_has_the_gradient_of_autograd_in_closed_form(loss, outputs, targets, bias, monkeypatch):
+    """With and without a sample, for many runs in parts as well."""
+    layer = nn.Sequential(nn.Flatten(), nn.Linear(6, outputs, bias=bias))
+    parts = from_model(layer, loss, [(a.view(-1, 2, 3), targets(len(a))) for a, _ in ROWS]).parts
+    closed = LinearGradient.of(parts)
+    assert closed is not None
+    x = torch.randn(5, 3, parts.flat.dim, dtype=torch.float64)
+    for index in (None, torch.randint(4, (5, 3, 2))):
+        rows = parts.train.rows(index)
+        wanted = parts.flat.gradient(x, rows)
+        torch.testing.assert_close(parts.gradient(x, index), wanted, rtol=1e-10, atol=1e-12)
+        monkeypatch.setattr("fedco.synthetic.models.recognised.MOST_NUMBERS", 1)
+        torch.testing.assert_close(closed(x, rows), wanted, rtol=1e-10, atol=1e-12)
+
+
+def test_what_is_not_recognised_has_autograd():
+    assert LinearGradient.of(from_model(model(), functional.cross_entropy, ROWS).parts) is None
+    assert (
+        LinearGradient.of(from_model(nn.Linear(6, 3), lambda o, y: functional.cross_entropy(o, y), ROWS).parts) is None
+    )

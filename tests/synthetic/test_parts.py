@@ -6,16 +6,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
-from fedco.synthetic import Certificate, problem
-from fedco.synthetic.applications.auprc import AveragePrecision
-from fedco.synthetic.applications.dro import RobustLoss
-from fedco.synthetic.applications.fairness import FairClassifier
-from fedco.synthetic.applications.federated_logistic import FederatedLogistic
-from fedco.synthetic.applications.invariant import InvariantLogistic
+from fedco.synthetic import problem
+from fedco.synthetic.families.auprc import AveragePrecision
+from fedco.synthetic.families.dro import RobustLoss
+from fedco.synthetic.families.fairness import FairClassifier
+from fedco.synthetic.families.federated_logistic import FederatedLogistic
+from fedco.synthetic.families.invariant import InvariantLogistic
 from fedco.synthetic.parts import scalar
 from fedco.synthetic.parts.blocks import Cosine, RadialPseudoHuber, Sine, short_sum
 from fedco.synthetic.parts.inner_map import RippledMap, lipschitz_of_mean_square
-from fedco.synthetic.parts.outer import CenteredOuter, Exponential
+from fedco.synthetic.parts.outer import CenteredOuter
 from fedco.synthetic.parts.parameters import require_nonnegative, require_paired, require_positive
 from fedco.synthetic.parts.patterns import (
     equal_weights,
@@ -29,25 +29,6 @@ from fedco.synthetic.parts.patterns import (
     uneven_direction,
     walsh_directions,
 )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (("speed", 1.0, "upper", "proof"), "not a quantity"),
-        (("inner_noise", -1.0, "upper", "proof"), "at least 0"),
-        (("inner_noise", math.nan, "upper", "proof"), "finite"),
-        (("inner_noise", math.inf, "upper", "proof"), "finite"),
-        (("inner_noise", 1.0, "guess", "proof"), "kind must be in"),
-        (("inner_noise", 1.0, "upper", " "), "argument is missing"),
-        (("inner_noise", 1.0, "upper", "proof", "all", 1.5), "witness must be in"),
-        (("inner_noise", 1.0, "exact", "proof"), "exact needs points"),
-        (("inner_noise", 1.0, "exact", "proof", "all", 0.98, ((0.0,),)), "exact needs points"),
-    ],
-)
-def test_a_certificate_that_proves_nothing_cannot_exist(arguments, complaint):
-    with pytest.raises(ValueError, match=complaint):
-        Certificate(*arguments)
 
 
 def test_counterexample_is_the_papers():
@@ -187,14 +168,6 @@ def test_the_enclosure_is_above_the_supremum_of_a_spike():
     assert 0 < made.enclosed(lambda t: 0 * t, 1e-14) < 1e-14
     flat = made.enclosed(torch.ones_like, 0.0)
     assert 1.0 < flat <= 1 + 5e-5
-
-
-def test_an_exponential_is_continued_on_both_sides():
-    made = Exponential(0.7, 1.4)
-    y = torch.tensor([-0.35, 0.0, 0.7, 1.4, 2.1], dtype=torch.float64)
-    e = math.e
-    assert made.value(y).tolist() == pytest.approx([1 - 0.5, 1.0, e, e**2, e**2 * 2])
-    assert made.slope(y).tolist() == pytest.approx([1 / 0.7, 1 / 0.7, e / 0.7, e**2 / 0.7, e**2 / 0.7])
 
 
 # --- inner maps and outer functions written out once more

@@ -100,6 +100,29 @@ def test_pointwise_constants_are_those_of_loops_over_the_examples(u):
     assert losses.together == 64  # 15 places of 3 numbers at a point: as many points as are ever taken together
 
 
+class Parabola(torch.nn.Module):
+    """sum_j a_j w_j^2 / 2: the Hessian of an example is diag(a)."""
+
+    def __init__(self, dim):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.zeros(dim, dtype=torch.float64))
+
+    def forward(self, a):
+        return (a * self.w**2).sum(-1, keepdim=True) / 2
+
+
+@pytest.mark.parametrize(("dim", "rough"), [(512, 1e-12), (513, 0.03)])
+def test_noise_of_hessians_is_exact_up_to_512_parameters_and_else_by_random_vectors(dim, rough):
+    """64 vectors find the mean square of so many entries to half a percent."""
+    parts = [(torch.randn(n, dim, generator=GENERATOR, dtype=torch.float64), torch.zeros(n)) for n in (3, 2)]
+    parts = [(scale * a, b) for scale, (a, b) in zip((1.0, 3.0), parts, strict=True)]
+    losses = Losses(from_model(Parabola(dim), lambda o, y: o.mean() + 0 * y.sum(), parts).parts)
+    wanted = [math.sqrt(float((a - a.mean(0)).square().sum(1).mean())) for a, _ in parts]
+    (found,) = losses.hessian_noise(torch.zeros(1, dim, dtype=torch.float64)).tolist()
+    assert found == pytest.approx(max(wanted), rel=rough) and max(wanted) > 2 * min(wanted)
+    assert (abs(found / max(wanted) - 1) > 1e-9) == (dim > 512)
+
+
 def test_points_together_are_as_many_as_gradients_fit():
     parts = made().parts
     wide = type("Flat", (), {"dim": (1 << 22) // 15 // 7})()
@@ -191,6 +214,8 @@ def test_kl_over_clients_at_one_point():
     wanted = maps | outer(steepest, steepest / 1.7) | {"composite_noise": maps["inner_noise"]}
     of_whole = whole(problem, math.exp((0.05 - 0.3) / 1.7))
     check(found, wanted | of_whole)
+    with pytest.raises(InputError, match=r"gamma = 1e-05: exp\(\(loss - level\)/gamma\) is too large for a double"):
+        estimate_constants(made("kl_clients", gamma=1e-5), **AT_ONE_POINT, only=frozenset({"outer_lipschitz"}))
 
 
 def test_kl_over_examples_at_one_point():

@@ -6,7 +6,7 @@ import pytest
 import torch
 from fedco.synthetic import problem
 from fedco.synthetic.conformance.suite import Budget, check_problem
-from fedco.synthetic.families.shared_composite import SharedComposite
+from fedco.synthetic.families.composite import SharedComposite
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

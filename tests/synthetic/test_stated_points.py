@@ -4,29 +4,26 @@ import math
 
 import pytest
 import torch
+from broken import GLANCE
 from fedco.synthetic import Certificate
-from fedco.synthetic.applications.agnostic_maml import AgnosticMAML
-from fedco.synthetic.applications.client_dro import ClientChi2, ClientKL
-from fedco.synthetic.applications.counterexample import FedAvgCounterexample
-from fedco.synthetic.applications.dro import RobustLoss
-from fedco.synthetic.applications.fairness import FairClassifier
-from fedco.synthetic.applications.federated_logistic import FederatedLogistic
-from fedco.synthetic.applications.invariant import InvariantLogistic
-from fedco.synthetic.applications.maml import FederatedMAML
 from fedco.synthetic.certificate import rounded_up
 from fedco.synthetic.conformance import suite
 from fedco.synthetic.conformance.kinds import get_kind
+from fedco.synthetic.conformance.suite import check_problem
+from fedco.synthetic.families.bowls import AgnosticMAML, FederatedBowl, FederatedMAML, Meta
+from fedco.synthetic.families.composite import LocalComposite, SharedComposite
 from fedco.synthetic.families.conditional import Conditional
+from fedco.synthetic.families.counterexample import FedAvgCounterexample
+from fedco.synthetic.families.dro import ClientChi2, ClientKL, RobustLoss
+from fedco.synthetic.families.fairness import FairClassifier
 from fedco.synthetic.families.federated import (
     FederatedHuber,
     FederatedQuadratic,
     FederatedSines,
     FederatedStronglyConvex,
 )
-from fedco.synthetic.families.federated_bowl import FederatedBowl
-from fedco.synthetic.families.local_composite import LocalComposite
-from fedco.synthetic.families.meta import Meta
-from fedco.synthetic.families.shared_composite import SharedComposite
+from fedco.synthetic.families.federated_logistic import FederatedLogistic
+from fedco.synthetic.families.invariant import InvariantLogistic
 from fedco.synthetic.parts.bowl import RippledBowl
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,19 +31,32 @@ from hypothesis import strategies as st
 # --- certificates -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("quantity", "value", "kind", "changes", "complaint"),
+    [
+        ("speed", 1.0, "upper", {}, "not a quantity"),
+        ("clients", 1.0, "upper", {}, "only constants of a problem are certified"),
+        ("inner_noise", -1e-9, "upper", {}, "at least 0"),
+        ("inner_noise", math.nan, "upper", {}, "finite"),
+        ("inner_noise", math.inf, "upper", {}, "finite"),
+        ("inner_noise", 1.0, "guess", {}, "kind must be in"),
+        ("inner_noise", 1.0, "upper", {"argument": " "}, "argument is missing"),
+        *(("inner_noise", 0.0, "upper", {"witness": witness}, "witness must be in") for witness in (-1e-9, 1 + 1e-9)),
+        ("inner_noise", 1.0, "exact", {"witness": 0.9899, "points": ((0.0,),)}, "exact needs points"),
+        ("inner_noise", 1.0, "exact", {"witness": 1.0}, "exact needs points"),
+        ("inner_noise", 1.0, "exact", {"points": ((0.0,),)}, "exact needs points"),
+    ],
+)  # fmt: skip
+def test_a_certificate_that_proves_nothing_cannot_exist(quantity, value, kind, changes, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        Certificate(quantity, value, kind, **{"argument": "proof", **changes})
+
+
 def test_a_certificate_at_the_ends_of_its_ranges():
     for witness in (0.0, 1.0):
         Certificate("inner_noise", 0.0, "upper", "proof", witness=witness)
-    for witness in (-1e-9, 1 + 1e-9):
-        with pytest.raises(ValueError, match="witness must be in"):
-            Certificate("inner_noise", 0.0, "upper", "proof", witness=witness)
     Certificate("inner_noise", 1.0, "exact", "proof", witness=0.99, points=((0.0,),))
     Certificate("inner_noise", 0.0, "exact", "proof")  # nothing attains 0
-    for witness, points in ((0.9899, ((0.0,),)), (1.0, ()), (None, ((0.0,),))):
-        with pytest.raises(ValueError, match="exact needs points"):
-            Certificate("inner_noise", 1.0, "exact", "proof", witness=witness, points=points)
-    with pytest.raises(ValueError, match="only constants of a problem are certified"):
-        Certificate("clients", 1.0, "upper", "proof")
     assert rounded_up(0.0) == 0.0 and rounded_up(1.0) == 1 + 2.0**-33
 
 
@@ -92,6 +102,11 @@ def test_what_is_promised_of_stated_points_is_what_they_attain(name):
             assert certificate.witness <= attained + 1e-7 and attained < certificate.witness + 2e-3, quantity
     if name in ("bowl", "meta"):
         assert instance.certificates["local_gradient_bound"].witness > 0.99  # far, at a crest of the ripples
+
+
+@pytest.mark.parametrize("name", AWAY)
+def test_a_problem_conforms_where_no_parameter_is_1(name):
+    check_problem(AWAY[name], GLANCE)
 
 
 def test_hessians_that_do_not_differ_do_so_exactly():

@@ -22,9 +22,10 @@ from torch import Tensor, nn
 from ...algorithms import Draws, Messages, Method, Scalar, Start, State, is_due
 from ...algorithms.engine.method import average, descend
 from ...synthetic.kinds import Predictions
-from ...synthetic.models.base import AbstractModelProblem, ModelParts, rows_of
+from ...synthetic.models.base import AbstractModelProblem, ModelParts
 from ...synthetic.models.data import ClientData
 from ...synthetic.models.flat import FlatModel
+from ...synthetic.parts.noise import index_of
 
 _DUAL = 2
 """The place of alpha among (a, b, alpha, w)."""
@@ -74,7 +75,7 @@ class AreaModel(AbstractModelProblem):
 
     def descent_ascent(self, x: Tensor, sample: Any = None) -> Tensor:
         """The gradient in (a, b, w), and minus that in alpha, `(runs, clients, dim)`."""
-        return self.parts.gradient(x, rows_of(sample)) * (1 - 2 * self.ascends)
+        return self.parts.gradient(x, index_of(sample)) * (1 - 2 * self.ascends)
 
     def objective(self, x: Tensor) -> Tensor:
         return self.parts.value(self.to_clients(x)).mean(-1)

@@ -5,8 +5,7 @@ linear. Each constant of the vocabulary is then a closed formula in the paramete
 A family is a problem like any other; methods run on it through `drive`, each instance a run.
 """
 
-from .composite import LocalCompositeFamily, SharedCompositeFamily
-from .conditional import ConditionalFamily
+from .composite import ConditionalFamily, LocalCompositeFamily, SharedCompositeFamily
 from .curve import PiecewiseLinear
 from .family import Family
 from .local_losses import FederatedFamily, MetaFamily

@@ -3,7 +3,7 @@
 F(x) = E log(1 + exp(-b E_{eta|a} eta.x)) + lam sum_i gamma x_i^2 / (1 + gamma x_i^2), a ~ N(0, sigma_1^2 I),
 b the sign of a.x*, eta ~ N(a, sigma_2^2 I). The margin is linear in eta, so the mean of m inner samples is all that an
 estimate needs, and it is drawn by its exact law N(a, sigma_2^2 I / m). Nothing is certified here: the inner variance
-sigma_2^2 |x|^2 is not bounded (`synthetic/applications/invariant.py` has the problem with saturated margins, which is).
+sigma_2^2 |x|^2 is not bounded (`synthetic/families/invariant.py` has the problem with saturated margins, which is).
 
 Source: Wu et al., Federated conditional stochastic optimization, section 5.1, equation (4).
 """

@@ -7,12 +7,18 @@ Assumption 3.3 fails on R^d for the paper's own experiment; the saturation at r 
 margins, larger is closer to the paper) restores it. eta - a is +-sigma_2 sqrt(d) along a random axis: covariance
 sigma_2^2 I as in the paper, finite support.
 
+The mean of r tanh(eta.x / r) over draws of eta, and its gradient, is what a run spends its time on: `AbstractMargins`. eta is
+a + shake e_i or a - shake e_i. One draw is formed; of several draws only a.x and the coordinates of x that were drawn are needed; and
+very many are counted, so that their cost no longer grows. Shapes there: `grid` or `seeds` of a sample may be 1, as all grid points of
+a seed share it. eta, a, shake and push are given times 2 / r: then eta.x is the argument of the exponential that all are computed from.
+
 Source: Wu et al., Federated conditional stochastic optimization, section 5.1, equation (4).
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,12 +28,11 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from ..certificate import Certificate, by_quantity, exact, upper
-from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample, Predictions
+from ..kinds import Draws, InnerSample, OuterSample, Predictions
 from ..kinds.predictions import only_training_data
 from ..parts.composition import cap_certificate, gap_above
-from ..parts.invariant_margins import AbstractMargins, Counted, Listed, OneDraw, below
+from ..parts.noise import AbstractNumbered
 from ..parts.parameters import require_nonnegative, require_positive
-from ..parts.patterns import equal_weights
 from ..parts.scalar import TANH_CURVATURE, softplus
 
 _REGULARISER_SLOPE = 3 * math.sqrt(3) / 8  # max of 2 s / (1 + s^2)^2, at s^2 = 1/3
@@ -36,12 +41,17 @@ _UP = 1 + 1e-12
 
 @dataclass(frozen=True)
 class Tally(InnerSample):
-    """Many draws of eta, counted: their order does not matter. eta: every outcome; share: how often each was drawn.
+    """Many draws of eta, counted: their order does not matter. eta: every outcome; count: how often each was drawn; share: of all draws.
 
     Counted once for all grid points, and then as cheap for 1000 draws as for 100.
     """
 
+    count: Tensor
     share: Tensor
+
+    def only(self, index: int) -> InnerSample:
+        """The draw `index` where they are in the order of their outcomes."""
+        return InnerSample((self.count.cumsum(-1) <= index).sum(-1, keepdim=True))
 
 
 def folded(v: Tensor, outer: OuterSample) -> Tensor:
@@ -51,7 +61,7 @@ def folded(v: Tensor, outer: OuterSample) -> Tensor:
 
 
 @dataclass(frozen=True)
-class InvariantLogistic(AbstractConditional):
+class InvariantLogistic(AbstractNumbered):
     """The problem above on generated data: a ~ N(0, I) scaled to length at most 1, b the sign of a.x_true.
 
     Args:
@@ -218,15 +228,16 @@ class InvariantLogistic(AbstractConditional):
         if m <= self.dim:
             return InnerSample(draws.per_seed.integers(purpose, outcomes, *tail))
         everything = torch.arange(outcomes, device=self.device).expand(*outer.outcome.shape, -1)
-        return Tally(everything, draws.per_seed.counts(purpose, outcomes, *tail) / m)
+        counted = draws.per_seed.counts(purpose, outcomes, *tail)
+        return Tally(everything, counted, counted / m)
 
-    def outer_atoms(self) -> tuple[OuterSample, Tensor]:
-        outcomes = torch.arange(self.points, device=self.device).expand(1, self.clients, -1)
-        return OuterSample(outcomes), equal_weights(self.points, self.device)
+    @property
+    def outer_outcomes(self) -> int:
+        return self.points
 
-    def inner_atoms(self, outer: OuterSample) -> tuple[InnerSample, Tensor]:
-        steps = torch.arange(2 * self.dim, device=self.device)
-        return InnerSample(steps.expand(*outer.outcome.shape, -1)), equal_weights(2 * self.dim, self.device)
+    @property
+    def inner_outcomes(self) -> int:
+        return 2 * self.dim
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
@@ -275,3 +286,117 @@ class InvariantLogistic(AbstractConditional):
             "Chain rule: softplus'' |eta|^2 + |tanh''| |eta|^2 / r + the regulariser's curvature.",
         )
         yield cap_certificate(self, root_mean_square + slope, "E|eta| plus the slope of the regulariser.")
+
+
+def below(twice: Tensor) -> Tensor:
+    """(1 - tanh(t)) / 2 = 1 / (1 + exp(2 t)) from 2 t, which is written over; exp costs a third of tanh."""
+    exponential = twice.exp_()
+    shifted = exponential.add(1.0) if exponential.requires_grad else exponential.add_(1.0)
+    return shifted.reciprocal_()
+
+
+def _quarter_slope(below: Tensor) -> Tensor:
+    """A quarter of tanh' where `below` is that of the same argument."""
+    return torch.addcmul(below, below, below, value=-1)
+
+
+def _plus_product(onto: Tensor, one: Tensor, other: Tensor, scale: float) -> Tensor:
+    """onto + scale * one * other, over `onto` where that has all rows of `other`: it has not in a batch of several."""
+    if onto.shape[:-1] == other.shape[:-1]:
+        return onto.addcmul_(one, other, value=scale)
+    return torch.addcmul(onto, one, other, value=scale)
+
+
+class AbstractMargins(ABC):
+    """The margins of x `(grid, seeds, clients, 1, dim)` at the draws of eta for each outer sample."""
+
+    saturation: float
+
+    @property
+    @abstractmethod
+    def _below(self) -> Tensor:
+        """The mean of `below` over the draws, `(grid, seeds, clients, batch, 1)`."""
+
+    @property
+    def mean(self) -> Tensor:
+        """The mean margin, `(grid, seeds, clients, batch, 1)`."""
+        return torch.rsub(self._below, self.saturation, alpha=2 * self.saturation)
+
+    @abstractmethod
+    def pull(self, v: Tensor, onto: Tensor, sign: float = 1.0) -> Tensor:
+        """`onto`, which may be written over, + sign * v * gradient of the mean margin, `(…, clients, batch, dim)`."""
+
+
+@dataclass(frozen=True, eq=False)
+class OneDraw(AbstractMargins):
+    """One draw for each outer sample: eta `(…, batch, dim)`, and `below` there `(…, batch, 1)`."""
+
+    saturation: float
+    eta: Tensor
+    there: Tensor
+
+    @staticmethod
+    def of(x: Tensor, eta: Tensor, saturation: float) -> OneDraw:
+        return OneDraw(saturation, eta, below((eta * x).sum(-1, keepdim=True)))
+
+    @property
+    def _below(self) -> Tensor:
+        return self.there
+
+    def pull(self, v: Tensor, onto: Tensor, sign: float = 1.0) -> Tensor:
+        return _plus_product(onto, self.eta, _quarter_slope(self.there).mul_(v), sign * 2 * self.saturation)
+
+
+@dataclass(frozen=True, eq=False)
+class Listed(AbstractMargins):
+    """m draws a + push e_axis for each outer sample: axis, push and `below` there are `(…, batch, m)`."""
+
+    saturation: float
+    a: Tensor
+    axis: Tensor
+    push: Tensor
+    there: Tensor
+
+    @staticmethod
+    def of(x: Tensor, a: Tensor, axis: Tensor, push: Tensor, saturation: float) -> Listed:
+        shape = tuple(map(max, x.shape[:-1], axis.shape[:-1]))
+        axis = axis.expand(*shape, -1)
+        drawn = x.expand(*shape, -1).gather(-1, axis)
+        return Listed(saturation, a, axis, push, below(torch.addcmul((a * x).sum(-1, keepdim=True), drawn, push)))
+
+    @property
+    def _below(self) -> Tensor:
+        return self.there.sum(-1, keepdim=True) / self.there.shape[-1]
+
+    def pull(self, v: Tensor, onto: Tensor, sign: float = 1.0) -> Tensor:
+        slopes, scale = _quarter_slope(self.there).mul_(v), sign * 2 * self.saturation / self.there.shape[-1]
+        pulled = _plus_product(onto, self.a, slopes.sum(-1, keepdim=True), scale)
+        return pulled.scatter_add_(-1, self.axis, slopes.mul_(scale * self.push))
+
+
+@dataclass(frozen=True, eq=False)
+class Counted(AbstractMargins):
+    """All 2 dim outcomes: `below` at a + shake e_i and at a - shake e_i, `(…, batch, dim)`, and how much each counts."""
+
+    saturation: float
+    a: Tensor
+    shake: float
+    up: Tensor
+    down: Tensor
+    shares: tuple[Tensor, Tensor]
+
+    @staticmethod
+    def of(x: Tensor, a: Tensor, shake: float, shares: tuple[Tensor, Tensor], saturation: float) -> Counted:
+        along = (a * x).sum(-1, keepdim=True)
+        up, down = torch.add(along, x, alpha=shake), torch.sub(along, x, alpha=shake)
+        return Counted(saturation, a, shake, below(up), below(down), shares)
+
+    @property
+    def _below(self) -> Tensor:
+        return (self.up * self.shares[0]).addcmul_(self.down, self.shares[1]).sum(-1, keepdim=True)
+
+    def pull(self, v: Tensor, onto: Tensor, sign: float = 1.0) -> Tensor:
+        up, down = _quarter_slope(self.up).mul_(self.shares[0]), _quarter_slope(self.down).mul_(self.shares[1])
+        scale = sign * 2 * self.saturation
+        pulled = _plus_product(onto, up - down, v, scale * self.shake)
+        return pulled.addcmul_(self.a, up.add_(down).sum(-1, keepdim=True).mul_(v), value=scale)

@@ -22,11 +22,11 @@ import torch
 from torch import Tensor
 
 from ..certificate import Certificate, by_quantity, rounded_up, upper
-from ..kinds import AbstractConditional, Draws, InnerSample, OuterSample, Predictions
+from ..kinds import InnerSample, OuterSample, Predictions
 from ..kinds.predictions import only_training_data
 from ..parts.composition import cap_certificate, gap_above
 from ..parts.data import deal
-from ..parts.patterns import equal_weights
+from ..parts.noise import AbstractNumbered
 from ..parts.scalar import TANH_CURVATURE
 
 
@@ -76,7 +76,7 @@ class RatioContinued:
 
 
 @dataclass(frozen=True)
-class AveragePrecision(AbstractConditional):
+class AveragePrecision(AbstractNumbered):
     """The problem above on rows of a real table.
 
     Args:
@@ -188,18 +188,13 @@ class AveragePrecision(AbstractConditional):
         everyone = torch.arange(self.samples, device=self.device).expand(1, self.clients, -1)
         return Predictions(self._scores(x[:, None, None], everyone)[0].unsqueeze(-1), self.data[1].long())
 
-    def sample_outer(self, draws: Draws, batch: int, purpose: str = "outer") -> OuterSample:
-        return OuterSample(draws.integers(purpose, self._rare, batch))
+    @property
+    def outer_outcomes(self) -> int:
+        return self._rare
 
-    def sample_inner(self, draws: Draws, outer: OuterSample, m: int, purpose: str = "inner") -> InnerSample:
-        return InnerSample(draws.integers(purpose, self.samples, outer.outcome.shape[-1], m))
-
-    def outer_atoms(self) -> tuple[OuterSample, Tensor]:
-        outcomes = torch.arange(self._rare, device=self.device).expand(1, self.clients, -1)
-        return OuterSample(outcomes), equal_weights(self._rare, self.device)
-
-    def inner_atoms(self, outer: OuterSample) -> tuple[InnerSample, Tensor]:
-        return InnerSample(self._partners(outer, None)), equal_weights(self.samples, self.device)
+    @property
+    def inner_outcomes(self) -> int:
+        return self.samples
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:

@@ -33,8 +33,8 @@ from ..parts.linear_losses import (
     chosen_loss,
     combination,
     extra_certificates,
-    index_of,
 )
+from ..parts.noise import index_of
 from ..parts.parameters import require_positive
 from ..parts.scalar import OfLoss, identity_of
 

@@ -24,7 +24,8 @@ from ..certificate import (
 )
 from ..kinds import AbstractFederated, Sample
 from ..parts.composition import cap_certificate, first_gradients
-from ..parts.linear_losses import AbstractOfMargins, combination, index_of
+from ..parts.linear_losses import AbstractOfMargins, combination
+from ..parts.noise import index_of
 from ..parts.parameters import require_nonnegative
 from ..parts.scalar import sigmoid, softplus
 

@@ -1,11 +1,16 @@
-"""Phi(x) = (1/K) sum_k h_k(x) + f((1/K) sum_k g_k(x)) with non-convex h_k and g_k and every FedDRO constant as a parameter.
+"""The generic compositions, every constant a parameter: clients' inner maps under outer functions of their own, or under one for all.
 
-Source: Khanduri et al., FedDRO, problem (2), Assumptions 1 to 3.
+    local   F(x) = (1/K) sum_k f_k(g_k(x)) with stochastic f_k and g_k: the problem of Local-SCGDM and ComFedL
+    shared  Phi(x) = (1/K) sum_k h_k(x) + f((1/K) sum_k g_k(x)) with non-convex h_k and g_k: the problem of FedDRO
+
+Source: Gao, Li, Huang, Local-SCGDM, problem (1), Assumptions 3.1 to 3.3; Huang, Li, Huang, ComFedL, Assumptions 1 to 4; Khanduri et
+al., FedDRO, problem (2), Assumptions 1 to 3.
 """
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,14 +20,163 @@ import torch
 from torch import Tensor
 
 from ..certificate import Certificate, as_point, by_quantity, exact, upper
-from ..kinds import INDEPENDENT_CLIENTS, AbstractSharedComposite, Sample
+from ..kinds import (
+    INDEPENDENT_CLIENTS,
+    AbstractComposite,
+    AbstractLocalComposite,
+    AbstractSharedComposite,
+    Draws,
+    Sample,
+)
+from ..parts.blocks import wavenumber_of
 from ..parts.bowl import RippledBowl
-from ..parts.composition import cap_certificate, convex_minimum, no_extra_certificates
-from ..parts.inner_certificates import inner_certificates, onto_gap
-from ..parts.inner_map import RippledMap
-from ..parts.noise import AbstractRippled, mean_sign
+from ..parts.composition import cap_certificate, chain_rule, composite_smoothness, convex_minimum, no_extra_certificates
+from ..parts.inner_map import RippledMap, gap_of_compositions, inner_certificates, lipschitz_of_mean_square, onto_gap
+from ..parts.noise import SignPair, mean_sign
 from ..parts.outer import CenteredOuter
-from ..parts.parameters import require_exceeds, require_nonnegative
+from ..parts.parameters import require_exceeds, require_nonnegative, require_paired
+from ..parts.patterns import pair_signs, sign_grid, start_beyond
+
+
+class AbstractRippled(AbstractComposite):
+    """g_k a `RippledMap`, f_k a `CenteredOuter`; the start is on the far side of the target."""
+
+    OTHER: ClassVar[str]
+    """What the second sign of a sample acts on: the name under which it is drawn."""
+    target: float
+    start: float
+    device: str
+
+    @property
+    @abstractmethod
+    def inner_map(self) -> RippledMap: ...
+
+    @property
+    @abstractmethod
+    def _outer(self) -> CenteredOuter: ...
+
+    @cached_property
+    def initial_point(self) -> Tensor:
+        return start_beyond(self.target, self.start, self.dim, self.device)
+
+    def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
+        return self.inner_map.value(x, mean_sign(sample))
+
+    def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
+        return self.inner_map.vjp(x, v, mean_sign(sample))
+
+    def outer(self, y: Tensor) -> Tensor:
+        return self._outer.value(y)
+
+    def sample(self, draws: Draws, batch: int, purpose: str = "sample") -> SignPair:
+        return SignPair(draws.signs(f"{purpose}.inner", batch), draws.signs(f"{purpose}.{self.OTHER}", batch))
+
+    def atoms(self) -> tuple[SignPair, Tensor]:
+        inner, other, weights = sign_grid(self.clients, self.device)
+        return SignPair(inner, other), weights
+
+
+@dataclass(frozen=True)
+class LocalComposite(AbstractRippled, AbstractLocalComposite):
+    """The local-composite family: f_k a `CenteredOuter`, g_k a `RippledMap`. The parameters are Local-SCGDM's constants.
+
+    Args:
+        clients, dim, inner_dim: K, and the sizes of x and y; inner_dim divides dim.
+        C_f, sigma_f: second-moment and noise bounds of the gradient of f_k; C_f > sigma_f.
+        C_g, sigma_g, delta_g: second-moment and noise bounds of the Jacobian of g_k, noise bound of its value;
+            sigma_g and delta_g are both zero or both positive.
+        L_f, L_g: smoothness constants of f_k and g_k.
+        Delta_g: how far the Jacobians of the clients are from their mean. spread: how far the centres of f_k are.
+        ripple: how non-convex g_k is.
+
+    Raises:
+        ValueError: for parameters that contradict each other, naming them.
+    """
+
+    OTHER: ClassVar[str] = "outer"
+    name: str = "local_composite"
+    clients: int = 8
+    dim: int = 20
+    inner_dim: int = 1
+    C_f: float = 1.0
+    C_g: float = 1.0
+    L_f: float = 0.2
+    L_g: float = 0.05
+    sigma_f: float = 0.0
+    sigma_g: float = 0.0
+    delta_g: float = 0.0
+    Delta_g: float = 0.0
+    spread: float = 0.0
+    ripple: float = 0.5
+    target: float = 2.0
+    start: float = 10.0
+    device: str = "cpu"
+
+    def __post_init__(self) -> None:
+        require_exceeds(self, "C_f", "sigma_f")
+        require_paired(self, "sigma_g", "delta_g")
+        require_nonnegative(self, "start")
+        _ = self.inner_map, self._outer  # the parts check their own parameters
+
+    @cached_property
+    def inner_map(self) -> RippledMap:
+        """The g_k."""
+        lipschitz = lipschitz_of_mean_square(self.C_g, self.sigma_g, self.Delta_g, self.inner_dim)
+        wavenumber = wavenumber_of(self.sigma_g, self.delta_g)
+        return RippledMap(
+            self.clients,
+            self.dim,
+            self.inner_dim,
+            lipschitz,
+            self.L_g,
+            self.sigma_g,
+            self.Delta_g,
+            self.ripple,
+            wavenumber,
+            self.device,
+        )
+
+    @cached_property
+    def _outer(self) -> CenteredOuter:
+        lipschitz = math.sqrt((self.C_f - self.sigma_f) * (self.C_f + self.sigma_f))
+        return CenteredOuter(
+            self.clients, self.inner_dim, lipschitz, self.L_f, self.sigma_f, self.target, self.spread, self.device
+        )
+
+    @property
+    def properties(self) -> frozenset[str]:
+        has = {
+            "equal_outer_functions": self.spread == 0,
+            "one_outer_function": self.sigma_f == 0 and self.spread == 0,
+            "equal_inner_maps": self.Delta_g == 0,
+        }
+        return INDEPENDENT_CLIENTS | {name for name, holds in has.items() if holds}
+
+    def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
+        return self._outer.gradient(y, mean_sign(sample, "other"))
+
+    @cached_property
+    def certificates(self) -> Mapping[str, Certificate]:
+        parts = by_quantity((*inner_certificates(self.inner_map), *self._outer.certificates()))
+        whole = (_composite_noise(parts), composite_smoothness(parts), *self._whole_certificates())
+        return parts | by_quantity(whole)
+
+    def _whole_certificates(self) -> Iterator[Certificate]:
+        unpaired = self.inner_map.mean_lipschitz + self.Delta_g * float(pair_signs(self.clients).abs().mean())
+        yield cap_certificate(self, self._outer.lipschitz * unpaired, "The mean of |J_k| |grad f_k| over the clients.")
+        yield gap_of_compositions(self, self.inner_map, self._outer, "f_k")
+
+
+def _composite_noise(parts: Mapping[str, Certificate]) -> Certificate:
+    names = ("inner_jacobian_noise", "inner_value_noise", "outer_gradient_noise")
+    largest = max(names, key=lambda name: parts[name].value)
+    of_inner = parts[largest if largest != "outer_gradient_noise" else "inner_jacobian_noise"]
+    return exact(
+        "composite_noise",
+        parts[largest].value,
+        "The largest of the three; the outer one is attained at y = 0 = g_k(0).",
+        of_inner.points,
+    )
 
 
 @dataclass(frozen=True)
@@ -138,7 +292,7 @@ class SharedComposite(AbstractRippled, AbstractSharedComposite):
 
     def _whole_certificates(self) -> Iterator[Certificate]:
         steepest = self.inner_map.mean_lipschitz
-        smoothness = self.B_f * self._mean_inner_smoothness + steepest**2 * self.L_f
+        smoothness = chain_rule(steepest, self.L_f, self.B_f, self._mean_inner_smoothness)
         extra_smoothness = 0.0 if self.bowl is None else self.bowl.mean_smoothness
         yield upper(
             "objective_smoothness",

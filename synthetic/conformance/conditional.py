@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator
 import torch
 from torch import Tensor
 
-from ...kinds import AbstractConditional, InnerSample, OuterSample, Sample
-from ..inequalities import Inequalities, Problem, Role, along_axes
-from ..kind import Kind
-from ..oracle_checks import AUTOGRAD, RUNS, SeededDraws, compare_frequencies, disagree, random_points, select_run
+from ..kinds import AbstractConditional, InnerSample, OuterSample, Sample
+from .inequalities import Inequalities, Problem, Role, along_axes
+from .kind import Kind
+from .oracle_checks import AUTOGRAD, RUNS, SeededDraws, compare_frequencies, disagree, random_points, select_run
 
 _BATCH, _INNER = 3, 4
 _SAMPLES = 4096

@@ -8,11 +8,11 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from ...kinds import Sample, client_mean
-from ..inequalities import WHOLE, Inequalities, Inequality, Problem, Role, norm
-from ..kind import Kind, sampled
-from ..oracle_checks import AUTOGRAD, RUNS, Oracle, disagree, random_points
-from ..pairs import initial_error, inverse_monotonicity, parts, turned
+from ..kinds import Sample, client_mean
+from .inequalities import WHOLE, Inequalities, Inequality, Problem, Role, norm
+from .kind import Kind, sampled
+from .oracle_checks import AUTOGRAD, RUNS, Oracle, disagree, random_points
+from .pairs import initial_error, inverse_monotonicity, parts, turned
 
 _SAMPLED = ("upper_gradient", "upper_gradient_in_y", "lower_gradient")
 _SECOND = ("lower_hvp", "lower_cross")

@@ -1,26 +1,25 @@
-"""The kinds of problems that the conformance suite knows, one per file of this folder: a new kind is a new file.
-
-The file has the name of the kind and holds `KIND`.
-"""
+"""The kinds of problems that the conformance suite knows: a new kind is a row here."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from pkgutil import iter_modules
+from collections.abc import Mapping
 
-from ....user_files import installed, load_installed
-from ...kinds import AbstractProblem
-from .. import oracle_checks as common
-from ..kind import Failures, Kind
-from ..property_checks import check_properties
+from ...user_files import installed, load_installed
+from ..kinds import AbstractProblem
+from . import bilevel, composite, conditional, local_losses, minimax
+from . import oracle_checks as common
+from .kind import Failures, Kind
+from .property_checks import check_properties
 
-
-def kinds_in_folder() -> dict[str, Kind]:
-    """What the files of this folder declare, by the name of the file."""
-    return {found.name: import_module(f"{__name__}.{found.name}").KIND for found in iter_modules(__path__)}
-
-
-KINDS = kinds_in_folder()
+KINDS: Mapping[str, Kind] = {
+    "bilevel": bilevel.KIND,
+    "conditional": conditional.KIND,
+    "federated": local_losses.FEDERATED,
+    "local_composite": composite.LOCAL_COMPOSITE,
+    "meta": local_losses.META,
+    "minimax": minimax.KIND,
+    "shared_composite": composite.SHARED_COMPOSITE,
+}
 
 
 def get_kind(name: str) -> Kind:

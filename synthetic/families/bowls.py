@@ -1,0 +1,479 @@
+"""Problems whose clients have the losses f_i of a tilted `RippledBowl`: plain, fine-tuned, and reweighed after fine-tuning.
+
+    federated bowl  F(x) = (1/N) sum_i f_i(x)                        unlike in `federated` the clients differ by more at some points
+                                                                     than at others, and the noise depends on the point
+    meta            F(w) = (1/N) sum_i f_i(w_nu^i)                   the loss after nu steps of fine-tuning
+    MAML            g_k(x; z) = x - lam grad f_k(x; z), f_k(y; s)    a local composite
+    agnostic MAML   (1/K) sum_k exp(L_k(x) / gamma)                  L_k(x) = E_z f_k(x - lam grad f_k(x; z)); ComFedL's special form
+
+Source: Jamali, Saber, Bae, Generalized meta federated learning, problem (7), Assumptions 1 to 5; Gao, Li, Huang, Local-SCGDM,
+equation (8), Assumption 3.8 and Lemma 3.9; Huang, Li, Huang, ComFedL, equations (8) to (10). The constants of MAML are derived
+again: Local-SCGDM's C_g^2 = (1 + lam L_1)^2 + lam^2 sigma_2^2 drops a cross term that spectral norms keep (with A = I and
+R = r v v^T in two dimensions, (||A + R||^2 + ||A - R||^2)/2 = ((1 + r)^2 + 1)/2, which exceeds 1 + r^2 for r < 2).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from ..certificate import Certificate, as_point, attained, by_quantity, exact, upper
+from ..kinds import INDEPENDENT_CLIENTS, AbstractFederated, AbstractLocalComposite, AbstractMeta, Sample
+from ..parts.blocks import wavenumber_of
+from ..parts.bowl import BowlPoint, RippledBowl, infimum_of_losses, loss_certificates
+from ..parts.composition import (
+    cap_certificate,
+    composite_cap,
+    composite_noise,
+    composite_smoothness,
+    fine_tuned_smoothness,
+    first_gradients,
+    gap_above,
+    gap_to_zero,
+    shaken_mean_square,
+)
+from ..parts.noise import AbstractNoisy, AbstractNoisyPairs, NoisePair, NoiseSample, mean_noise
+from ..parts.outer import AbstractExponential, Exponential
+from ..parts.parameters import require_exceeds, require_nonnegative, require_paired, require_positive
+from ..parts.patterns import uneven_direction
+from ..parts.recall import Recall
+
+
+class AbstractBowls(AbstractNoisy):
+    """One whose clients' losses are those of a tilted `RippledBowl`."""
+
+    Delta: float
+
+    @property
+    @abstractmethod
+    def _losses(self) -> tuple[float, float, float, float]:
+        """Bounds of ||grad f_i|| and of its smoothness; the noise of a gradient, and how fast that turns with x."""
+
+    @cached_property
+    def bowl(self) -> RippledBowl:
+        """The losses."""
+        G, L, sigma, wavenumber = self._losses
+        slope = G - self.Delta
+        return RippledBowl(
+            self.clients, self.dim, slope, L, sigma, self.Delta, wavenumber, tilt=True, device=self.device
+        )
+
+    def local_value(self, x: Tensor) -> Tensor:
+        """f_i(x_i), `(runs, clients, dim) -> (runs, clients)`."""
+        return self.bowl.value(x)
+
+    def local_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
+        """Gradient of f_i at x_i, `(runs, clients, dim)`."""
+        return self.bowl.gradient(x, mean_noise(sample))
+
+    def local_hvp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
+        """Hessian of f_i at x_i times v_i, `(runs, clients, dim)`."""
+        return self.bowl.hvp(x, v, mean_noise(sample))
+
+
+@dataclass(frozen=True)
+class FederatedBowl(AbstractBowls, AbstractFederated):
+    """f_i is a tilted `RippledBowl`, non-convex as soon as the bowl has flattened.
+
+    Args:
+        G: bound of ||grad f_i||, larger than Delta. L: bound of the smoothness of f_i.
+        sigma: noise of one stochastic gradient. kurtosis: k of its law, an integer.
+        noise_wavenumber: how fast the noise turns with x, in 1 / [x].
+        Delta: sup ||grad f_i - grad F|| of a paired client.
+
+    Raises:
+        ValueError: for parameters that contradict each other, naming them.
+    """
+
+    name: str = "federated_bowl"
+    clients: int = 8
+    dim: int = 6
+    G: float = 1.0
+    L: float = 0.5
+    sigma: float = 0.0
+    kurtosis: int = 1
+    noise_wavenumber: float = 1.0
+    Delta: float = 0.0
+    start: float = 10.0
+    device: str = "cpu"
+    inner_dim: int = field(init=False, default=0)  # nothing is composed
+
+    def __post_init__(self) -> None:
+        require_exceeds(self, "G", "Delta")
+        require_nonnegative(self, "start")
+        _ = self.bowl, self.law  # the parts check their own parameters
+
+    @property
+    def _losses(self) -> tuple[float, float, float, float]:
+        return self.G, self.L, self.sigma, self.noise_wavenumber
+
+    def objective(self, x: Tensor) -> Tensor:
+        return self.bowl.mean_value(x)
+
+    def gradient(self, x: Tensor) -> Tensor:
+        return self.bowl.mean_gradient(x)
+
+    @cached_property
+    def certificates(self) -> Mapping[str, Certificate]:
+        of_gradients = (c for c in loss_certificates(self.bowl, self.law) if "hessian" not in c.quantity)
+        return by_quantity((*of_gradients, *self._whole_certificates()))
+
+    @property
+    def properties(self) -> frozenset[str]:
+        return super().properties | ({"deterministic"} if self.sigma == 0 else set())
+
+    def _whole_certificates(self) -> Iterator[Certificate]:
+        bowl = self.bowl
+        reach = 0.01 * min(bowl.radial.width, 1 / bowl.ripple.wavenumber)
+        pair = tuple(as_point(sign * reach * uneven_direction(self.dim)) for sign in (-1.0, 1.0))
+        yield exact(
+            "objective_smoothness",
+            bowl.mean_smoothness,
+            "The client terms cancel in the mean; bowl and ripples both curve most at 0.",
+            pair,
+            attains=0.9999,
+        )
+        yield cap_certificate(self, bowl.lipschitz, "The client terms cancel; bowl and ripples at their steepest.")
+        yield gap_to_zero(self)
+        yield first_gradients(self)
+
+
+@dataclass(frozen=True)
+class Meta(AbstractBowls, AbstractMeta):
+    """The meta family: f_i is a tilted `RippledBowl`; the parameters are the paper's constants where they can be exact.
+
+    Args:
+        clients, dim: N and the size of w.
+        alpha, nu: step size and number of the fine-tuning steps; they belong to the objective.
+        B: bound of ||grad f_i||; must exceed Delta. L: bound of the smoothness of f_i.
+        sigma_G, sigma_H: noise of one stochastic gradient and Hessian; both zero or both positive.
+        kurtosis: k, so that kappa_G = k sigma_G^4 and kappa_H = k sigma_H^4.
+        Delta: sup ||grad f_i - grad f|| of a paired client; gamma_G is Delta times the root of the paired share.
+
+    Raises:
+        ValueError: for parameters that contradict each other, naming them.
+    """
+
+    name: str = "meta"
+    clients: int = 8
+    dim: int = 6
+    alpha: float = 0.1
+    nu: int = 2
+    B: float = 1.0
+    L: float = 0.5
+    sigma_G: float = 0.0
+    sigma_H: float = 0.0
+    kurtosis: int = 1
+    Delta: float = 0.0
+    start: float = 10.0
+    device: str = "cpu"
+    inner_dim: int = field(init=False, default=0)  # the fine-tuned model has the size of the model
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inner_dim", self.dim)
+        if not (math.isfinite(self.alpha) and self.alpha > 0 and self.nu >= 0):
+            raise ValueError(f"alpha must be positive and nu at least 0, got {self.alpha} and {self.nu}")
+        require_paired(self, "sigma_G", "sigma_H")
+        require_exceeds(self, "B", "Delta")
+        require_nonnegative(self, "start")
+        _ = self.bowl, self.law  # the parts check their own parameters
+
+    @property
+    def _losses(self) -> tuple[float, float, float, float]:
+        return self.B, self.L, self.sigma_G, wavenumber_of(self.sigma_H, self.sigma_G)
+
+    @cached_property
+    def certificates(self) -> Mapping[str, Certificate]:
+        return by_quantity((*loss_certificates(self.bowl, self.law), *self._whole_certificates()))
+
+    def _whole_certificates(self) -> Iterator[Certificate]:
+        yield upper(
+            "objective_smoothness",
+            fine_tuned_smoothness(self.B, self.L, self.bowl.hessian_lipschitz, self.alpha, self.nu),
+            "Lemma 4: w_l is (1 + alpha L)^l-Lipschitz in w, the last gradient moves by L times that, "
+            "each factor of (8) by alpha rho times that.",
+        )
+        cap = (1 + self.alpha * self.L) ** self.nu * self.B
+        yield cap_certificate(self, cap, "nu factors of norm at most 1 + alpha L; ||grad f_i|| <= B.")
+        yield gap_certificate(self.bowl, self.objective(self.initial_point.unsqueeze(0)).item())
+
+
+@dataclass(frozen=True)
+class FederatedMAML(AbstractNoisyPairs, AbstractBowls, AbstractLocalComposite):
+    """One-step MAML over tilted `RippledBowl` losses; the parameters are the constants of Assumption 3.8.
+
+    Args:
+        lam: the fine-tuning step size.
+        G, L_1: bounds of the gradient and of the smoothness of the losses; G must exceed Delta.
+        sigma_1, sigma_2: noise of the gradient and of the Hessian of a loss; both zero or both positive.
+        kurtosis: of that noise, an integer.
+        Delta: sup ||grad L_k - grad L||.
+
+    Raises:
+        ValueError: for parameters that contradict each other, naming them.
+    """
+
+    PURPOSES: ClassVar[tuple[str, str]] = (".train", ".test")
+    name: str = "federated_maml"
+    clients: int = 8
+    dim: int = 6
+    lam: float = 0.1
+    G: float = 1.0
+    L_1: float = 0.3
+    sigma_1: float = 0.1
+    sigma_2: float = 0.1
+    kurtosis: int = 1
+    Delta: float = 0.0
+    start: float = 10.0
+    device: str = "cpu"
+    inner_dim: int = field(init=False, default=0)  # the fine-tuned model has the size of the model
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inner_dim", self.dim)
+        require_positive(self, "lam")
+        require_paired(self, "sigma_1", "sigma_2")
+        require_exceeds(self, "G", "Delta")
+        require_nonnegative(self, "start")
+        _ = self.bowl, self.law  # the parts check their own parameters
+
+    @property
+    def _losses(self) -> tuple[float, float, float, float]:
+        return self.G, self.L_1, self.sigma_1, wavenumber_of(self.sigma_2, self.sigma_1)
+
+    @property
+    def properties(self) -> frozenset[str]:
+        return INDEPENDENT_CLIENTS | ({"equal_inner_maps", "equal_outer_functions"} if self.Delta == 0 else set())
+
+    def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
+        return x - self.lam * self.local_gradient(x, sample)
+
+    def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
+        return v - self.lam * self.local_hvp(x, v, sample)
+
+    def outer(self, y: Tensor) -> Tensor:
+        return self.bowl.value(y)
+
+    def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
+        return self.bowl.gradient(y, sample.second.mean(-1) if isinstance(sample, NoisePair) else None)
+
+    @cached_property
+    def certificates(self) -> Mapping[str, Certificate]:
+        loss = by_quantity(loss_certificates(self.bowl, self.law))
+        parts = loss | by_quantity((*self._inner_certificates(loss), *self._outer_certificates(loss)))
+        return parts | by_quantity((composite_noise(parts), *self._whole_certificates(loss)))
+
+    def _inner_certificates(self, loss: Mapping[str, Certificate]) -> Iterator[Certificate]:
+        lam, steepest, most = self.lam, 1 + self.lam * self.L_1, self.law.largest
+        shake = lam * self.sigma_2
+        second = math.sqrt(shaken_mean_square(steepest, shake, most))
+        said = "lam times the Hessian noise, exactly" if self.sigma_1 > 0 else "No noise"
+        yield upper("inner_lipschitz", steepest, "||I - lam Hessian|| <= 1 + lam L_1.")
+        yield upper(
+            "inner_jacobian_mean_square",
+            second,
+            "E(1 + lam L_1 + lam sigma_2 |z|)^2 with E z^2 = 1 and E|z| = 1/sqrt(k).",
+        )
+        yield upper(
+            "inner_mean_square_lipschitz",
+            math.hypot(steepest, shake),
+            "E||(A + z R) v||^2 = ||A v||^2 + ||R v||^2 <= ((1 + lam L_1)^2 + lam^2 sigma_2^2) ||v||^2.",
+        )
+        yield upper("inner_sample_lipschitz", steepest + shake * most, "|z| <= sqrt(k).")
+        yield upper(
+            "inner_smoothness",
+            lam * float(loss["local_hessian_lipschitz"].value),
+            "lam times the Lipschitz constant of the Hessian.",
+        )
+        rate = lam * self.sigma_2 * self.bowl.noise_wavenumber * most
+        yield upper(
+            "inner_sample_smoothness",
+            lam * float(loss["local_hessian_lipschitz"].value) + rate,
+            "The noise Hessian -sigma_1 P z sin(P v.x) v v^T is sigma_2 P sqrt(k)-Lipschitz.",
+        )
+        for name, of, value in (
+            ("inner_jacobian_noise", "local_hessian_noise", shake),
+            ("inner_value_noise", "local_gradient_noise", lam * self.sigma_1),
+        ):
+            yield exact(name, value, f"{said}.", loss[of].points, attains=1.0 - 1e-9)
+
+    def _outer_certificates(self, loss: Mapping[str, Certificate]) -> Iterator[Certificate]:
+        most = self.law.largest
+        yield upper("outer_lipschitz", self.G, "The gradient bound of the losses.")
+        yield upper("outer_smoothness", self.L_1, "The smoothness of the losses.")
+        yield upper(
+            "outer_mean_square_lipschitz",
+            math.hypot(self.G, self.sigma_1),
+            "E||grad + noise||^2 = ||grad||^2 + E||noise||^2 for vectors.",
+        )
+        yield exact(
+            "outer_gradient_noise",
+            self.sigma_1,
+            "The gradient noise of the losses.",
+            loss["local_gradient_noise"].points,
+            attains=1.0 - 1e-9,
+        )
+        yield upper("outer_sample_lipschitz", self.G + self.sigma_1 * most, "|z| <= sqrt(k).")
+        yield upper("outer_sample_smoothness", self.L_1 + self.sigma_2 * most, "|z| <= sqrt(k).")
+
+    def _whole_certificates(self, loss: Mapping[str, Certificate]) -> Iterator[Certificate]:
+        rho = float(loss["local_hessian_lipschitz"].value)
+        yield upper(
+            "objective_smoothness",
+            fine_tuned_smoothness(self.G, self.L_1, rho, self.lam),
+            "Lemma 3.9: the gradient at g(x) moves by (1 + lam L_1) L_1, the factor by lam rho.",
+        )
+        yield cap_certificate(self, (1 + self.lam * self.L_1) * self.G, "||I - lam Hessian|| ||grad L_k||.")
+        yield gap_certificate(self.bowl, self.objective(self.initial_point.unsqueeze(0)).item())
+
+
+@dataclass(frozen=True)
+class AgnosticMAML(AbstractNoisy, AbstractExponential):
+    """The problem above over tilted `RippledBowl` losses; the parameters are those of `FederatedMAML`.
+
+    Args:
+        lam: the fine-tuning step size. G, L_1: bounds of the gradient and of the smoothness of the losses; G > Delta.
+        sigma_1, sigma_2, kurtosis: noise of the gradient and of the Hessian in the fine-tuning step.
+        Delta: sup ||grad L_k - grad L||.
+        gamma: weight of the KL penalty. top: the loss up to which the outer function is exp(y / gamma).
+
+    Raises:
+        ValueError: for parameters that contradict each other, naming them.
+    """
+
+    name: str = "agnostic_maml"
+    clients: int = 6
+    dim: int = 4
+    lam: float = 0.1
+    G: float = 1.0
+    L_1: float = 0.3
+    sigma_1: float = 0.1
+    sigma_2: float = 0.1
+    kurtosis: int = 1
+    Delta: float = 0.3
+    gamma: float = 2.0
+    top: float = 2.0
+    start: float = 4.0
+    device: str = "cpu"
+    inner_dim: int = 1
+
+    def __post_init__(self) -> None:
+        if self.inner_dim != 1:
+            raise ValueError(f"inner_dim is 1, got {self.inner_dim}")
+        _ = self._outer, self._tasks  # the parts check their own parameters
+
+    @cached_property
+    def _tasks(self) -> FederatedMAML:
+        """The same tasks without the exponential: what checks the parameters and holds the losses."""
+        shared = [item.name for item in fields(FederatedMAML) if item.init and item.name != "name"]
+        return FederatedMAML(**{name: getattr(self, name) for name in shared})
+
+    @property
+    def bowl(self) -> RippledBowl:
+        """The losses."""
+        return self._tasks.bowl
+
+    @cached_property
+    def _outer(self) -> Exponential:  # type: ignore[override]
+        return Exponential(self.gamma, self.top)
+
+    def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
+        _, _, tuned = self._recall(self._fine_tuned, x, sample)
+        return self._mean(self.bowl.value(tuned).unsqueeze(-1), sample)
+
+    def inner_vjp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:
+        here, noise, tuned = self._recall(self._fine_tuned, x, sample)
+        gradient = self.bowl.gradient(tuned)
+        pulled = here.hvp(gradient, noise).mul_(-self.lam).add_(gradient)
+        return self._mean(pulled, sample).mul_(v)
+
+    def _fine_tuned(self, x: Tensor, sample: Sample | None) -> tuple[BowlPoint, Tensor, Tensor]:
+        """The losses at x and the noise, both for every z of the batch, and the fine-tuned models."""
+        x, noise = self._spread(x, sample)
+        here = self.bowl.at(x)
+        return here, noise, here.gradient(noise).mul_(-self.lam).add_(x)
+
+    @cached_property
+    def _recall(self) -> Recall:
+        return Recall()
+
+    def _noise(self, sample: Sample | None) -> Tensor:
+        """The z of a sample `(runs, clients, batch)`, or all of them."""
+        return sample.noise if isinstance(sample, NoiseSample) else self.law.support()[0].expand(1, self.clients, -1)
+
+    def _spread(self, x: Tensor, sample: Sample | None) -> tuple[Tensor, Tensor]:
+        """A run for every z of the batch, because the loss is not linear in it: x `(runs * batch, clients, dim)` and z."""
+        noise = self._noise(sample)
+        runs, batch = x.shape[0], noise.shape[-1]
+        if batch == 1:
+            return x, noise.squeeze(-1)
+        lanes = noise.expand(runs, -1, -1).transpose(1, 2).reshape(runs * batch, self.clients)
+        return x.repeat_interleave(batch, 0), lanes
+
+    def _mean(self, values: Tensor, sample: Sample | None) -> Tensor:
+        """Mean over the batch, expectation over all z without a sample: `(runs * batch, clients, n) -> (runs, clients, n)`."""
+        batch = self._noise(sample).shape[-1]
+        if batch == 1:
+            return values
+        grouped = values.unflatten(0, (-1, batch)).permute(0, 2, 3, 1).contiguous()
+        return grouped.mean(-1) if isinstance(sample, NoiseSample) else (grouped * self.law.support()[1]).sum(-1)
+
+    @cached_property
+    def certificates(self) -> Mapping[str, Certificate]:
+        parts = by_quantity((*self._inner_certificates(), *self._outer.certificates()))
+        cap = composite_cap(parts)
+        return parts | by_quantity((composite_noise(parts), composite_smoothness(parts), cap, self._gap_certificate()))
+
+    def _inner_certificates(self) -> Iterator[Certificate]:
+        """With J_z = I - lam (Hessian + z R), |R| <= sigma_2: |J_z| <= s + d |z|, where E|z| = 1/sqrt(k), E z^2 = 1."""
+        lam, G, L_1, most = self.lam, self.G, self.L_1, self.law.largest
+        s, d, shift = 1 + lam * L_1, lam * self.sigma_2, lam * self.sigma_1
+        rho = self.bowl.hessian_lipschitz
+        jump = lam * self.sigma_2 * self.bowl.noise_wavenumber
+        mean, square, worst = s + d / most, shaken_mean_square(s, d, most), s + d * most
+        chain = "grad L_k(x - lam grad L_k(x; z)) is J_z grad L_k, |J_z| <= s + d |z|, s = 1 + lam L_1, d = lam sigma_2"
+        yield upper("inner_lipschitz", G * mean, f"{chain}; averaged over z.")
+        for name in ("inner_jacobian_mean_square", "inner_mean_square_lipschitz"):
+            yield upper(name, G * math.sqrt(square), f"{chain}; root of the mean square over z.")
+        yield upper("inner_sample_lipschitz", G * worst, f"{chain}; |z| <= sqrt(k).")
+        moves = "J_z moves by lam (rho + sigma_2 P |z|) |x - x'|, grad L_k at the tuned point by L_1 |J_z| |x - x'|"
+        yield upper("inner_smoothness", square * L_1 + G * (lam * rho + jump / most), f"{moves}; averaged over z.")
+        yield upper(
+            "inner_sample_smoothness", worst**2 * L_1 + G * (lam * rho + jump * most), f"{moves}; |z| <= sqrt(k)."
+        )
+        pairs = "Half the mean square over two independent z of the difference of their samples"
+        yield upper("inner_value_noise", G * shift, f"{pairs}, at most G lam sigma_1 |z - z'|.")
+        yield upper(
+            "inner_jacobian_noise",
+            G * d + worst * L_1 * shift,
+            f"{pairs}, at most (lam sigma_2 G + max |J_z| L_1 lam sigma_1) |z - z'|.",
+        )
+
+    def _gap_certificate(self) -> Certificate:
+        least = torch.tensor(infimum_of_losses(self.bowl), dtype=torch.float64)
+        jensen = (
+            "The outer function is convex and increasing: F >= its value at the mean of the bounds of inf L_k (Jensen)."
+        )
+        return gap_above(self, self._outer.value(least).item(), jensen)
+
+
+def gap_certificate(bowl: RippledBowl, start: float) -> Certificate:
+    """F(start) - inf F where F averages values of the losses and all of them vanish at 0 without the client terms."""
+    if bowl.heterogeneity == 0:
+        return attained(
+            "objective_gap",
+            start,
+            "All f_i are one nonnegative function with minimum 0 at 0.",
+            as_point(torch.zeros(bowl.dim)),
+        )
+    return upper(
+        "objective_gap",
+        start - infimum_of_losses(bowl),
+        "F averages values of the f_i, so inf F is at least the mean of the bounds of inf f_i.",
+    )
