@@ -291,6 +291,7 @@ def test_fine_tuned_forms_at_one_point():
     problem, found, _ = estimated("maml", lam=lam)
     steep, shake = 1 + lam * c["smoothness"], lam * c["hessian_noise"]
     rho = found["inner_smoothness"] / lam
+    assert found.pop("inner_sample_smoothness") >= lam * rho, "one example bends at least as much as a client's mean"
     wanted = {
         "inner_lipschitz": steep,
         "inner_jacobian_mean_square": steep + shake,
