@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import fedco
+import numpy as np
 import pytest
 import sympy as sp
 from fedco.bounds.language.change import with_statement
@@ -16,6 +18,7 @@ from fedco.bounds.language.theorem import Term
 from fedco.errors import InputError
 from fedco.validation.falsifier.attack import falsify
 from fedco.validation.falsifier.bundle import bundle_of
+from fedco.validation.falsifier.formula import Formula
 from fedco.validation.runs.bundle import BundleError, read, replay, write
 from fedco.validation.runs.method_of import period_of, steps_of
 from fedco.validation.runs.refutations import registry
@@ -114,6 +117,20 @@ def test_a_method_or_a_kind_that_is_not_there_is_refused_when_it_is_read(change,
     with pytest.raises(InputError) as error:
         fedco.define(**{**PER_ROUND, **change})
     assert said in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_search_rounds_the_ends_of_sums_as_the_bound_does():
+    """100*0.29 is 28.999999999999996 in doubles, and 29 terms of the sum are meant: of terms, schedules and conditions alike."""
+    keys = {**PER_ROUND, "symbols": {**SYMBOLS, "r": "participation", "b": "batch_size"}}
+    keys["terms"] = {**PER_ROUND["terms"], "sampling": "L*eta*G**2*sum(t, 1, floor(100*r), 1/t)"}
+    keys["schedule"] = {"b": "ceil(100*r)"}
+    keys["conditions"] = {**PER_ROUND["conditions"], "whole": "floor(100*r) >= 29"}
+    theorem = fedco.define(**keys)
+    known = dict.fromkeys(SYMBOLS, 1) | {"eta": Fraction(1, 2), "r": Fraction(29, 100)}
+    formula, bound = Formula(theorem, "printed"), theorem.bound("printed", **known)
+    values = formula.complete({name: np.array([float(value), 0.285]) for name, value in known.items()})
+    assert values["b"].tolist() == [29, 29] and formula.admits(values).tolist() == [True, False]
+    assert [term[0] for term in formula.terms(values)] == pytest.approx(list(bound.terms.values()))
 
 
 def test_rounds_as_long_as_the_run_are_searched():

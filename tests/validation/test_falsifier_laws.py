@@ -11,8 +11,11 @@ from fedco.validation.exact.columns import Columns
 from fedco.validation.exact.every_path import EveryPath, laid_out
 from fedco.validation.exact.participation import Chosen, RandomRound, choices, masks
 from fedco.validation.exact.statistic import Statistic
+from fedco.validation.falsifier.laws import MOMENTS
 from fedco.validation.falsifier.long_run import Counted, floor_of
 from fedco.validation.falsifier.noise import SignTable, extremes, moments, paths
+from fedco.validation.falsifier.search_space import INADMISSIBLE
+from searching import spaces_of
 
 
 def test_which_steps_of_a_round_count():
@@ -116,3 +119,20 @@ def test_a_random_round_stays_within_what_it_says_of_finitely_many():
         assert abs(total / 12 - square) <= off / 12
         last = float(weights @ sum(0.5 * (move.d[j, 0] + move.e[j, 0] * at) ** 2 for j in (0, 1)))
         assert last == pytest.approx(square, rel=1e-3)
+
+
+def test_a_lane_that_overflows_is_left_out_and_its_neighbours_stay_as_they_are():
+    """A step size without a limit, in a bowl that grows as a square does: nothing is warned of, and such an instance is none."""
+    space = next(
+        space
+        for space in spaces_of("library.sgd_strongly_convex_gap_declining", where=("sigma == 0",))
+        if space.law is MOMENTS and (space.clients, space.horizon) == (1, 64)
+    )
+    points = np.random.default_rng(0).random((64, space.size))
+    parameters, values = space.numbers(points)
+    found = space.law.left(space, parameters, values, len(points))
+    overflown = ~np.isfinite(found.sides[-1])
+    assert 0 < overflown.sum() < len(points) and (found.astray == 1).any()
+    scores = space.score(points)
+    assert (scores[overflown] < INADMISSIBLE).all() and (scores[~overflown] > INADMISSIBLE).any()
+    assert scores[~overflown].tolist() == space.score(points[~overflown]).tolist()

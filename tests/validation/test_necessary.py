@@ -197,6 +197,14 @@ def test_what_is_known_stays_where_a_search_finds_less(tmp_path, finds):
     assert Needed("a", "condition").less_than(four) and four.less_than(two)
 
 
+def test_of_a_statement_that_is_false_as_it_stands_no_part_is_kept(tmp_path, monkeypatch):
+    whole = Part("printed", each_term.WHOLE, "", each_term.REFUTED, 2.0)
+    monkeypatch.setattr(record, "each_term", lambda *given, **more: iter([whole]))
+    with pytest.raises(InputError, match="refuted as it stands, so that its parts say nothing"):
+        record.keep_parts(SGD, "printed", 1.0, file=tmp_path / "necessary.json")
+    assert not (tmp_path / "necessary.json").exists()
+
+
 def test_an_instance_of_no_part_is_refused(tmp_path):
     with pytest.raises(InputError, match="wanted the refutation of a statement with a part changed"):
         record.keep_instance(named_bundle("feddro.theorem_4_1"), file=tmp_path / "necessary.json")

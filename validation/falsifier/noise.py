@@ -74,9 +74,10 @@ class Lanes:
         return SignTable(self.table, clients, instances=instances)
 
     def expectation(self, values: Array) -> Array:
-        """`(..., instances * lanes) -> (..., instances)`."""
+        """`(..., instances * lanes) -> (..., instances)`; of an instance with a lane that overflows it is no number."""
         split = values.reshape(*values.shape[:-1], -1, len(self))
-        found: Array = split @ self.weights.numpy()
+        with np.errstate(over="ignore", invalid="ignore"):
+            found: Array = split @ self.weights.numpy()
         return found
 
 
@@ -146,16 +147,20 @@ def signs_of(run: Run, clients: int) -> int:
 def measured(run: Run, clients: int, lanes: Lanes) -> tuple[Array, Array]:
     """What is measured at t = 0, ..., steps, `(steps + 1, instances * lanes)`, and how far the runs are from the law of the lanes.
 
-    The second is 0 where the runs are affine in their signs, also when all push one way, or where every path is a lane.
+    The second is 0 where the runs are affine in their signs, also when all push one way, or where every path is a lane; it is 1 where
+    a run overflows.
     """
     points, seen = run.averages(len(lanes), lanes.draws(run.instances, clients))
     if lanes.weights[0] > 0:
         return seen, np.zeros(run.instances)
     split = points.reshape(len(points), run.instances, len(lanes))
-    alone = (split - split[..., :1])[..., 1 : 1 + lanes.table.shape[1]]
-    rows = extremes(alone[-1])
-    actual, _ = run.averages(2, SignTable(rows, clients))
-    predicted = split[..., :1] + np.einsum("tij,irj->tir", alone, rows.numpy().reshape(run.instances, 2, -1))
-    off = np.abs(actual.reshape(predicted.shape) - predicted).max(axis=(0, 2))
-    size = np.abs(alone).sum(-1).max(axis=0) + 1e-300
-    return seen, np.where(off > _ROUNDING * (size + np.abs(split).max(axis=(0, 2))), np.minimum(off / size, 1.0), 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        alone = (split - split[..., :1])[..., 1 : 1 + lanes.table.shape[1]]
+        rows = extremes(alone[-1])
+        actual, _ = run.averages(2, SignTable(rows, clients))
+        predicted = split[..., :1] + np.einsum("tij,irj->tir", alone, rows.numpy().reshape(run.instances, 2, -1))
+        off = np.abs(actual.reshape(predicted.shape) - predicted).max(axis=(0, 2))
+        size = np.abs(alone).sum(-1).max(axis=0) + 1e-300
+        is_affine = off <= _ROUNDING * (size + np.abs(split).max(axis=(0, 2)))
+        astray = np.where(is_affine, 0.0, np.minimum(off / size, 1.0))
+    return seen, np.where(np.isfinite(off), astray, 1.0)
