@@ -7,9 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from fedco.validation.exact.columns import Columns
-from fedco.validation.exact.every_path import EveryPath, laid_out
-from fedco.validation.exact.participation import Chosen, RandomRound, choices, masks
+from fedco.validation.exact.draws import Chosen, Columns, EveryPath, choices, laid_out, masks
+from fedco.validation.exact.rounds import RandomRound
 from fedco.validation.exact.statistic import Statistic
 from fedco.validation.falsifier.laws import MOMENTS
 from fedco.validation.falsifier.long_run import Counted, floor_of

@@ -38,8 +38,7 @@ from fedco.validation.exact.tensor import InexactError
 from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.long_run import Counted, long_runs
-from fedco.validation.falsifier.measures import MEASURED
-from fedco.validation.falsifier.noise import Run, measured, moments, paths, signs_of
+from fedco.validation.falsifier.noise import MEASURED, Run, measured, moments, paths, signs_of
 from quick import slow_but
 from searching import falsified, replayed, spaces_of, violation_of
 

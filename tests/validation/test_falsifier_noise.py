@@ -18,12 +18,10 @@ from fedco.validation.exact.problem import Instance, exact_problem
 from fedco.validation.exact.run import CannotReplay, Walk, constant, scalar, stepped
 from fedco.validation.exact.statistic import Statistic
 from fedco.validation.falsifier import falsify
-from fedco.validation.falsifier.attack import falsify_changes
-from fedco.validation.falsifier.coefficient_lower_bound import coefficient_lower_bound
-from fedco.validation.falsifier.confirm import NotConfirmed, confirm
+from fedco.validation.falsifier.attack import any_value, falsify_changes
+from fedco.validation.falsifier.confirm import NotConfirmed, coefficient_lower_bound, confirm
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.formula import Formula, Panel
-from fedco.validation.falsifier.hidden import any_value
 from fedco.validation.falsifier.long_run import Counted, long_runs
 from fedco.validation.falsifier.noise import measured, moments, paths, signs_of
 from fedco.validation.falsifier.rounding import confirmed, drafts

@@ -10,9 +10,9 @@ import torch
 from bowls import BOWLS
 from fedco.algorithms import MetaFL
 from fedco.validation.exact.curve import Curve
+from fedco.validation.exact.draws import Chosen, choices
 from fedco.validation.exact.interval import Bends
 from fedco.validation.exact.noise import Noisy
-from fedco.validation.exact.participation import Chosen, choices
 from fedco.validation.exact.problem import Instance, exact_problem
 from fedco.validation.exact.rounds import kept_interval, random_round
 from fedco.validation.exact.run import CannotReplay, Walk, scalar

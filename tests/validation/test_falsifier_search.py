@@ -19,7 +19,7 @@ from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.laws import FOREVER, INFINITE, NONE, PARTIAL, PATHS, POWERS
 from fedco.validation.falsifier.laws.base import EACH_LANE_STEP, EACH_RUN_BEGUN, EACH_STEP
-from fedco.validation.falsifier.laws.paths import SHORT
+from fedco.validation.falsifier.laws.lanes import SHORT
 from fedco.validation.falsifier.laws.powers import rounds_compared
 from fedco.validation.falsifier.noise import MOST_SIGNS as MOST_MOMENTS
 from fedco.validation.falsifier.search import Claim, Search, Visit

@@ -11,7 +11,7 @@ import pytest
 import torch
 from fedco import theorem
 from fedco.synthetic.families.piecewise import FAMILIES, MetaFamily, PiecewiseLinear
-from fedco.validation.falsifier import noisy_quadratics, spaces, units
+from fedco.validation.falsifier import noisy_instances, spaces, units
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.laws import PATHS
@@ -270,7 +270,7 @@ def test_a_bowl_starts_at_its_minimiser_and_is_silent_where_every_ingredient_is_
     scale = np.abs(low["slopes"]).max() if "slopes" in low else 1.0
     assert np.abs(gradient(kind, low)).max() <= 1e-9 * scale
     if kind != "meta":
-        assert all(not low[name].any() for name in noisy_quadratics.NOISES if name in low)
+        assert all(not low[name].any() for name in noisy_instances.NOISES if name in low)
     if kind == "shared_composite":
         inner = (low["inner_slope"] * low["start"][:, None] + low["inner_offset"]).mean(1)
         np.testing.assert_allclose(low["estimate"], inner, rtol=1e-9, atol=1e-12)
@@ -297,7 +297,7 @@ def test_the_start_of_a_bowl_behind_inner_maps_is_its_minimiser_where_it_is_not_
 def test_the_noise_of_every_other_client_is_a_part_of_that_of_the_first(kind):
     (space,) = SPACES[kind].affine
     made = decoded(space, 3, random_points(space, 3, 200))
-    for name in (n for n in noisy_quadratics.NOISES if n in made):
+    for name in (n for n in noisy_instances.NOISES if n in made):
         first, second, third = made[name].T
         assert (
             (second <= first).all()
@@ -312,9 +312,9 @@ def test_silent_bowls_are_the_bowls_without_noise(kind):
     (noisy,), silent = SPACES[kind].affine, SPACES[kind].silent[-1]
     points = random_points(noisy, 2)
     loud, still = decoded(noisy, 2, points), decoded(silent, 2, points)
-    assert any(loud[name].any() for name in noisy_quadratics.NOISES if name in loud)
+    assert any(loud[name].any() for name in noisy_instances.NOISES if name in loud)
     for name in loud:
-        assert not still[name].any() if name in noisy_quadratics.NOISES else np.array_equal(loud[name], still[name])
+        assert not still[name].any() if name in noisy_instances.NOISES else np.array_equal(loud[name], still[name])
 
 
 def test_a_bowl_is_one_and_its_slope_is_what_it_says():

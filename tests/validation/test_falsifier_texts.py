@@ -15,8 +15,7 @@ from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
 from fedco.validation.falsifier import attack, explain
 from fedco.validation.falsifier.attack import Falsified, falsify, falsify_changes
-from fedco.validation.falsifier.coefficient_lower_bound import coefficient_lower_bound
-from fedco.validation.falsifier.confirm import NotConfirmed
+from fedco.validation.falsifier.confirm import NotConfirmed, coefficient_lower_bound
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.instance_space import least_counts, whole_choices
 from fedco.validation.falsifier.laws import FOREVER, INFINITE, MOMENTS, NONE, PARTIAL, PATHS, POWERS, Law

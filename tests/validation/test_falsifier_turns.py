@@ -11,8 +11,7 @@ import pytest
 from fedco import theorem
 from fedco.bounds.language.change import Change, with_statement
 from fedco.bounds.language.theorem import Condition
-from fedco.validation.falsifier.bisection import bisected
-from fedco.validation.falsifier.edges import edge
+from fedco.validation.falsifier.edges import bisected, edge
 from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.search import Claim, followed, is_guided, next_power, visiting_order
 

@@ -25,8 +25,7 @@ from fedco.validation.falsifier import attack, each_term, necessary_table, recor
 from fedco.validation.falsifier.attack import falsify_changes
 from fedco.validation.falsifier.bundle import claimed_of, needed_part
 from fedco.validation.falsifier.carry import are_related, carried, with_free_choices
-from fedco.validation.falsifier.coefficient_lower_bound import coefficient_lower_bound
-from fedco.validation.falsifier.confirm import confirm
+from fedco.validation.falsifier.confirm import coefficient_lower_bound, confirm
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.each_term import NECESSARY, Part
 from fedco.validation.falsifier.necessary_table import (

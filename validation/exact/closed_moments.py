@@ -20,10 +20,10 @@ from torch import Tensor
 from ...algorithms import Method
 from ...bounds.evaluation.moments import RandomMap, RandomRounds, Recursion
 from .composite import ExactConditional, ExactLocalComposite, ExactSharedComposite
+from .draws import choices
 from .interval import Bends, Ends
 from .kept_reach import kept_reach
 from .noise import BatchMeans, Noisy
-from .participation import choices
 from .plain import ExactMeta
 from .problem import ExactProblem
 from .run import MOST_SIGNS, CannotReplay, Walk, keeps_models_only

@@ -8,7 +8,7 @@ the signs, 1 + 2 n lanes do for every statistic that is quadratic in it: for Q(z
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NoReturn
@@ -18,16 +18,75 @@ import torch
 from torch import Tensor
 
 from ...algorithms import Method, Start
-from ...bounds.language.metrics import GRADIENT_SQ
+from ...bounds.language.metrics import DISTANCE_SQ, GAP, GRADIENT, GRADIENT_SQ
 from ...errors import InputError
-from ..exact.columns import SignDraws
+from ..exact.draws import SignDraws
 from ..lemmas.trace import Step, walk
-from .measures import MEASURED, AtAverage, InDoubles
+from ..runs.measures import RECORDED, At
 
 Array = np.ndarray
 _ROUNDING = 1e-9
 MOST_SIGNS = 64
 """Most signs of a run in closed moments, and of a run that is laid out along lanes."""
+
+
+# --- what is measured ---
+
+
+@dataclass(frozen=True)
+class InDoubles:
+    """A measure of instances that lie beside each other.
+
+    Args:
+        recorded: (problem, state, t) -> what a run records of it, `(runs,)`.
+        root: (problem, models) -> numbers affine in the models, `(runs, 1)`, whose square times `scale` it is on quadratic functions.
+        rounding: what of it is nothing but rounding, `(runs,)`.
+    """
+
+    recorded: Callable[[Any, Any, int], Tensor]
+    root: Callable[[Any, Tensor], Tensor]
+    scale: Callable[[Any], Tensor | float] = lambda problem: 1.0
+    rounding: Callable[[Any], Tensor | float] = lambda problem: 0.0
+
+
+class AtAverage:
+    """What is recorded at the average of the models of one run so far; it is called at every time that the weights are given for.
+
+    Args:
+        recorded: (problem, state, t) -> what is recorded at a state. weights: `(times, runs)`.
+    """
+
+    def __init__(self, recorded: Callable[[Any, Any, int], Tensor], weights: Array):
+        self.recorded, self.rows = recorded, iter(torch.from_numpy(np.ascontiguousarray(weights, dtype=float)))
+        self.total: Any = 0.0
+        self.weight: Any = 0.0
+
+    def __call__(self, problem: Any, state: Any, t: int) -> Tensor:
+        weight = next(self.rows).unsqueeze(-1)
+        self.total, self.weight = self.total + weight * state.average, self.weight + weight
+        begun = torch.where(self.weight > 0, self.total / self.weight, state.average)
+        return self.recorded(problem, At(begun), t)
+
+
+MEASURED: Mapping[str, InDoubles] = {
+    GRADIENT_SQ: InDoubles(RECORDED[GRADIENT_SQ], lambda problem, x: problem.gradient(x)),
+    GRADIENT: InDoubles(RECORDED[GRADIENT], lambda problem, x: problem.gradient(x)),
+    DISTANCE_SQ: InDoubles(
+        RECORDED[DISTANCE_SQ],
+        lambda problem, x: x - problem.minimiser,
+        rounding=lambda problem: (1e-14 * problem.parameters["knots"].abs().amax((1, 2))).square(),
+    ),
+    GAP: InDoubles(
+        RECORDED[GAP],
+        lambda problem, x: problem.gradient(x),
+        lambda problem: 1 / (2 * problem.landscape.bottom),
+        lambda problem: 2 * problem.landscape.rounding,
+    ),
+}
+"""Measure -> how it is taken on batches of instances; its exact evaluation is in `validation/exact/statistic.py`."""
+
+
+# --- runs along lanes ---
 
 
 class OtherDrawsError(InputError):

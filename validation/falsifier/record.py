@@ -35,8 +35,7 @@ from ..runs.bundle import Bundle, from_dict, read, to_dict
 from .attack import falsify
 from .bundle import bundle_of, needed_part
 from .carry import are_related, carried, with_free_choices
-from .coefficient_lower_bound import coefficient_lower_bound
-from .confirm import Confirmed, confirm_beside
+from .confirm import Confirmed, coefficient_lower_bound, confirm_beside
 from .declared import target_of
 from .each_term import WHOLE, each_term
 from .instance_space import UncertifiedError
