@@ -144,7 +144,7 @@ def kept_reach(
         return Step(np.stack(maps), {name: abs(of @ back) for name, of in rows.items()})
 
     later, average = step(run.local, asked), [] if run.communication is None else [step(run.communication, {})]
-    first = later if run.first is None else step(run.first, asked_first)
+    first = step(run.local if run.first is None else run.first, asked_first)
     steps = [*[later] * run.period, *average]
     begin = abs(basis @ np.array([Q(1), *map(Q, run.start)], dtype=object))
     lead, at_first = followed(begin, [first, *steps[1:]], _FRACTIONS)
