@@ -11,7 +11,7 @@ import pytest
 import torch
 from fedco import theorem
 from fedco.synthetic.families.piecewise import FAMILIES, MetaFamily, PiecewiseLinear
-from fedco.validation.falsifier import noisy_instances, spaces, units
+from fedco.validation.falsifier import noisy_instances, spaces
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.laws import PATHS
@@ -149,29 +149,6 @@ def test_other_units_of_the_inner_value_and_of_the_objective_change_no_instance(
     if kind == "shared_composite":
         wide = scaled.parameters["inner_slope"] / plain.parameters["inner_slope"]
         np.testing.assert_allclose(scaled.parameters["estimate"], plain.parameters["estimate"] * wide[:, :1])
-
-
-FREE_UNITS = [(kind, space) for kind, space in ALL if kind != "meta"]
-
-
-@pytest.mark.parametrize(("kind", "space"), FREE_UNITS, ids=lambda v: v if isinstance(v, str) else v.name[:24])
-def test_another_unit_of_the_variable_changes_no_instance(kind, space):
-    """In units of 1/u the start is u times nearer and every slope u times as steep."""
-    made = decoded(space, 2, random_points(space, 2, 16))
-    unit = np.full(16, 10.0**1.5)  # 5/6 of a coordinate that reaches to 10^3
-    other = units.in_unit(kind, made, UnitCube(np.full((16, 1), 5 / 6)))
-    np.testing.assert_allclose(other["start"], made["start"] / unit)
-    plain, scaled = family_of(kind, made), family_of(kind, other)
-    x = plain.start.expand(16, 1) + 0.1
-    u = torch.from_numpy(unit)[:, None]
-    np.testing.assert_allclose(scaled.gradient(x / u), u * plain.gradient(x), rtol=1e-9, atol=1e-12)
-    before, after = plain.constants(), scaled.constants()
-    slopes = {"local_gradient_noise", "noncompositional_gradient_noise", "local_gradient_heterogeneity"}
-    slopes |= {"noncompositional_heterogeneity", "inner_lipschitz", "inner_jacobian_heterogeneity"}
-    for name in before:
-        if name in slopes or "outer" in name or name in ("inner_value_noise", "objective_gap", "initial_inner_error"):
-            wanted = unit ** int(name in slopes) * before[name].numpy()
-            np.testing.assert_allclose(after[name], wanted, rtol=1e-7, atol=1e-9)
 
 
 def test_what_is_made_for_a_pair_of_clients_is_searched_with_two():

@@ -134,6 +134,18 @@ def test_it_is_shown_where_the_term_is_shown():
     assert done.exit_code == 0 and done.stdout.startswith("confirmed") and "variance: divided by" in done.stdout
 
 
+def test_the_page_of_a_theorem_has_a_row_for_every_part_and_names_the_instance_of_those_that_have_one():
+    theorem = get_theorem("feddro.theorem_5_1")
+    lines, statement = record.lines_of(theorem), theorem.statement("corrected")
+    first = lines.index("## What of `corrected` is necessary")
+    rows = lines[lines.index("|---|---|---|", first) + 1 :]
+    known = needed(statement).values()
+    assert searched_for(statement) in lines[first + 2] and {bool(part.bundle) for part in known} == {True, False}
+    for row, part in zip(rows, known, strict=False):
+        assert row == (f"| {part.part} | {part} | `{part.bundle}` |" if part.bundle else f"| {part.part} | {part} |  |")
+    assert rows[len(known)] == ""
+
+
 def test_a_name_that_no_instance_has_is_refused():
     with pytest.raises(InputError, match="wanted the file of a bundle or the name of a refutation"):
         named_bundle("fcsg.theorem_4_1.corrected.no_such_part")

@@ -49,23 +49,21 @@ def edge(
     return bisected(holds, np.full(count, -POWER), np.full(count, POWER), _BISECTIONS)[0]
 
 
-def bisected(
-    holds: Callable[[Array], Array], low: Array, high: Array, halvings: int, *, at_once: int | None = None
-) -> tuple[Array, Array]:
+def bisected(holds: Callable[[Array], Array], low: Array, high: Array, halvings: int) -> tuple[Array, Array]:
     """The ends after so many halvings; where it holds in the middle the low end moves there, elsewhere the high end does.
+
+    A call is asked of all points that a few halvings can meet: it takes hardly longer for more.
 
     Args:
         holds: `(many, count)` points to truth values that broadcast to the same shape.
         low: ends `(count,)`, as `high`.
-        at_once: halvings per call, of which all points are asked that they can meet: a call takes hardly longer for more. Without it four,
-            or as many as ask for a thousand points of all intervals.
 
     Example:
         >>> bisected(lambda x: x * x <= 2, np.array([0.0]), np.array([2.0]), 3)
         (array([1.25]), array([1.5]))
     """
     lanes = np.arange(len(low))
-    at_once = at_once or max(_AT_ONCE, _POINTS.bit_length() - len(low).bit_length())
+    at_once = max(_AT_ONCE, _POINTS.bit_length() - len(low).bit_length())
     while halvings > 0:
         levels = min(at_once, halvings)
         grid = np.stack([low, high])

@@ -247,7 +247,7 @@ class Shown:
         name, target = f"{theorem.id}.{label}.{change.part}", target_of(theorem, label, change)
         if change.way == "relaxed":
             return Needed(change.part, "condition", relaxed=float(change.factor), bundle=name), bundle_of(target, found)
-        parts = max(min(floor(coefficient_lower_bound(target, found) * 1000), 999), 0)
+        parts = min(floor(coefficient_lower_bound(target, found) * 1000), 999)
         if parts:
             target = target_of(theorem, label, Change(change.part, "divided", Fraction(1000, parts)))
             found = confirm_beside(target, found)
