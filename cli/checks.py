@@ -94,9 +94,9 @@ def falsify(
     """
     from ..bounds.registry import get_theorem
     from ..validation.falsifier import falsify as run
+    from ..validation.falsifier.attack import any_value
     from ..validation.falsifier.each_term import as_table
     from ..validation.falsifier.each_term import each_term as weaken
-    from ..validation.falsifier.hidden import any_value
 
     declared, line = get_theorem(name), _Line()
     label = chosen_label(declared, statement)

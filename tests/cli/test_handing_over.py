@@ -144,7 +144,7 @@ def test_falsify_says_where_its_bundle_is(replaced):
 
 
 def test_falsify_any_hidden_constant_and_each_term(replaced):
-    calls = replaced("fedco.validation.falsifier.hidden.any_value")
+    calls = replaced("fedco.validation.falsifier.attack.any_value")
     done = run("falsify", ID, "--hidden", "any", "--assume", "p", "--json")
     assert json.loads(done.stdout) == {"found": "found in words"} and calls.pop()[1]["assume"] == ("p",)
     calls = replaced(

@@ -1,7 +1,8 @@
-"""The instances of exact runs in doubles, each as often as a run has lanes."""
+"""An instance of meta learning that is run exactly, and the instances of exact runs in doubles, each as often as a run has lanes."""
 
 from __future__ import annotations
 
+from fractions import Fraction as Q
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,20 @@ from fedco.algorithms.engine.method import Start
 from fedco.synthetic.families.piecewise import FAMILIES, Family
 from fedco.validation.exact.problem import Instance
 from fedco.validation.falsifier.noise import Run
+
+BOWLS = Instance(
+    "meta",
+    {
+        "knots": [[Q(-90), Q(-60), Q(60), Q(90)]],
+        "curvatures": [[Q(0), Q(1), Q(1), Q(0)]],
+        "tilt": [Q(-74), Q(-77)],
+        "gradient_noise": [Q(0)] * 2,
+        "alpha": Q(1, 3),
+        "start": Q(1),
+    },
+    {"nu": 2},
+)
+"""Two clients with bowls between cones."""
 
 
 def in_doubles(instance: Instance, lanes: int = 1) -> Family:

@@ -113,3 +113,11 @@ def test_numbers_around_a_centre_refuse_what_bends():
     flat = around(Q(5), Q(1)).at(CURVE)
     assert (flat.centre, flat.rate()) == (3, 0) and around(Q(0), Q(0)).at(CURVE) == around(Q(-1), Q(0))
     assert around(Q(5), Q(1)).integral(CURVE) == around(CURVE.integral(Q(5)), Q(3))
+    assert around(Q(1), Q(1, 2)).at(CURVE) == around(Q(1), Q(1))
+    for bent in (
+        lambda line: line.at(CURVE),
+        lambda line: line.integral(CURVE),
+        lambda line: (line - 1).integral(CURVE),
+    ):
+        with pytest.raises(noise.Bends):
+            bent(around(Q(3, 2), Q(3, 4)))

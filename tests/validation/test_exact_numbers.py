@@ -16,6 +16,8 @@ from fedco.validation.exact.problem import exact_problem
 from fedco.validation.exact.run import CannotReplay, NoNoise
 from fedco.validation.exact.sampled import root_above
 from fedco.validation.exact.tensor import ExactTensor, InexactError
+from hypothesis import given
+from hypothesis import strategies as st
 
 A = [[[0.5, -2.0, 3.0], [1.0, 0.25, -8.0]]]
 
@@ -178,27 +180,60 @@ def test_ends_are_rounded_outward_and_short():
     assert outward(large, large)[0] <= large <= outward(large, large)[1]
 
 
-def test_numbers_that_are_affine_in_signs_are_the_numbers_at_every_sign():
-    x, y = Noisy(Q(2), {0: Q(1), 1: Q(-3)}), Noisy(Q(-1), {1: Q(2)})
-    for s, t in product((-1, 1), repeat=2):
+NUMBERS = st.fractions(-3, 3, max_denominator=6)
+AFFINE = st.builds(Noisy, NUMBERS, st.dictionaries(st.sampled_from((0, 1)), NUMBERS))
 
-        def at(found, s=s, t=t):
-            return found.centre + sum(part * {0: s, 1: t}[j] for j, part in found.parts.items())
 
-        a, b = 2 + s - 3 * t, -1 + 2 * t
-        assert [at(x + y), at(x - y), at(-x), at(3 - x), at(x * 5), at(x / 4), at(x + 1)] == [
-            a + b, a - b, -a, 3 - a, 5 * a, Q(a, 4), a + 1,
-        ]  # fmt: skip
-    assert x.reach == 4 and expectation(x) == 2 and expectation(Mean(Q(7))) == 7 and expectation(3) == 3
-    assert (x * y).value == -2 - 6 and (x * x).value == 4 + 1 + 9
-    assert x * Noisy(Q(3), {}) == x * 3 and Noisy(Q(3), {}) * x == x * 3 and (x * 0).parts == {}
-    assert (
-        (Mean(Q(2)) + x).value == 4
-        and (Mean(Q(2)) - x).value == 0
-        and (x - Mean(Q(5))).value == -3
-        and (1 - Mean(Q(3))).value == -2
-    )
-    assert (Mean(Q(2)) * 3).value == 6 and (Mean(Q(2)) / 4).value == Q(1, 2) and (-Mean(Q(2))).value == -2
+@given(x=AFFINE, y=AFFINE, free=NUMBERS, c=NUMBERS.filter(bool))
+def test_numbers_that_are_affine_in_signs_are_the_numbers_at_every_sign(x, y, free, c):
+    """And at every number of which no more is known than how far from a centre it is."""
+    outcomes = list(product((-1, 1), (-1, 1), (-1, Q(1, 3), 1)))
+
+    def at(found, outcome):
+        return found.centre + sum(part * outcome[j] for j, part in found.parts.items())
+
+    around = x + Noisy.around(c, free)
+    for each in outcomes:
+        a, b = at(around, each), at(y, each)
+        assert a == at(x, each) + c + free * each[-1]
+        made = (
+            around + y,
+            around - y,
+            -around,
+            3 - around,
+            around * c,
+            around / c,
+            around + 1,
+            2 - (c * around - 1) * 7,
+        )
+        assert [at(number, each) for number in made] == [
+            a + b,
+            a - b,
+            -a,
+            3 - a,
+            a * c,
+            a / c,
+            a + 1,
+            2 - (c * a - 1) * 7,
+        ]
+    values = [[at(number, each) for each in outcomes] for number in (x, y)]
+    assert around.reach == sum(map(abs, x.parts.values())) + abs(free) and expectation(x) == x.centre
+    assert expectation(x * y) == sum(a * b for a, b in zip(*values, strict=True)) / len(outcomes)
+    assert x * Noisy(c, {}) == x * c == Noisy(c, {}) * x
+    with pytest.raises(InexactError):
+        x + 0.5
+
+
+def test_expectations_add_up_and_scale_and_do_not_multiply():
+    x = Noisy(Q(2), {0: Q(1), 1: Q(-3)})
+    assert expectation(Mean(Q(7))) == 7 and expectation(3) == 3
+    assert [number.value for number in (Mean(Q(2)) + x, Mean(Q(2)) - x, x - Mean(Q(5)), 1 - Mean(Q(3)))] == [
+        4,
+        0,
+        -3,
+        -2,
+    ]
+    assert [number.value for number in (Mean(Q(2)) * 3, Mean(Q(2)) / 4, -Mean(Q(2)))] == [6, Q(1, 2), -2]
     with pytest.raises(InexactError, match="no second moment"):
         x * Mean(Q(1))
     with pytest.raises(InexactError, match="no expectation"):

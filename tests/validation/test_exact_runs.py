@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction as Q
-from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -52,12 +51,6 @@ def test_squares_along_a_run_by_hand():
     assert stepped(halving(), well(), 4, Statistic(every=2, after=True)) == ((Q(1, 4) + Q(1, 64)) / 2,) * 2
     with pytest.raises(CannotReplay, match="wanted at most 4096"):
         stepped(halving(), well(), 4097)
-
-
-def test_a_run_with_noise_is_its_expectation():
-    """One step of 1/2 from 2 with noise 3: 4, then E(1 - 3 s / 2)^2 = 1 + 9/4."""
-    noisy = well(gradient_noise=[Q(3)])
-    assert stepped(halving(), noisy, 2) == ((4 + 1 + Q(9, 4)) / 2,) * 2
 
 
 def test_an_endless_run_from_a_fixed_point_and_from_an_interval():
@@ -152,15 +145,10 @@ def test_a_fixed_point_is_found_however_near_a_kink_is():
     assert run.invariant_interval(halving(), bent, 2) == (rest, rest)
 
 
-def test_a_long_run_is_the_run_step_by_step():
-    noisy = well(gradient_noise=[Q(1)], knots=[[Q(-64), Q(64)]], slopes=[[Q(-64), Q(64)]])
-    for every, after in product((1, 2), (False, True)):
-        low, high = long_run.in_powers(halving(), noisy, 8, 2, Statistic(every=every, after=after))
-        exact, _ = stepped(halving(), noisy, 8, Statistic(every=every, after=after))
-        assert low <= exact <= high and high - low < Q(1, 2**900)
+def test_a_long_run_is_one_of_whole_rounds():
     for steps, period, every in ((7, 2, 1), (8, 4, 3), (2, 2, 1)):
         with pytest.raises(CannotReplay, match="whole rounds"):
-            long_run.in_powers(halving(), noisy, steps, period, Statistic(every=every))
+            long_run.in_powers(halving(), well(), steps, period, Statistic(every=every))
 
 
 def test_a_long_run_has_two_rounds_and_up_to_two_to_the_sixtieth_after_the_first():
@@ -248,6 +236,7 @@ SEARCHED = {
     "a run of bowls": ("baselines.local_sgd_heterogeneity", SPACES["federated"].silent[1], 2, 3, 6, {}),
     "a run with an inner estimate": ("baselines.scgd", SPACES["local_composite"].silent[0], 2, 1, 8, {}),
     "a run with momentum": ("local_scgdm.theorem_3_4", SPACES["local_composite"].silent[3], 2, 2, 4, {}),
+    "a lemma along a run": ("local_scgdm.lemma_4_1", SPACES["local_composite"].silent[3], 2, 2, 4, {}),
     "an endless run": ("baselines.local_sgd", SPACES["federated"].silent[0], 2, 2, 16, {"stays": True}),
     "moments": ("baselines.local_sgd", SPACES["federated"].affine[0], 2, 2, 4, {"law": MOMENTS}),
     "moments behind inner maps": ("baselines.scgd", SPACES["local_composite"].affine[0], 1, 1, 4, {"law": MOMENTS}),
@@ -259,13 +248,14 @@ SEARCHED = {
 
 @pytest.mark.parametrize("kind", SEARCHED)
 def test_a_search_scores_what_the_exact_check_finds(kind):
-    """Left side over bound of an instance at random, in doubles and in fractions, the step just below its limit in both."""
+    """Left side over bound of instances at random, in doubles and in fractions, the step just below its limit in both."""
     name, space, clients, period, horizon, more = SEARCHED[kind]
     target, formula = targeted(name)
     search_space = SearchSpace(target, formula, space, clients, period, horizon, **more)
     points = np.random.default_rng(0).random((48, search_space.size))
     scores = search_space.score(points)
     order = np.argsort(-np.where(scores < -0.05, scores, -np.inf))
+    compared = 0
     for k in order[:6]:
         candidate = search_space.candidate(points[k])
         made = replace(
@@ -276,8 +266,8 @@ def test_a_search_scores_what_the_exact_check_finds(kind):
         except NotConfirmed:  # an enclosure where the exact run needs a number, or an interval that is not kept
             continue
         assert candidate.score > -8 and 10**candidate.score == pytest.approx(found.ratio, rel=1e-4)
-        return
-    raise AssertionError("nothing to compare")
+        compared += 1
+    assert compared, "nothing to compare"
 
 
 def test_what_a_check_says_of_clients_that_stand_for_many():

@@ -12,15 +12,13 @@ import pytest
 from fedco.bounds.language.definition import define
 from fedco.bounds.registry import get_theorem
 from fedco.validation.exact.problem import Instance
-from fedco.validation.falsifier import assert_not_falsified, falsify, shrink
+from fedco.validation.falsifier import assert_not_falsified, shrink
 from fedco.validation.falsifier.bundle import bundle_of, recompute
-from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, confirm, sides
+from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.each_term import as_table, each_term
-from fedco.validation.falsifier.formula import Formula
-from fedco.validation.falsifier.rounding import confirmed, drafts, settle, simplest
+from fedco.validation.falsifier.rounding import confirmed, simplest
 from fedco.validation.falsifier.search import Progress, search
-from fedco.validation.falsifier.search_spaces import search_spaces
 from fedco.validation.runs.bundle import BundleError, read, replay, write
 from fedco.validation.runs.refutations import REGISTRY
 from quick import slow_but
@@ -96,14 +94,6 @@ FALSE_VIOLATIONS = {
 def test_a_false_violation_is_rejected(target, name: str) -> None:
     with pytest.raises(NotConfirmed):
         confirm(target, FALSE_VIOLATIONS[name])
-
-
-def test_not_a_number_is_no_score(target) -> None:
-    formula = Formula(target.theorem, "printed")
-    values = {name: float(value) for name, value in CLAIMED.values.items()}
-    assert formula.sides(values).admissible
-    for name in values:
-        assert not formula.sides({**values, name: float("nan")}).admissible
 
 
 def test_a_replay_needs_nothing_but_the_file(target, tmp_path) -> None:
@@ -210,11 +200,7 @@ def test_a_violation_is_shrunk_by_tries_and_not_by_the_clock(monkeypatch) -> Non
         assert checked == tries and shrink.cost(simpler) <= shrink.cost(found.draft)
 
 
-def test_a_true_statement_survives() -> None:
-    result = falsified("meta_fl.lemma_7", "corrected", seconds=0.1)
-    assert result.outcome == "SURVIVED"
-    assert 0.01 < result.ratio <= 1
-    assert result.to_dict()["bundle"] is None
+def test_a_suite_may_ask_that_no_search_refutes_a_statement() -> None:
     with pytest.raises(AssertionError, match="REFUTED"):
         assert_not_falsified("local_scgdm.descent", seconds=60)
 
@@ -245,11 +231,6 @@ def test_a_theorem_of_ones_own() -> None:
     assert replayed(*violation_of(without)).hyperparameters["p"] >= 2
 
 
-def test_a_lemma_that_bounds_nothing_is_not_applicable() -> None:
-    assert falsify("meta_fl.lemma_12").outcome == "NOT_APPLICABLE"
-    assert falsify("meta_fl.lemma_5").outcome == "NOT_APPLICABLE"
-
-
 # --- lemmas -----------------------------------------------------------------------------------------------------------
 
 
@@ -272,34 +253,12 @@ def test_a_false_lemma_is_refuted_along_a_run(name: str) -> None:
         )
 
 
-def test_a_true_lemma_survives() -> None:
-    """Lemma 2's recursion of one step is tight: the search comes close to 1, soon, and stays below."""
-    result = falsified("comfedl.lemma_2_step", seconds=0.2)
-    assert result.outcome == "SURVIVED"
-    assert 0.9 < result.ratio <= 1
-
-
 def test_a_lemma_between_communications_is_not_compared_at_them() -> None:
     """Printed Lemma 4.1 fails at a communication, found in the first batch; the corrected one speaks of the steps between them alone."""
     spaces = {label: spaces_of("local_scgdm.lemma_4_1", label) for label in ("printed", "corrected")}
     long = {label: [space for space in listed if space.period == 4][:6] for label, listed in spaces.items()}
     (printed,), (corrected,) = (claims_on(listed, None, evolve=False) for listed in long.values())
     assert not printed.is_open and corrected.is_open and 0.9 < corrected.found.ratio <= 1
-
-
-def test_a_lemma_in_doubles_and_in_exact_numbers() -> None:
-    """The sides that the search scores are those that the exact check finds, at the same row."""
-    target, formula = targeted("local_scgdm.lemma_4_1")
-    search_space = next(i for i in search_spaces(target, formula) if i.clients == 2 and i.period == 2)
-    points = np.random.default_rng(3).random((128, search_space.size))
-    scores, compared = search_space.score(points), 0
-    for point in points[(scores > -1) & (scores < 2)]:
-        candidate = search_space.candidate(point)
-        draft = next(d for d in [*drafts(target, formula, candidate, search_space.settings)][1:])
-        exact = sides(target, settle(target, formula, draft))
-        assert np.log10(exact.ratio) == pytest.approx(candidate.score, abs=1e-2)  # the step size is rounded down
-        compared += 1
-    assert compared > 3
 
 
 @pytest.mark.parametrize("name", slow_but(["feddro.theorem_5_1"], ["feddro.theorem_5_1", "feddro.corollary_1"]))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import fedco
+import numpy as np
 import pytest
 import sympy as sp
 from fedco.bounds.language.change import with_statement
@@ -16,6 +18,7 @@ from fedco.bounds.language.theorem import Term
 from fedco.errors import InputError
 from fedco.validation.falsifier.attack import falsify
 from fedco.validation.falsifier.bundle import bundle_of
+from fedco.validation.falsifier.formula import Formula
 from fedco.validation.runs.bundle import BundleError, read, replay, write
 from fedco.validation.runs.method_of import period_of, steps_of
 from fedco.validation.runs.refutations import registry
@@ -79,14 +82,72 @@ def test_the_steps_of_a_run_follow_from_what_the_symbols_mean():
         steps_of(fedco.define(**{**PER_ROUND, "method": {**PER_ROUND["method"], "tau": "2*K"}}))
 
 
-def test_what_cannot_be_run_is_not_applicable_in_a_sentence():
-    endless = {**PER_ROUND, "symbols": {n: q for n, q in SYMBOLS.items() if n != "T"}}
-    endless["terms"] = {**PER_ROUND["terms"], "initialisation": "2*F_gap/eta"}
-    endless["units"] = ["objective_gap"]
+def of_metric(name):
     theorem = fedco.define(**PER_ROUND)
-    for metric in ("E F(x_T) - F_*", "E||grad F(xbar_t)||^2"):
-        other = replace(theorem, metric=replace(theorem.metric, name=metric))
-        assert f"bounds {metric}, " in falsify(other, seconds=0.1).why[0]
+    return replace(theorem, metric=replace(theorem.metric, name=name))
+
+
+def of_two_lengths():
+    terms = {**PER_ROUND["terms"], "more": "F_gap/(eta*S)"}
+    return fedco.define(**{**PER_ROUND, "symbols": {**SYMBOLS, "S": "iterations"}, "terms": terms})
+
+
+def of_a_paper():
+    """Without a method, and with the id of a paper's theorem: what the paper declares of its runs is none of a stranger's."""
+    keys = {name: value for name, value in PER_ROUND.items() if name != "method"}
+    return fedco.define(**{**keys, "id": "fcsg.theorem_4_1"})
+
+
+def drawing(name, **taken):
+    return fedco.define(
+        **(LOOSE if "K" in taken.values() else WITHOUT_ROUNDS), method={"name": name, "eta": "eta", **taken}
+    )
+
+
+NOT_SEARCHED = {
+    "a last iterate": (lambda: of_metric("E F(x_T) - F_*"), {}, "bounds E F(x_T) - F_*, "),
+    "a metric of no run": (lambda: of_metric("E||grad F(xbar_t)||^2"), {}, "bounds E||grad F(xbar_t)||^2, "),
+    "two lengths of a run": (of_two_lengths, {}, "the length of the run has two symbols"),
+    "no method": (of_a_paper, {}, "no method and statistic are declared"),
+    "uniform numbers": (
+        lambda: drawing("marina", p="1/2", ratio=2),
+        {},
+        "the method draws uniform of its own, and a search knows no noise but signs",
+    ),
+    "integers": (
+        lambda: drawing("drfa", gamma="1/9", tau="K"),
+        {},
+        "the method draws integers of its own, and a search knows no noise but signs",
+    ),
+    "every outcome": (lambda: "meta_fl.lemma_12", {}, "about every outcome of a batch"),
+    "no such property": (
+        lambda: "local_scgdm.lemma_4_1",
+        {"assume": ("no_such",)},
+        "assumes no_such, which no instance",
+    ),
+    "a step of the instance": (lambda: "meta_fl.lemma_7", {"where": ("alpha=1",)}, "instances have alpha of their own"),
+    "a constant of the run": (
+        lambda: "meta_fl.lemma_7",
+        {"where": ("kappa_G=0",)},
+        "no instance has kappa_G before it runs",
+    ),
+    "an observable": (
+        lambda: "local_scgdm.lemma_4_1",
+        {"where": ("gradient_sq=0",)},
+        "no instance has gradient_sq before it runs",
+    ),
+}
+"""What is not searched -> the statement, what is asked, and what is said."""
+
+
+@pytest.mark.parametrize("name", NOT_SEARCHED)
+def test_what_cannot_be_searched_is_not_applicable_and_says_why(name):
+    made, asked, said = NOT_SEARCHED[name]
+    found = falsify(made(), seconds=1, clock=ticking(), **asked)
+    assert found.outcome == "NOT_APPLICABLE" and len(found.why) == 1 and said in found.why[0]
+
+
+def test_a_part_of_the_clients_is_searched_where_a_family_has_it():
     sampled = {**PER_ROUND, "symbols": {**SYMBOLS, "r": "participation"}}
     sampled["terms"] = {**PER_ROUND["terms"], "sampling": "4*L*eta*G**2/(r*N)"}
     sampled["method"] = {**PER_ROUND["method"], "m": "r*N"}
@@ -114,6 +175,20 @@ def test_a_method_or_a_kind_that_is_not_there_is_refused_when_it_is_read(change,
     with pytest.raises(InputError) as error:
         fedco.define(**{**PER_ROUND, **change})
     assert said in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_search_rounds_the_ends_of_sums_as_the_bound_does():
+    """100*0.29 is 28.999999999999996 in doubles, and 29 terms of the sum are meant: of terms, schedules and conditions alike."""
+    keys = {**PER_ROUND, "symbols": {**SYMBOLS, "r": "participation", "b": "batch_size"}}
+    keys["terms"] = {**PER_ROUND["terms"], "sampling": "L*eta*G**2*sum(t, 1, floor(100*r), 1/t)"}
+    keys["schedule"] = {"b": "ceil(100*r)"}
+    keys["conditions"] = {**PER_ROUND["conditions"], "whole": "floor(100*r) >= 29"}
+    theorem = fedco.define(**keys)
+    known = dict.fromkeys(SYMBOLS, 1) | {"eta": Fraction(1, 2), "r": Fraction(29, 100)}
+    formula, bound = Formula(theorem, "printed"), theorem.bound("printed", **known)
+    values = formula.complete({name: np.array([float(value), 0.285]) for name, value in known.items()})
+    assert values["b"].tolist() == [29, 29] and formula.admits(values).tolist() == [True, False]
+    assert [term[0] for term in formula.terms(values)] == pytest.approx(list(bound.terms.values()))
 
 
 def test_rounds_as_long_as_the_run_are_searched():
@@ -160,19 +235,6 @@ def test_a_theorem_that_cannot_be_written_down_is_not_searched(monkeypatch):
     monkeypatch.setattr("fedco.validation.falsifier.attack.search", None)
     found = falsify(odd, seconds=1.0)
     assert found.outcome == "NOT_APPLICABLE" and "cannot be written as formulas" in found.why[0]
-
-
-def test_a_length_with_two_symbols_is_not_applicable():
-    both = {**PER_ROUND, "symbols": {**SYMBOLS, "S": "iterations"}}
-    both["terms"] = {**PER_ROUND["terms"], "more": "F_gap/(eta*S)"}
-    assert "the length of the run has two symbols" in searched(both, 0.1).why[0]
-
-
-def test_what_a_paper_declares_of_its_runs_is_not_taken_for_a_strangers_theorem():
-    """A theorem without a method that bears the id of a paper's theorem."""
-    keys = {name: value for name, value in PER_ROUND.items() if name != "method"}
-    found = falsify(fedco.define(**{**keys, "id": "fcsg.theorem_4_1"}), seconds=0.1)
-    assert found.outcome == "NOT_APPLICABLE" and "no method and statistic are declared" in found.why[0]
 
 
 MINE = """
@@ -249,3 +311,48 @@ def test_steps_that_are_irrational_are_not_searched(power, outcome):
     assert found.outcome == outcome
     if outcome == "NOT_APPLICABLE":
         assert found.ratio == 0 and "the power 0.333333: irrational" in found.why[0]
+
+
+# --- methods of the field: with fractions for hyperparameters, in exact numbers, or with the reason why not ---
+
+
+ITERATED = {
+    "L": "local_smoothness", "sigma": "local_gradient_noise", "G": "local_gradient_bound", "F_gap": "objective_gap",
+    "eta": "step_size", "K": "communication_period", "N": "clients", "T": "iterations",
+}  # fmt: skip
+LOOSE = {
+    "id": "mine.loose",
+    "symbols": ITERATED,
+    "terms": {"initialisation": "20*F_gap/(eta*T)", "rest": "40*eta*L*K**2*(G**2 + sigma**2/N)"},
+    "conditions": {"step_size": "eta <= 1/(8*L)"},
+}
+"""Too large for any method below to be refuted."""
+WITHOUT_ROUNDS = LOOSE | {
+    "symbols": {name: quantity for name, quantity in ITERATED.items() if name != "K"},
+    "terms": {name: formula.replace("K**2", "1") for name, formula in LOOSE["terms"].items()},
+}
+TAU = {"eta": "eta", "tau": "K"}
+EXACT = {
+    "two_sided_sgd": {**TAU, "eta_g": "1/2", "beta": "1/4"},
+    "local_heavy_ball": {**TAU, "beta": "1/4"},
+    "fedprox": {**TAU, "mu": "1/3"},
+    "fednova": TAU,
+    "gossip_sgd": TAU,
+    "local_storm": {**TAU, "a": "1/2"},
+    "fedglomo": {**TAU, "beta": "1/2"},
+    "delayed_sgd": {"eta": "eta", "D": "K"},
+    "error_feedback": {"eta": "eta", "share": "1/2"},
+}
+
+
+def searched_loosely(method, seconds):
+    """A search of so many turns: the clock is a counter."""
+    theorem = fedco.define(**(LOOSE if "K" in method.values() else WITHOUT_ROUNDS), method=method)
+    return falsify(theorem, seconds=seconds * 10, clock=ticking())
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_a_method_is_run_in_exact_numbers(name):
+    found = searched_loosely({"name": name, **EXACT[name]}, 0.5)
+    assert found.outcome == "SURVIVED" and 0 < found.ratio < 1
+    assert not any("a rounded number" in line or "no exact counterpart" in line for line in found.why), found.why

@@ -12,13 +12,13 @@ import fedco
 import numpy as np
 import pytest
 import sympy as sp
-from bowls import BOWLS as META
+from families import BOWLS as META
 from fedco.bounds.language.change import Change
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
 from fedco.validation.exact.problem import Instance, exact_problem
 from fedco.validation.exact.run import CannotReplay, as_long_as
-from fedco.validation.falsifier import attack, each_term, hidden, method_call, search
+from fedco.validation.falsifier import attack, each_term, method_call, search
 from fedco.validation.falsifier import confirm as module
 from fedco.validation.falsifier.confirm import Claimed, Confirmed, NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
@@ -253,9 +253,6 @@ def test_an_endless_run_starts_within_its_interval_ends_included():
         left(Q(1), None, every, T=(Q(5),) * 2)
 
 
-# --- what is kept ---------------------------------------------------------------------------------------------------------------
-
-
 # --- from doubles to fractions, and what is written ------------------------------------------------------------------------------
 
 
@@ -415,9 +412,9 @@ def test_values_of_a_hidden_constant_are_searched_up_to_the_first_that_survives(
         asked.append(more)
         return SimpleNamespace(refuted=more["hidden"] < 5, outcome="", ratio=0.0, path=None, to_dict=dict)
 
-    monkeypatch.setattr(hidden, "falsify", search)
+    monkeypatch.setattr(attack, "falsify", search)
     theorem = THEOREM_8.theorem
-    found = hidden.any_value(
+    found = attack.any_value(
         theorem, seconds=2.0, seed=3, where=("nu=1",), assume=("x",), out=tmp_path, values=(1, 2.5, 10, 100)
     )
     assert list(found.searches) == [1, 2.5, 10] and found.refuted == [1, 2.5]
@@ -430,10 +427,10 @@ def test_values_of_a_hidden_constant_are_searched_up_to_the_first_that_survives(
         2.5,
         10,
     ]
-    assert hidden.any_value(theorem, values=(1,)).refuted == [1] and asked[-1] == {"hidden": 1, "out": None}
-    assert hidden.any_value(theorem, values=(5,)).to_dict()["refuted_up_to"] is None
+    assert attack.any_value(theorem, values=(1,)).refuted == [1] and asked[-1] == {"hidden": 1, "out": None}
+    assert attack.any_value(theorem, values=(5,)).to_dict()["refuted_up_to"] is None
     with pytest.raises(InputError, match="hides no constant"):
-        hidden.any_value(SGD.theorem)
+        attack.any_value(SGD.theorem)
 
 
 def test_the_hyperparameters_of_a_method_are_sums_products_and_whole_powers():

@@ -1,18 +1,30 @@
-"""Long runs and laws of noise by their definitions: what counts, what is rounding, and lanes whose weights are expectations."""
+"""Laws of noise by their definitions: what counts, what is rounding, lanes and their weights, rounds of a part of the clients."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction as Q
 from itertools import product
 
 import numpy as np
 import pytest
 import torch
-from fedco.validation.exact.columns import Columns
-from fedco.validation.exact.every_path import EveryPath, laid_out
-from fedco.validation.exact.participation import Chosen, RandomRound, choices, masks
+from families import BOWLS
+from fedco.algorithms import MetaFL
+from fedco.validation.exact.draws import Chosen, Columns, EveryPath, choices, laid_out, masks
+from fedco.validation.exact.interval import Bends
+from fedco.validation.exact.problem import exact_problem
+from fedco.validation.exact.rounds import RandomRound, kept_interval, random_round
+from fedco.validation.exact.run import CannotReplay, Walk, scalar
 from fedco.validation.exact.statistic import Statistic
+from fedco.validation.falsifier.bundle import recompute
+from fedco.validation.falsifier.confirm import NotConfirmed, confirm
+from fedco.validation.falsifier.laws import MOMENTS
 from fedco.validation.falsifier.long_run import Counted, floor_of
 from fedco.validation.falsifier.noise import SignTable, extremes, moments, paths
+from fedco.validation.falsifier.search_space import INADMISSIBLE
+from fedco.validation.runs.bundle import BundleError
+from searching import replayed, spaces_of, violation_of
 
 
 def test_which_steps_of_a_round_count():
@@ -116,3 +128,104 @@ def test_a_random_round_stays_within_what_it_says_of_finitely_many():
         assert abs(total / 12 - square) <= off / 12
         last = float(weights @ sum(0.5 * (move.d[j, 0] + move.e[j, 0] * at) ** 2 for j in (0, 1)))
         assert last == pytest.approx(square, rel=1e-3)
+
+
+def test_a_lane_that_overflows_is_left_out_and_its_neighbours_stay_as_they_are():
+    """A step size without a limit, in a bowl that grows as a square does: nothing is warned of, and such an instance is none."""
+    space = next(
+        space
+        for space in spaces_of("library.sgd_strongly_convex_gap_declining", where=("sigma == 0",))
+        if space.law is MOMENTS and (space.clients, space.horizon) == (1, 64)
+    )
+    points = np.random.default_rng(0).random((64, space.size))
+    parameters, values = space.numbers(points)
+    found = space.law.left(space, parameters, values, len(points))
+    overflown = ~np.isfinite(found.sides[-1])
+    assert 0 < overflown.sum() < len(points) and (found.astray == 1).any() and not np.isnan(found.astray).any()
+    scores = space.score(points)
+    assert (scores[overflown] < INADMISSIBLE).all() and (scores[~overflown] > INADMISSIBLE).any()
+    assert scores[~overflown].tolist() == space.score(points[~overflown]).tolist()
+
+
+# --- endless runs in which a part of the clients takes part ---
+
+
+THEOREM = "meta_fl.theorem_8"
+PERIOD, ROUNDS = 3, 5
+
+
+def method() -> MetaFL:
+    return MetaFL(beta=scalar(Q(3, 5)), tau=PERIOD, m=1)
+
+
+def round_of_bowls():
+    problem = exact_problem(BOWLS)
+    interval = kept_interval(method(), problem, PERIOD, 1)
+    return problem, interval, random_round(method(), problem, PERIOD, interval, 1, 1)
+
+
+class Listed:
+    """The clients of one round after the other."""
+
+    def __init__(self, masks: list[tuple[int, ...]]) -> None:
+        self.masks, self.now, self.runs, self.clients, self.seed_indices = masks, 0, 1, 2, (0,)
+
+    def at(self, step: int) -> Listed:
+        self.now = step // PERIOD
+        return self
+
+    def subset(self, purpose: str, size: int):
+        return Chosen(torch.tensor([self.masks[self.now]], dtype=torch.float64)).subset(purpose, size)
+
+
+def test_closed_moments_are_the_mean_over_every_choice_of_clients() -> None:
+    """Five rounds of the method's own code for all 2^5 choices, and the recursion of the moments from the same start."""
+    problem, (low, high), found = round_of_bowls()
+    total = Q(0)
+    for chosen in product(choices(2, 1), repeat=ROUNDS):
+        run = Walk(method(), problem, problem.start, Listed(list(chosen)))
+        for _ in range(ROUNDS * PERIOD):
+            total += problem.gradient_at(run.average) ** 2
+            run.step()
+    mean = total / 2**ROUNDS / (ROUNDS * PERIOD)
+
+    first = (problem.start - (low + high) / 2) / ((high - low) / 2)
+    second, predicted = first**2, Q(0)
+    for _ in range(ROUNDS):
+        squares = found.d**2 + 2 * found.d * found.e * first + found.e**2 * second
+        predicted += squares.sum() / squares.size
+        first, second = (
+            (found.a * first + found.b).sum() / 2,
+            (found.a**2 * second + 2 * found.a * found.b * first + found.b**2).sum() / 2,
+        )
+    assert predicted / ROUNDS == mean
+
+    square, off = found.mean_square()
+    assert abs(square - mean) <= off / ROUNDS
+    assert off / ROUNDS > 0
+    assert abs(square - mean) > off / ROUNDS / 100  # the margin is no vain one
+
+
+def test_an_interval_that_a_choice_leaves_is_refused() -> None:
+    problem, (low, high), _ = round_of_bowls()
+    with pytest.raises(CannotReplay, match="leaves"):
+        random_round(method(), problem, PERIOD, (low / 2, high / 2), 1, 1)
+    with pytest.raises(Bends):
+        random_round(method(), problem, PERIOD, (Q(-100), Q(100)), 1, 1)
+    alike = replace(BOWLS, parameters={**BOWLS.parameters, "tilt": [Q(-75)] * 2})
+    with pytest.raises(CannotReplay, match="one point"):
+        kept_interval(method(), exact_problem(alike), PERIOD, 1)
+
+
+def test_theorem_8_is_refuted_where_one_of_two_clients_takes_part() -> None:
+    target, found = violation_of(THEOREM, where=("r=1/2", "tau=1"))
+    bundle = replayed(target, found)
+    assert bundle.hyperparameters["r"] == Q(1, 2)
+    for name, value in (("n", 4), ("r", Q(1, 4)), ("r", Q(3, 4))):
+        with pytest.raises(BundleError):
+            recompute(replace(bundle, hyperparameters={**bundle.hyperparameters, name: value}))
+    claimed = found.claimed
+    low, high = claimed.interval
+    for interval in ((low / 2, high / 2), (high, high + 1), None):
+        with pytest.raises(NotConfirmed):
+            confirm(target, replace(claimed, interval=interval))

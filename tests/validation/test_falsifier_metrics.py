@@ -38,9 +38,8 @@ from fedco.validation.exact.tensor import InexactError
 from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.long_run import Counted, long_runs
-from fedco.validation.falsifier.measures import MEASURED
-from fedco.validation.falsifier.noise import Run, measured, moments, paths, signs_of
-from quick import slow_but
+from fedco.validation.falsifier.noise import MEASURED, Run, measured, moments, paths, signs_of
+from quick import slow_but, slowly
 from searching import falsified, replayed, spaces_of, violation_of
 
 Q = Fraction
@@ -203,6 +202,7 @@ def test_a_schedule_in_t_leaves_out_what_repeats_a_round():
     assert any("closed moments" in name for name in declining) and any("all paths" in name for name in declining)
     assert not any("powers" in name or "stays" in name for name in declining)
     assert any("closed powers" in name for name in constant)
+    assert all(any("closed powers" in name for name in names_of(f"library.{of}")) for of in ("sgda", "fed_ttsa"))
 
 
 def test_what_is_deterministic_is_searched_without_noise_and_a_probability_by_paths():
@@ -299,12 +299,45 @@ def test_a_planted_mistake_is_refuted_and_its_bundle_replays(name, term, formula
     assert replayed(*violation_of(planted(name, term, formula)))
 
 
-@pytest.mark.parametrize(
-    "name", slow_but(["sgd_pl", "gd"], [n for n in PLANTED if n.startswith(("sgd_pl", "gd", "local_sgd_pl"))])
-)
-def test_what_the_library_says_survives(name):
-    found = falsified(f"library.{name}", seconds=0.2)
-    assert found.outcome == "SURVIVED" and found.ratio > 0.1
+CHANGES = [
+    ("sgda", Change("dual_variance", "divided", Q(100))),
+    ("sgda", Change("step_size", "relaxed", Q(4))),
+    slowly(("sgda", Change("dual_start", "dropped"))),
+    ("fed_ttsa", Change("lower_start", "dropped")),
+    ("fed_ttsa", Change("step_size", "relaxed", Q(4))),
+    slowly(("fed_ttsa", Change("variance", "divided", Q(100)))),
+    ("gossip_sgd", Change("variance", "dropped")),
+    ("gossip_sgd", Change("step_size", "relaxed", Q(4))),
+    slowly(("gossip_sgd", Change("initialisation", "divided", Q(100)))),
+    slowly(("gossip_sgd", Change("heterogeneity", "divided", Q(100)))),
+]
+"""Of problems in two variables, and of a network of clients."""
+
+
+@pytest.mark.parametrize(("name", "change"), CHANGES, ids=str)
+def test_a_weakened_statement_is_refuted_and_its_bundle_replays(name, change):
+    assert replayed(*violation_of(f"library.{name}", change=change))
+
+
+SURVIVE = [
+    ("library.sgd_pl", "printed", 0.1),
+    ("library.gd", "printed", 0.1),
+    ("library.sgda", "printed", 0.9),
+    ("library.fed_ttsa", "printed", 0.9),
+    ("meta_fl.lemma_7", "corrected", 0.01),
+    ("comfedl.lemma_2_step", "printed", 0.9),
+    *(
+        slowly((f"library.{name}", "printed", 0.1))
+        for name in ("sgd_pl_declining", "gd_convex", "gd_strongly_convex", "gd_pl", "local_sgd_pl")
+    ),
+]
+"""True statements, and how near to its bound a search soon comes: the recursion of one step is tight."""
+
+
+@pytest.mark.parametrize(("name", "label", "least"), SURVIVE)
+def test_a_true_statement_survives_and_is_put_to_the_test(name, label, least):
+    found = falsified(name, label, seconds=0.3)
+    assert found.outcome == "SURVIVED" and least < found.ratio <= 1 and found.to_dict()["bundle"] is None
 
 
 # --- weights of the iterates ------------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ from typing import Any
 
 import fedco
 import pytest
-from fedco.bounds.language.change import Change
 from fedco.bounds.language.theorem import Theorem
 from fedco.bounds.registry import get_theorem
 from fedco.user_files import trusting
@@ -15,7 +14,7 @@ from fedco.validation.exact.problem import Instance, exact_problem
 from fedco.validation.falsifier.attack import falsify
 from fedco.validation.falsifier.confirm import Claimed, Confirmed, NotConfirmed, sides
 from fedco.validation.falsifier.declared import target_of
-from searching import falsified, replayed, spaces_of, violation_of
+from searching import falsified, spaces_of
 
 CURVATURES, CENTRES, FAR = (Q(1), Q(3), Q(1, 2), Q(2)), (Q(0), Q(2), Q(-1), Q(1)), 100
 
@@ -109,20 +108,6 @@ def test_groups_of_equal_clients_go_to_the_mean_of_all_as_one():
 def test_a_round_that_leaves_the_models_apart_is_no_map_of_a_start():
     found = spaces_of(on())
     assert found and not any(space.stays for space in found)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        pytest.param(Change("initialisation", "divided", Q(100)), marks=pytest.mark.slow),
-        Change("variance", "dropped"),
-        pytest.param(Change("heterogeneity", "divided", Q(100)), marks=pytest.mark.slow),
-        Change("step_size", "relaxed", Q(4)),
-    ],
-    ids=str,
-)
-def test_a_planted_falsehood_is_found_and_replays(change):
-    assert replayed(*violation_of("library.gossip_sgd", change=change))
 
 
 def test_a_network_that_depends_on_a_symbol_is_not_searched():

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import fedco
 import pytest
-from fedco.bounds.language.change import Change, changed
+import sympy as sp
+from fedco.bounds.language.change import Change, changed, with_statement
+from fedco.bounds.language.theorem import Term
 from fedco.bounds.registry import all_theorems, get_theorem
+from fedco.errors import InputError
 from fedco.storage import DamagedError
 from fedco.validation.falsifier import falsify, record
 from fedco.validation.report.pages import paper_pages
@@ -47,6 +50,14 @@ def test_a_search_is_kept_and_forgotten_when_its_statement_changes(file) -> None
     other = changed(SGD, "printed", Change("drift", "dropped"))
     assert record.searched(other, "printed") is None
     assert record.standing(other, "printed") == "not searched"
+
+
+def test_what_cannot_be_searched_is_not_kept(file) -> None:
+    statement = SGD.statement("printed")
+    odd = with_statement(SGD, replace(statement, terms=(*statement.terms, Term("odd", sp.sin(1)))))
+    with pytest.raises(InputError, match=r"baselines\.local_sgd: .*cannot be written as formulas"):
+        record.keep(odd, "printed", 1.0, file=file)
+    assert not file.exists()
 
 
 def test_a_search_that_came_nowhere_near_the_bound_says_that_it_tested_hardly_anything() -> None:

@@ -19,7 +19,7 @@ from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.laws import FOREVER, INFINITE, NONE, PARTIAL, PATHS, POWERS
 from fedco.validation.falsifier.laws.base import EACH_LANE_STEP, EACH_RUN_BEGUN, EACH_STEP
-from fedco.validation.falsifier.laws.paths import SHORT
+from fedco.validation.falsifier.laws.lanes import SHORT
 from fedco.validation.falsifier.laws.powers import rounds_compared
 from fedco.validation.falsifier.noise import MOST_SIGNS as MOST_MOMENTS
 from fedco.validation.falsifier.search import Claim, Search, Visit
@@ -491,6 +491,24 @@ def test_the_first_draft_that_is_confirmed_is_the_violation(monkeypatch):
     found = made.claim.found
     assert (found.violation, found.draft, found.refused) == ("C", "c", ["not a", "not b"])
     assert found.ratio == 1.0 and not made.claim.is_open  # an inexact ratio above 1 is none
+
+
+def test_a_run_that_refutes_one_claim_is_tried_on_every_other_open_one(monkeypatch):
+    """Each that it may refute: one below its bound is left alone, one that the exact check does not confirm stays open."""
+    first, *others = claims = [Claim(name) for name in "abcd"]  # type: ignore[arg-type]
+    made = Visit(running([Stub("s")], claims), 0, first)
+    made.search_space.scores = lambda points, panel: np.array([[1.0], [search._MARGIN], [1.0], [1.0]])
+    first.found.violation, first.found.draft, first.refuted_on = "violation", "draft", "where"  # type: ignore[assignment]
+
+    def confirm_beside(target, violation):
+        if target == "c":
+            raise NotConfirmed("the bound holds")
+        return f"{violation} of {target}"
+
+    monkeypatch.setattr(search, "confirm_beside", confirm_beside)
+    made._check_beside(first, np.zeros(3))
+    assert [other.found.violation for other in others] == [None, None, "violation of d"]
+    assert (others[-1].found.draft, others[-1].refuted_on) == ("draft", "where") and others[1].refuted_on is None
 
 
 def test_when_a_visit_ends():

@@ -11,7 +11,7 @@ import pytest
 import torch
 from fedco import theorem
 from fedco.synthetic.families.piecewise import FAMILIES, MetaFamily, PiecewiseLinear
-from fedco.validation.falsifier import noisy_quadratics, spaces, units
+from fedco.validation.falsifier import noisy_instances, spaces
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.laws import PATHS
@@ -151,29 +151,6 @@ def test_other_units_of_the_inner_value_and_of_the_objective_change_no_instance(
         np.testing.assert_allclose(scaled.parameters["estimate"], plain.parameters["estimate"] * wide[:, :1])
 
 
-FREE_UNITS = [(kind, space) for kind, space in ALL if kind != "meta"]
-
-
-@pytest.mark.parametrize(("kind", "space"), FREE_UNITS, ids=lambda v: v if isinstance(v, str) else v.name[:24])
-def test_another_unit_of_the_variable_changes_no_instance(kind, space):
-    """In units of 1/u the start is u times nearer and every slope u times as steep."""
-    made = decoded(space, 2, random_points(space, 2, 16))
-    unit = np.full(16, 10.0**1.5)  # 5/6 of a coordinate that reaches to 10^3
-    other = units.in_unit(kind, made, UnitCube(np.full((16, 1), 5 / 6)))
-    np.testing.assert_allclose(other["start"], made["start"] / unit)
-    plain, scaled = family_of(kind, made), family_of(kind, other)
-    x = plain.start.expand(16, 1) + 0.1
-    u = torch.from_numpy(unit)[:, None]
-    np.testing.assert_allclose(scaled.gradient(x / u), u * plain.gradient(x), rtol=1e-9, atol=1e-12)
-    before, after = plain.constants(), scaled.constants()
-    slopes = {"local_gradient_noise", "noncompositional_gradient_noise", "local_gradient_heterogeneity"}
-    slopes |= {"noncompositional_heterogeneity", "inner_lipschitz", "inner_jacobian_heterogeneity"}
-    for name in before:
-        if name in slopes or "outer" in name or name in ("inner_value_noise", "objective_gap", "initial_inner_error"):
-            wanted = unit ** int(name in slopes) * before[name].numpy()
-            np.testing.assert_allclose(after[name], wanted, rtol=1e-7, atol=1e-9)
-
-
 def test_what_is_made_for_a_pair_of_clients_is_searched_with_two():
     paired = [*SPACES["meta"].silent, *SPACES["meta"].partial, SPACES["local_composite"].silent[2]]
     assert [space.clients for space in paired] == [(2,)] * 6
@@ -270,7 +247,7 @@ def test_a_bowl_starts_at_its_minimiser_and_is_silent_where_every_ingredient_is_
     scale = np.abs(low["slopes"]).max() if "slopes" in low else 1.0
     assert np.abs(gradient(kind, low)).max() <= 1e-9 * scale
     if kind != "meta":
-        assert all(not low[name].any() for name in noisy_quadratics.NOISES if name in low)
+        assert all(not low[name].any() for name in noisy_instances.NOISES if name in low)
     if kind == "shared_composite":
         inner = (low["inner_slope"] * low["start"][:, None] + low["inner_offset"]).mean(1)
         np.testing.assert_allclose(low["estimate"], inner, rtol=1e-9, atol=1e-12)
@@ -297,7 +274,7 @@ def test_the_start_of_a_bowl_behind_inner_maps_is_its_minimiser_where_it_is_not_
 def test_the_noise_of_every_other_client_is_a_part_of_that_of_the_first(kind):
     (space,) = SPACES[kind].affine
     made = decoded(space, 3, random_points(space, 3, 200))
-    for name in (n for n in noisy_quadratics.NOISES if n in made):
+    for name in (n for n in noisy_instances.NOISES if n in made):
         first, second, third = made[name].T
         assert (
             (second <= first).all()
@@ -312,9 +289,9 @@ def test_silent_bowls_are_the_bowls_without_noise(kind):
     (noisy,), silent = SPACES[kind].affine, SPACES[kind].silent[-1]
     points = random_points(noisy, 2)
     loud, still = decoded(noisy, 2, points), decoded(silent, 2, points)
-    assert any(loud[name].any() for name in noisy_quadratics.NOISES if name in loud)
+    assert any(loud[name].any() for name in noisy_instances.NOISES if name in loud)
     for name in loud:
-        assert not still[name].any() if name in noisy_quadratics.NOISES else np.array_equal(loud[name], still[name])
+        assert not still[name].any() if name in noisy_instances.NOISES else np.array_equal(loud[name], still[name])
 
 
 def test_a_bowl_is_one_and_its_slope_is_what_it_says():

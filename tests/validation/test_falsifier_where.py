@@ -41,14 +41,6 @@ def test_a_condition_that_cannot_be_read_is_an_error(text: str, monkeypatch, cap
     assert capsys.readouterr().err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [("meta_fl.lemma_7", "alpha=1"), ("meta_fl.lemma_7", "kappa_G=0"), ("local_scgdm.lemma_4_1", "gradient_sq=0")],
-)
-def test_what_no_instance_has_before_it_runs_is_not_applicable(name: str, text: str) -> None:
-    assert falsify(name, seconds=1, where=(text,)).outcome == "NOT_APPLICABLE"
-
-
 def test_whole_numbers_that_are_set_are_those_of_the_search() -> None:
     where = ("p=3", "T=10", "C_g=7")
     listed = spaces_of(THEOREM, where=where)

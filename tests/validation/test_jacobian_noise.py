@@ -157,20 +157,6 @@ def test_noise_without_a_reach_is_refused() -> None:
 
 
 @pytest.mark.parametrize("kind", STRAIGHT)
-def test_a_bundle_from_before_noise_in_jacobians_has_none(kind) -> None:
-    old = {n: v for n, v in STRAIGHT[kind].parameters.items() if n not in ("jacobian_noise", "noise_reach")}
-    silent = {**old, "jacobian_noise": [Q(0)] * 2, "noise_reach": Q(0)}
-    before, after = Instance(kind, old), Instance(kind, silent)
-    assert Instance.from_dict(before.to_dict()) == before and "jacobian_noise" not in before.to_dict()["parameters"]
-    assert exact_problem(before).constants() == exact_problem(after).constants()
-    assert stepped(METHODS[kind](scalar), exact_problem(before), 2) == stepped(
-        METHODS[kind](scalar), exact_problem(after), 2
-    )
-    for quantity, value in in_doubles(before).constants().items():
-        assert torch.equal(value, in_doubles(after).constants()[quantity])
-
-
-@pytest.mark.parametrize("kind", STRAIGHT)
 def test_a_bundle_says_which_assumptions_its_jacobians_satisfy(kind) -> None:
     instance = replace(STRAIGHT[kind], parameters={**STRAIGHT[kind].parameters, "noise_reach": Q(1)})
     clients, constants = clients_of(kind, instance.parameters), exact_problem(instance).constants()

@@ -1,21 +1,30 @@
-"""Closed second moments of FedDRO with noise in Jacobians: all sign paths, a reach that is found and shown, and what has none."""
+"""Closed second moments of FedDRO with noise in Jacobians: all sign paths, a reach that is found and shown, many in doubles."""
 
+from dataclasses import replace
 from fractions import Fraction as Q
+from functools import cache
 from itertools import product
 from random import Random
 
+import numpy as np
 import pytest
 from fedco.algorithms import FedDRO
 from fedco.bounds.audit.necessary import kept_bundles
+from fedco.bounds.evaluation.moments import RandomMap, Recursion
 from fedco.bounds.language.change import Change
 from fedco.bounds.registry import get_theorem
 from fedco.validation.exact.closed_moments import found_reach, moment_average
 from fedco.validation.exact.interval import Bends
+from fedco.validation.exact.kept_reach import kept_reach
 from fedco.validation.exact.problem import Instance, exact_problem
 from fedco.validation.exact.run import CannotReplay, scalar
 from fedco.validation.falsifier.bundle import bundle_of, claimed_of, recompute
-from fedco.validation.falsifier.confirm import NotConfirmed, confirm, sides
-from fedco.validation.falsifier.declared import target_of
+from fedco.validation.falsifier.confirm import NotConfirmed, confirm, exact_run, sides
+from fedco.validation.falsifier.declared import formula_of, target_of
+from fedco.validation.falsifier.laws import LONG_MOMENTS, law_of
+from fedco.validation.falsifier.rounding import drafts, settle
+from fedco.validation.falsifier.search_spaces import search_spaces
+from fedco.validation.falsifier.second_moments import Maps, reaches, read, straightened
 from fedco.validation.runs.bundle import from_dict
 
 SLOPES, NOISE, DRIFT, FLAT, FAR, OFF = (Q(1), Q(4, 5)), Q(1, 20), (Q(1), Q(-1, 2)), Q(2), Q(2), Q(1, 30)
@@ -128,6 +137,49 @@ def test_a_reach_that_is_not_kept_is_refused(changed, more, error, words):
         moment_average(method(**more), problem, 30, I)
 
 
+def by_hand(*outcomes, start=(0,), first=None, asked_first=(0, 1), joined=None):
+    """The reach of z in rounds of two steps, each of which is one of these rows over (1, z); of more entries the first is asked for.
+
+    `joined` is what ends a round.
+    """
+    size = 1 + len(start)
+
+    def random(rows):
+        one = [Q(1), *[Q(0)] * (size - 1)]
+        return RandomMap([(Q(1, len(rows)), [one, *([Q(v) for v in row] for row in each)]) for each in rows])
+
+    special, ends = (None if rows is None else random([rows]) for rows in (first, joined))
+    run = Recursion([Q(v) for v in start], random(outcomes), ends, 2, special)
+    row = np.array([[Q(0), Q(1), *[Q(0)] * (size - 2)]], dtype=object)
+    first_row = np.array([[Q(v) for v in (*asked_first, *[0] * (size - 2))]], dtype=object)
+    basis = np.vectorize(Q, otypes=[object])(np.eye(size, dtype=int))
+    return kept_reach(run, basis, {"model": first_row}, {"model": row})["model"]
+
+
+def test_a_reach_by_hand():
+    """z -> z/2 +- c stays within 2 c, for the largest c of any outcome; begun farther away, or led there, it stays within that."""
+    step = [[(c, Q(1, 2))] for c in (1, -3, 2)]
+    nearly = 1 + Q(1, 2**19)
+    assert 6 <= by_hand(*step) <= 6 * nearly
+    assert 100 <= by_hand(*step, start=(-100,)) <= 100 * nearly
+    assert by_hand(*step, first=[(97, 1)]) == 97, "where the second step begins"
+    assert by_hand(*step, asked_first=(7000, 1)) == 7000, "of the first step other points may be asked for"
+    within = by_hand(*([(c, 1)] for c in (1, -3, 2)), joined=[(0, Q(1, 4))])
+    assert 5 <= within <= 5 * nearly, (
+        "2 where a round begins, 3 farther after its first step, and a quarter of 8 where it ends"
+    )
+    with pytest.raises(CannotReplay, match="grows"):
+        by_hand([(1, 1)], [(-1, 1)])
+
+
+def test_limits_that_do_not_hold_the_start_are_no_reach():
+    """The second entry has no noise, and so the limit 0, which it begins beyond."""
+    step = [[(sign, Q(1, 2), 0), (0, 0, Q(1, 2))] for sign in (1, -1)]
+    assert by_hand(*step, start=(0, 0)) >= 2
+    with pytest.raises(CannotReplay, match="may leave every reach"):
+        by_hand(*step, start=(0, 1))
+
+
 def test_a_reach_begins_where_the_run_does():
     """Far from the minimiser a run is within limits that are as many times as large; where functions bend there it is refused."""
     at = {
@@ -166,3 +218,103 @@ def test_the_statement_needs_the_heterogeneity_of_the_innovation(label):
     bent = Instance(claimed.instance.kind, narrow)
     with pytest.raises(NotConfirmed):
         confirm(without, type(claimed)(bent, claimed.constants, claimed.hyperparameters))
+
+
+# --- long runs in doubles, held against the exact ones ---
+
+
+TARGET = target_of(get_theorem("feddro.theorem_5_1"), "corrected")
+
+
+@cache
+def spaces():
+    return [space for space in search_spaces(TARGET, formula_of(TARGET)) if space.law is LONG_MOMENTS]
+
+
+def points_of(space, count: int = 64):
+    return np.random.default_rng(7).random((count, space.size))
+
+
+def claims(space, kept: bool, most: int = 3):
+    """Points of a space whose runs stay where all is straight, or do not, with what is claimed of them."""
+    points = points_of(space)
+    parameters, values = space.numbers(points)
+    found = space.law.left(space, parameters, values, len(points))
+    chosen = np.flatnonzero((found.astray == 0) == kept)[:most]
+    assert len(chosen) == most, "there are such points"
+    for index in chosen:
+        draft = next(drafts(TARGET, space.formula, space.candidate(points[index]), space.settings))
+        yield index, settle(TARGET, space.formula, draft), found
+
+
+@pytest.mark.parametrize("period", [2, 4])
+def test_the_left_side_is_the_exact_one(period):
+    space = next(s for s in spaces() if s.period == period)
+    for index, claimed, found in claims(space, kept=True):
+        left = float(sides(TARGET, claimed).left[0])
+        assert left > 0 and found.sides[0][index] == pytest.approx(left, rel=1e-3)
+
+
+def test_paths_come_as_far_as_the_exact_limits_say():
+    space = next(s for s in spaces() if s.period == 2)
+    points = points_of(space)
+    parameters, values = space.numbers(points)
+    maps = read(space.noisy_run(straightened(parameters), values, len(points)), space.clients, space.period)
+    models, estimates = reaches(maps, space.period)
+    for index, claimed, _ in claims(space, kept=True):
+        run = exact_run(TARGET, claimed)
+        assert law_of(run) is LONG_MOMENTS
+        exact = found_reach(run.method, run.problem, run.period)
+        assert models[index] == pytest.approx(float(exact["model"]), rel=1e-3)
+        assert estimates[index] == pytest.approx(float(exact["inner_value"]), rel=1e-3)
+
+
+def test_a_run_that_leaves_the_straight_lines_is_told_in_doubles_and_refused_exactly():
+    space = next(s for s in spaces() if s.period == 2)
+    for _, claimed, _ in claims(space, kept=False):
+        run = exact_run(TARGET, claimed)
+        with pytest.raises((Bends, CannotReplay)):
+            found_reach(run.method, run.problem, run.period)
+        with pytest.raises(NotConfirmed):
+            sides(TARGET, claimed)
+
+
+def test_where_noise_grows_from_round_to_round_no_limits_are_found():
+    """Noise nearly as large as the slope."""
+    space = next(s for s in spaces() if s.period == 2)
+    points = points_of(space, 8)
+    parameters, values = space.numbers(points)
+    large = {**parameters, "jacobian_noise": np.abs(parameters["inner_slope"]) * 0.9}
+    run = space.noisy_run(straightened(large), values, len(points))
+    model, estimate = reaches(read(run, space.clients, space.period), space.period)
+    assert np.isinf(model).all() and np.isinf(estimate).all()
+
+
+def test_reaches_of_instances_beside_each_other_are_those_of_each():
+    """z -> a z +- 1 with a = 1/2, 1, 2 and 0: within 2, nowhere, nowhere, and within 1; asked for are z and 3 z."""
+    rates = np.array([0.5, 1.0, 2.0, 0.0])
+    steps = np.zeros((4, 2, 2, 2))
+    steps[..., 0, 0], steps[..., 1, 1], steps[:, 0, 1, 0], steps[:, 1, 1, 0] = 1.0, rates[:, None], 1.0, -1.0
+    asked = np.broadcast_to(np.array([[[0.0, 1.0]]]), (4, 1, 2))
+    maps = Maps(steps, np.broadcast_to(np.eye(2), (4, 2, 2)), asked, 3 * asked, asked[:, 0])
+    models, estimates = reaches(maps, 2)
+    assert models == pytest.approx([2.0, np.inf, np.inf, 1.0], rel=1e-5)
+    assert estimates == pytest.approx(3 * models)
+
+
+def test_such_runs_are_searched_for_a_method_that_keeps_an_estimate_and_the_last_models():
+    assert {(s.clients, s.period) for s in spaces()} == {(2, 2), (2, 4)}
+    for name in ("local_scgdm.theorem_3_4", "comfedl.theorem_1"):
+        other = target_of(get_theorem(name), get_theorem(name).default)
+        assert not any(s.law is LONG_MOMENTS for s in search_spaces(other, formula_of(other)))
+
+
+def settle_of(space):
+    return next(claims(space, kept=True))[1]
+
+
+def test_a_silent_run_is_none_of_them():
+    claimed = settle_of(next(s for s in spaces() if s.period == 2))
+    silent = {**claimed.instance.parameters, "jacobian_noise": [0, 0]}
+    run = exact_run(TARGET, replace(claimed, instance=replace(claimed.instance, parameters=silent)))
+    assert law_of(run) is not LONG_MOMENTS

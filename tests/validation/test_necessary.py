@@ -25,8 +25,7 @@ from fedco.validation.falsifier import attack, each_term, necessary_table, recor
 from fedco.validation.falsifier.attack import falsify_changes
 from fedco.validation.falsifier.bundle import claimed_of, needed_part
 from fedco.validation.falsifier.carry import are_related, carried, with_free_choices
-from fedco.validation.falsifier.coefficient_lower_bound import coefficient_lower_bound
-from fedco.validation.falsifier.confirm import confirm
+from fedco.validation.falsifier.confirm import coefficient_lower_bound, confirm
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.each_term import NECESSARY, Part
 from fedco.validation.falsifier.necessary_table import (
@@ -135,6 +134,18 @@ def test_it_is_shown_where_the_term_is_shown():
     assert done.exit_code == 0 and done.stdout.startswith("confirmed") and "variance: divided by" in done.stdout
 
 
+def test_the_page_of_a_theorem_has_a_row_for_every_part_and_names_the_instance_of_those_that_have_one():
+    theorem = get_theorem("feddro.theorem_5_1")
+    lines, statement = record.lines_of(theorem), theorem.statement("corrected")
+    first = lines.index("## What of `corrected` is necessary")
+    rows = lines[lines.index("|---|---|---|", first) + 1 :]
+    known = needed(statement).values()
+    assert searched_for(statement) in lines[first + 2] and {bool(part.bundle) for part in known} == {True, False}
+    for row, part in zip(rows, known, strict=False):
+        assert row == (f"| {part.part} | {part} | `{part.bundle}` |" if part.bundle else f"| {part.part} | {part} |  |")
+    assert rows[len(known)] == ""
+
+
 def test_a_name_that_no_instance_has_is_refused():
     with pytest.raises(InputError, match="wanted the file of a bundle or the name of a refutation"):
         named_bundle("fcsg.theorem_4_1.corrected.no_such_part")
@@ -195,6 +206,14 @@ def test_what_is_known_stays_where_a_search_finds_less(tmp_path, finds):
     assert less.less_than(drift) and not drift.less_than(less) and Needed("drift", "term").less_than(less)
     four, two = (Needed("a", "condition", relaxed=by, bundle="n") for by in (4.0, 2.0))
     assert Needed("a", "condition").less_than(four) and four.less_than(two)
+
+
+def test_of_a_statement_that_is_false_as_it_stands_no_part_is_kept(tmp_path, monkeypatch):
+    whole = Part("printed", each_term.WHOLE, "", each_term.REFUTED, 2.0)
+    monkeypatch.setattr(record, "each_term", lambda *given, **more: iter([whole]))
+    with pytest.raises(InputError, match="refuted as it stands, so that its parts say nothing"):
+        record.keep_parts(SGD, "printed", 1.0, file=tmp_path / "necessary.json")
+    assert not (tmp_path / "necessary.json").exists()
 
 
 def test_an_instance_of_no_part_is_refused(tmp_path):

@@ -20,17 +20,17 @@ from torch import Tensor
 from ...algorithms import Method
 from ...bounds.evaluation.moments import RandomMap, RandomRounds, Recursion
 from .composite import ExactConditional, ExactLocalComposite, ExactSharedComposite
+from .draws import choices
 from .interval import Bends, Ends
-from .kept_reach import kept_reach
+from .kept_reach import coordinates, kept_reach
 from .noise import BatchMeans, Noisy
-from .participation import choices
 from .plain import ExactMeta
 from .problem import ExactProblem
 from .run import MOST_SIGNS, CannotReplay, Walk, keeps_models_only
 from .tensor import ExactTensor, entries_of, tensors_of, with_entries
 
 Q = Fraction
-Rows = list[list[Fraction]]
+Array = np.ndarray
 Act = Callable[[Any, Any], Any]
 _OF_MODELS, _OF_INNER_VALUES = ("inner", "inner_vjp", "extra_gradient", "sample_gradient"), "outer_gradient"
 """Oracles by what they are asked for."""
@@ -189,7 +189,7 @@ class _Asked:
         return asked
 
 
-def _asked(run: Walk, t: int, chosen: Tensor | None) -> dict[str, Rows]:
+def _asked(run: Walk, t: int, chosen: Tensor | None) -> dict[str, Array]:
     """ "model" and "inner_value" -> the points that a step asks its oracles for, as rows over (1, z).
 
     Raises:
@@ -205,32 +205,24 @@ def _asked(run: Walk, t: int, chosen: Tensor | None) -> dict[str, Rows]:
     draws: Any = BatchMeans(problem.clients, counting.sizes, chosen)
     run.method.local_step(asked, _held(state, draws.runs), draws.at(t), t)
     points = {"model": asked.models, "inner_value": asked.inner_values}
-    return {
-        name: list({tuple(row): row for row in (_row(v, begin) for v in of)}.values()) for name, of in points.items()
-    }
+    rows = {name: {tuple(_row(v, begin)): None for v in of} for name, of in points.items()}
+    return {name: np.array([*of], dtype=object).reshape(-1, 1 + len(begin)) for name, of in rows.items()}
 
 
-def _coordinates(state: Any, problem: Any) -> Rows:
-    """Coordinates of a state that signs move little: the mean model, what each client is off it, the last moves, and the error of y.
+def _coordinates(state: Any, problem: Any) -> Array:
+    """`kept_reach.coordinates` of a state, of which every entry is one of z."""
+    sizes = {name: numbers[0].size for name, numbers in tensors_of(_held(state, 1)).items()}
+    rows, parts, first = _fractions(np.eye(1 + sum(sizes.values()), dtype=int)), {}, 1
+    for name, size in sizes.items():
+        parts[name], first = rows[first : first + size], first + size
+    slopes, offsets = _fractions(problem.slopes), _fractions(problem.offsets)
+    return coordinates(parts, slopes, offsets, is_shared=isinstance(problem, ExactSharedComposite))
 
-    Entries of other names are coordinates by themselves.
-    """
-    held, begin, clients = _held(state, 1), entries_of(state), range(problem.clients)
-    parts = {name: list(numbers[0].flatten()) for name, numbers in tensors_of(held).items()}
-    x = parts.pop("x")
-    mean = sum(x, Q(0)) / problem.clients
-    found = [mean, *(x[k] - mean for k in clients[1:])]
-    before = parts.pop("previous", x)
-    found += [x[k] - before[k] for k in clients] if before is not x else []
-    if "y" in parts:
-        y, values = parts.pop("y"), [problem.inner_number(k, before[k]) for k in clients]
-        shared = isinstance(problem, ExactSharedComposite)
-        found += (
-            [y[0] - sum(values, Q(0)) / problem.clients, *(y[k] - y[0] for k in clients[1:])]
-            if shared
-            else [y[k] - values[k] for k in clients]
-        )
-    return [_row(v, begin) for v in [*found, *(v for of in parts.values() for v in of)]]
+
+def _fractions(numbers: Any) -> Array:
+    """An array of fractions from whole numbers and fractions."""
+    found: Array = np.vectorize(Q, otypes=[object])(np.array(numbers, dtype=object))
+    return found
 
 
 def _check_kept(

@@ -1,4 +1,4 @@
-"""Endless runs of very many clients with independent noise, in exact numbers: see `every_path.py`.
+"""Endless runs of very many clients with independent noise, in exact numbers: see `EveryPath`.
 
 For every start in an interval [low, high], a round of infinitely many clients ends at least `margin` within it. With N clients the
 average of a round's models misses the expected one by that much with probability at most 2 exp(-2 N margin^2 / width^2)
@@ -13,7 +13,7 @@ from typing import Any
 
 from ...algorithms import Method
 from ...synthetic.families.piecewise import FAMILIES
-from .every_path import EveryPath
+from .draws import EveryPath
 from .interval import Ends, Interval, ends_of
 from .problem import ExactProblem, Instance, exact_problem
 from .run import SQUARES, CannotReplay, Walk, keeps_models_only, moved_least, require_equal_rounds, signs_of

@@ -2,21 +2,25 @@
 
 Coordinates of the state have a limit each at the start of a round. A step takes limits to limits, the largest over its maps; those at
 the end of a round must be no larger than those at its start, so that no path ever leaves them, whatever its signs are. Limits are
-proposed by a linear equation for the maps that are worst, and shown by fractions that are rounded up.
+proposed by a linear equation for the maps that are worst. `proposed`, `followed` and `coordinates` serve instances in doubles, many
+beside each other, and one in fractions: only how an equation is solved and how a number is rounded differs. In fractions, which are
+rounded up, `kept_reach` shows that the limits are kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ...bounds.evaluation.moments import Matrix, RandomMap, Recursion
+import numpy as np
+
+from ...bounds.evaluation.moments import RandomMap, Recursion
 from .run import CannotReplay
 
 Q = Fraction
-Rows = list[list[Fraction]]
+Array = np.ndarray
 _BITS, _PROPOSALS, _MORE, _LONGEST_ROUND = 320, 24, Q(1, 2**20), 1024
 """Digits of a limit after the point, choices of the worst maps that are tried, what is allowed beyond the equation, steps."""
 
@@ -26,21 +30,102 @@ class Step:
     """One step of a round in numbers that are at least those of every path.
 
     Args:
-        maps: for each outcome the sizes of its coefficients, `(1 + coordinates)` squared, the first column being that of the constant 1.
-        asked: "model" and "inner_value" -> such rows of the points that an oracle is asked for during the step.
+        maps: for each outcome the sizes of its coefficients, `(..., outcomes, 1 + coordinates, 1 + coordinates)`, the first column being
+            that of the constant 1.
+        asked: "model" and "inner_value" -> such rows of the points that an oracle is asked for during the step, `(..., rows, 1 +
+            coordinates)`.
     """
 
-    maps: Sequence[Rows]
-    asked: Mapping[str, Rows]
+    maps: Array
+    asked: Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """What two kinds of numbers do differently.
+
+    Args:
+        solved: matrices `(..., n, n)` and right sides `(..., n)` -> the solutions of these equations, and which have one that is nowhere
+            negative.
+        up: numbers -> numbers at least as large, with fewer digits.
+    """
+
+    solved: Callable[[Array, Array], tuple[Array, Array]]
+    up: Callable[[Array], Array]
+
+
+def proposed(steps: Sequence[Step], arithmetic: Arithmetic) -> tuple[Array, Array]:
+    """Limits that a round is likely to keep, `(..., 1 + coordinates)`, and where there are such, `(...)`.
+
+    They are the fixed point of the maps that are worst at it, or nearly, and a little more.
+    """
+    lead, size = steps[0].maps.shape[:-3], steps[0].maps.shape[-1]
+    unit = np.eye(size, dtype=int) * np.ones((*lead, 1, 1), dtype=steps[0].maps.dtype)
+    limits, found = unit[..., 0, :], np.ones(lead, dtype=bool)
+    for _ in range(_PROPOSALS):
+        last, now, through = limits, limits, unit
+        for step in steps:
+            led = (step.maps @ now[..., None, :, None])[..., 0]
+            best = led.argmax(axis=-2)
+            rows = np.take_along_axis(step.maps, best[..., None, :, None], axis=-3)[..., 0, :, :]
+            now = arithmetic.up(np.take_along_axis(led, best[..., None, :], axis=-2)[..., 0, :])
+            through = arithmetic.up(rows @ through)
+        solution, has_one = arithmetic.solved(unit[..., 1:, 1:] - through[..., 1:, 1:], through[..., 1:, 0])
+        found = found & has_one
+        limits = np.concatenate([unit[..., 0, :1], np.where(found[..., None], solution, 0 * solution)], axis=-1)
+        if (limits == last).all():
+            break
+    limits[..., 1:] *= 1 + (_MORE if limits.dtype == object else float(_MORE))
+    return limits, found
+
+
+def followed(limits: Array, steps: Sequence[Step], arithmetic: Arithmetic) -> tuple[Array, dict[str, Any]]:
+    """The limits after these steps, and the largest points that an oracle is asked for on the way, `(...)`."""
+    reach: dict[str, Any] = {}
+    for step in steps:
+        for name, rows in step.asked.items():
+            here = (rows @ limits[..., None])[..., 0].max(axis=-1, initial=0)
+            reach[name] = np.maximum(reach.get(name, here), here)
+        limits = arithmetic.up((step.maps @ limits[..., None, :, None])[..., 0].max(axis=-2))
+    return limits, reach
+
+
+def coordinates(parts: Mapping[str, Array], slopes: Array, offsets: Array, *, is_shared: bool) -> Array:
+    """The constant 1, and coordinates that signs move little: rows over Z = (1, z), `(..., 1 + coordinates, 1 + entries)`.
+
+    They are the mean model, what each client is off it, the last moves, and the error of y. Entries of other names are by themselves.
+
+    Args:
+        parts: name -> the entries of a state of this name, as rows over Z `(entries, 1 + entries of all)`.
+        slopes, offsets: of the inner maps, `(..., clients)`.
+        is_shared: whether every client has an estimate of the mean inner value, and not of its own.
+    """
+    parts, clients = dict(parts), slopes.shape[-1]
+    x = parts.pop("x")
+    mean, before = x.sum(axis=0) / clients, parts.pop("previous", x)
+    one = np.zeros_like(mean)
+    one[0] = 1
+    found = [one, mean, *(x[1:] - mean), *(x - before if before is not x else ())]
+    if "y" in parts:
+        y, values = parts.pop("y"), slopes[..., None] * before + offsets[..., None] * one
+        if is_shared:
+            found += [y[0] - values.sum(axis=-2) / clients, *(y[1:] - y[0])]
+        else:
+            found += [y[k] - values[..., k, :] for k in range(clients)]
+    found += [row for rows in parts.values() for row in rows]
+    return np.stack([np.broadcast_to(row, (*slopes.shape[:-1], len(one))) for row in found], axis=-2)
+
+
+# --- fractions ---
 
 
 def kept_reach(
-    run: Recursion, coordinates: Rows, asked_first: Mapping[str, Rows], asked: Mapping[str, Rows]
+    run: Recursion, basis: Array, asked_first: Mapping[str, Array], asked: Mapping[str, Array]
 ) -> dict[str, Fraction]:
     """ "model" and "inner_value" -> what no point exceeds in size that an oracle is asked for, on any path and however long the run is.
 
     Args:
-        coordinates: rows over Z = (1, z), as many as z has entries; those of a basis.
+        basis: `coordinates`.
         asked_first, asked: the points of the first step and of every other one, as rows over Z.
 
     Raises:
@@ -50,90 +135,44 @@ def kept_reach(
         raise CannotReplay(
             f"rounds of {run.period} steps: wanted at most {_LONGEST_ROUND} to follow the limits of every path"
         )
-    basis = [[Q(1), *[Q(0)] * len(coordinates)], *coordinates]
     back = _inverse(basis)
 
-    def step(part: RandomMap, rows: Mapping[str, Rows]) -> Step:
+    def step(part: RandomMap, rows: Mapping[str, Array]) -> Step:
         if part.covariance is not None:
             raise CannotReplay("noise that is added has no outcomes to follow")
-        found = [_sizes(_times(_times(basis, matrix), back)) for _, matrix in part.outcomes]
-        return Step(found, {name: _sizes(_times(of, back)) for name, of in rows.items()})
+        maps = [abs(basis @ np.array(matrix, dtype=object) @ back) for _, matrix in part.outcomes]
+        return Step(np.stack(maps), {name: abs(of @ back) for name, of in rows.items()})
 
     later, average = step(run.local, asked), [] if run.communication is None else [step(run.communication, {})]
-    first = later if run.first is None else step(run.first, asked_first)
+    first = step(run.local if run.first is None else run.first, asked_first)
     steps = [*[later] * run.period, *average]
-    begin = [abs(value) for (value,) in _times(basis, [[Q(1)], *([Q(v)] for v in run.start)])]
-    lead, at_first = _followed(begin, [first, *steps[1:]])
-    kept = _around([max(both) for both in zip(begin, lead, strict=True)], _proposed(steps))
-    end, reach = _followed(kept, steps)
-    if any(now > limit for limits in (end, lead) for now, limit in zip(limits, kept, strict=True)):
+    begin = abs(basis @ np.array([Q(1), *map(Q, run.start)], dtype=object))
+    lead, at_first = followed(begin, [first, *steps[1:]], _FRACTIONS)
+    limits, found = proposed(steps, _FRACTIONS)
+    if not found:
+        raise CannotReplay("no reach was found that every path keeps: what a round does to the state grows")
+    kept = _around(np.maximum(begin, lead), limits)
+    end, reach = followed(kept, steps, _FRACTIONS)
+    if any(now > limit for after in (end, lead) for now, limit in zip(after, kept, strict=True)):
         raise CannotReplay("a path may leave every reach that was found")
     return {name: max(reach[name], at_first[name]) for name in reach}
 
 
-def _followed(limits: list[Fraction], steps: Sequence[Step]) -> tuple[list[Fraction], dict[str, Fraction]]:
-    """The limits after these steps, and the largest points that an oracle is asked for on the way."""
-    reach: dict[str, Fraction] = {}
-    for step in steps:
-        for name, rows in step.asked.items():
-            reach[name] = max([reach.get(name, Q(0)), *(_dot(row, limits) for row in rows)])
-        limits = [max(_up(_dot(matrix[i], limits)) for matrix in step.maps) for i in range(len(limits))]
-    return limits, reach
-
-
-def _proposed(steps: Sequence[Step]) -> list[Fraction]:
-    """Limits that a round is likely to keep: the fixed point of the maps that are worst at it.
-
-    Raises:
-        CannotReplay: there is none.
-    """
-    size = len(steps[0].maps[0])
-    limits, chosen = [Q(1), *[Q(0)] * (size - 1)], None
-    for _ in range(_PROPOSALS):
-        worst, now = [], limits
-        through = [[Q(int(i == j)) for j in range(size)] for i in range(size)]
-        for step in steps:
-            best = [_worst([matrix[i] for matrix in step.maps], now) for i in range(size)]
-            rows = [step.maps[w][i] for i, w in enumerate(best)]
-            now, through = (
-                [_up(_dot(row, now)) for row in rows],
-                [[_up(v) for v in row] for row in _times(rows, through)],
-            )
-            worst.append(best)
-        if worst == chosen:
-            return [Q(1), *(limit * (1 + _MORE) for limit in limits[1:])]
-        chosen, limits = worst, [Q(1), *_fixed_point(through)]
-    raise CannotReplay("no reach was found that every path keeps")
-
-
-def _worst(rows: Sequence[Sequence[Fraction]], limits: Sequence[Fraction]) -> int:
-    """The row that leads farthest."""
-    return max(range(len(rows)), key=lambda w: _dot(rows[w], limits))
-
-
-def _around(begin: list[Fraction], limits: list[Fraction]) -> list[Fraction]:
+def _around(begin: Array, limits: Array) -> Array:
     """The limits, as many times as large as it takes to hold the first round's: what a round keeps it keeps so many times as large."""
     times = max([Q(1), *(at / limit for at, limit in zip(begin, limits, strict=True) if limit)])
-    return [Q(1), *(times * limit for limit in limits[1:])]
+    return np.array([Q(1), *(times * limit for limit in limits[1:])], dtype=object)
 
 
-def _fixed_point(through: Rows) -> list[Fraction]:
-    """Of limits = constant + rates limits.
-
-    Raises:
-        CannotReplay: there is none that is positive.
-    """
-    rates = [[Q(int(i == j)) - v for j, v in enumerate(row[1:])] for i, row in enumerate(through[1:])]
+def _solved(matrix: Array, right: Array) -> tuple[Array, Array]:
     try:
-        found = [sum((a * row[0] for a, row in zip(back, through[1:], strict=True)), Q(0)) for back in _inverse(rates)]
+        found = _inverse(matrix) @ right
     except ZeroDivisionError:
-        found = [Q(-1)]
-    if any(limit < 0 for limit in found):
-        raise CannotReplay("no reach was found that every path keeps: what a round does to the state grows")
-    return [_up(limit) for limit in found]
+        return 0 * right, np.array(False)
+    return _up(found), np.array(all(value >= 0 for value in found))
 
 
-def _inverse(matrix: Matrix) -> Rows:
+def _inverse(matrix: Array) -> Array:
     """Of a matrix of fractions.
 
     Raises:
@@ -141,23 +180,16 @@ def _inverse(matrix: Matrix) -> Rows:
     """
     from flint import fmpq, fmpq_mat
 
-    entries = [fmpq(v.numerator, v.denominator) for row in matrix for v in map(Q, row)]
-    size = len(matrix)
-    flat = [Q(int(v.p), int(v.q)) for v in fmpq_mat(size, size, entries).inv().entries()]
-    return [flat[i * size : (i + 1) * size] for i in range(size)]
+    entries = [fmpq(v.numerator, v.denominator) for v in map(Q, matrix.flat)]
+    flat = [Q(int(v.p), int(v.q)) for v in fmpq_mat(len(matrix), len(matrix), entries).inv().entries()]
+    found: Array = np.array(flat, dtype=object).reshape(matrix.shape)
+    return found
 
 
-def _times(left: Matrix, right: Matrix) -> Rows:
-    return [[_dot(row, column) for column in zip(*right, strict=True)] for row in left]
+def _rounded_up(number: Any) -> Fraction:
+    exact = Q(number)
+    return Q(-((-exact.numerator << _BITS) // exact.denominator), 1 << _BITS)
 
 
-def _sizes(matrix: Rows) -> Rows:
-    return [[abs(v) for v in row] for row in matrix]
-
-
-def _dot(row: Sequence[Any], limits: Sequence[Any]) -> Fraction:
-    return sum((a * b for a, b in zip(row, limits, strict=True) if a and b), Q(0))
-
-
-def _up(number: Fraction) -> Fraction:
-    return Q(-((-number.numerator << _BITS) // number.denominator), 1 << _BITS)
+_up = np.frompyfunc(_rounded_up, 1, 1)
+_FRACTIONS = Arithmetic(_solved, _up)

@@ -11,8 +11,8 @@ from typing import Any
 
 from torch import Tensor
 
-from .columns import SignDraws
 from .curve import Curve
+from .draws import SignDraws
 from .interval import Bends, Interval
 from .tensor import ExactTensor, InexactError, laid_out
 

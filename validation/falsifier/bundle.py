@@ -19,8 +19,7 @@ from ...user_files import is_python_file, name_in_data, split_file
 from ..exact.interval import Ends
 from ..exact.problem import Instance, as_fractions
 from ..runs.bundle import FROM_DATA, Bundle, BundleError, Sides, plain
-from .coefficient_lower_bound import coefficient_lower_bound
-from .confirm import Claimed, Confirmed, NotConfirmed, confirm, sides
+from .confirm import Claimed, Confirmed, NotConfirmed, coefficient_lower_bound, confirm, sides
 from .declared import Target, own_of, target_of
 from .formula import Formula
 from .lemma import Place

@@ -189,6 +189,27 @@ def confirm_beside(target: Target, found: Confirmed) -> Confirmed:
     return _violating(target, replace(found, right=right))
 
 
+def coefficient_lower_bound(target: Target, found: Confirmed) -> float:
+    """The part of the term's coefficient that the instance needs: with any smaller part the bound is violated there.
+
+    0 where the change is none of a term's coefficient, or where the term vanishes there.
+    """
+    change, declared = target.change, target.declared
+    if change is None or change.way not in ("dropped", "divided"):
+        return 0.0
+    statement = declared.statement(target.label)
+    try:
+        known = {**found.claimed.values, **found.seen}
+        point = {name: value for name, value in known.items() if name in statement.symbols}
+        lower, upper = enclose_bound(statement, point, bits=BITS)[change.part].pair
+    except (InputError, EnclosureError, KeyError):
+        return 0.0
+    if lower <= 0:
+        return 0.0
+    kept = Q(0) if change.way == "dropped" else 1 / change.factor
+    return max(0.0, float((found.left[0] - found.right[1]) / upper + kept))
+
+
 def check_constants(target: Target, claimed: Claimed, problem: ExactProblem) -> list[str]:
     """Every constant of the statement is declared, and at least what the instance has."""
     true = problem.constants()

@@ -25,9 +25,8 @@ from .edges import EDGES, POWER, edge, stepped_by
 from .formula import LENGTHS, Formula
 from .laws import FOREVER, NONE, Law
 from .lemma import unseen
-from .measures import MEASURED, AtAverage, InDoubles
-from .noise import Lanes, Run, signs_of
-from .noisy_quadratics import with_noise
+from .noise import MEASURED, AtAverage, InDoubles, Lanes, Run, signs_of
+from .noisy_instances import with_noise
 from .properties import imposing
 from .spaces import SILENT_BOWL, Space
 from .unit_cube import UnitCube

@@ -8,7 +8,7 @@ the signs, 1 + 2 n lanes do for every statistic that is quadratic in it: for Q(z
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NoReturn
@@ -18,16 +18,75 @@ import torch
 from torch import Tensor
 
 from ...algorithms import Method, Start
-from ...bounds.language.metrics import GRADIENT_SQ
+from ...bounds.language.metrics import DISTANCE_SQ, GAP, GRADIENT, GRADIENT_SQ
 from ...errors import InputError
-from ..exact.columns import SignDraws
+from ..exact.draws import SignDraws
 from ..lemmas.trace import Step, walk
-from .measures import MEASURED, AtAverage, InDoubles
+from ..runs.measures import RECORDED, At
 
 Array = np.ndarray
 _ROUNDING = 1e-9
 MOST_SIGNS = 64
 """Most signs of a run in closed moments, and of a run that is laid out along lanes."""
+
+
+# --- what is measured ---
+
+
+@dataclass(frozen=True)
+class InDoubles:
+    """A measure of instances that lie beside each other.
+
+    Args:
+        recorded: (problem, state, t) -> what a run records of it, `(runs,)`.
+        root: (problem, models) -> numbers affine in the models, `(runs, 1)`, whose square times `scale` it is on quadratic functions.
+        rounding: what of it is nothing but rounding, `(runs,)`.
+    """
+
+    recorded: Callable[[Any, Any, int], Tensor]
+    root: Callable[[Any, Tensor], Tensor]
+    scale: Callable[[Any], Tensor | float] = lambda problem: 1.0
+    rounding: Callable[[Any], Tensor | float] = lambda problem: 0.0
+
+
+class AtAverage:
+    """What is recorded at the average of the models of one run so far; it is called at every time that the weights are given for.
+
+    Args:
+        recorded: (problem, state, t) -> what is recorded at a state. weights: `(times, runs)`.
+    """
+
+    def __init__(self, recorded: Callable[[Any, Any, int], Tensor], weights: Array):
+        self.recorded, self.rows = recorded, iter(torch.from_numpy(np.ascontiguousarray(weights, dtype=float)))
+        self.total: Any = 0.0
+        self.weight: Any = 0.0
+
+    def __call__(self, problem: Any, state: Any, t: int) -> Tensor:
+        weight = next(self.rows).unsqueeze(-1)
+        self.total, self.weight = self.total + weight * state.average, self.weight + weight
+        begun = torch.where(self.weight > 0, self.total / self.weight, state.average)
+        return self.recorded(problem, At(begun), t)
+
+
+MEASURED: Mapping[str, InDoubles] = {
+    GRADIENT_SQ: InDoubles(RECORDED[GRADIENT_SQ], lambda problem, x: problem.gradient(x)),
+    GRADIENT: InDoubles(RECORDED[GRADIENT], lambda problem, x: problem.gradient(x)),
+    DISTANCE_SQ: InDoubles(
+        RECORDED[DISTANCE_SQ],
+        lambda problem, x: x - problem.minimiser,
+        rounding=lambda problem: (1e-14 * problem.parameters["knots"].abs().amax((1, 2))).square(),
+    ),
+    GAP: InDoubles(
+        RECORDED[GAP],
+        lambda problem, x: problem.gradient(x),
+        lambda problem: 1 / (2 * problem.landscape.bottom),
+        lambda problem: 2 * problem.landscape.rounding,
+    ),
+}
+"""Measure -> how it is taken on batches of instances; its exact evaluation is in `validation/exact/statistic.py`."""
+
+
+# --- runs along lanes ---
 
 
 class OtherDrawsError(InputError):
@@ -74,9 +133,10 @@ class Lanes:
         return SignTable(self.table, clients, instances=instances)
 
     def expectation(self, values: Array) -> Array:
-        """`(..., instances * lanes) -> (..., instances)`."""
+        """`(..., instances * lanes) -> (..., instances)`; of an instance with a lane that overflows it is no number."""
         split = values.reshape(*values.shape[:-1], -1, len(self))
-        found: Array = split @ self.weights.numpy()
+        with np.errstate(over="ignore", invalid="ignore"):
+            found: Array = split @ self.weights.numpy()
         return found
 
 
@@ -146,16 +206,20 @@ def signs_of(run: Run, clients: int) -> int:
 def measured(run: Run, clients: int, lanes: Lanes) -> tuple[Array, Array]:
     """What is measured at t = 0, ..., steps, `(steps + 1, instances * lanes)`, and how far the runs are from the law of the lanes.
 
-    The second is 0 where the runs are affine in their signs, also when all push one way, or where every path is a lane.
+    The second is 0 where the runs are affine in their signs, also when all push one way, or where every path is a lane; it is 1 where
+    a run overflows.
     """
     points, seen = run.averages(len(lanes), lanes.draws(run.instances, clients))
     if lanes.weights[0] > 0:
         return seen, np.zeros(run.instances)
     split = points.reshape(len(points), run.instances, len(lanes))
-    alone = (split - split[..., :1])[..., 1 : 1 + lanes.table.shape[1]]
-    rows = extremes(alone[-1])
-    actual, _ = run.averages(2, SignTable(rows, clients))
-    predicted = split[..., :1] + np.einsum("tij,irj->tir", alone, rows.numpy().reshape(run.instances, 2, -1))
-    off = np.abs(actual.reshape(predicted.shape) - predicted).max(axis=(0, 2))
-    size = np.abs(alone).sum(-1).max(axis=0) + 1e-300
-    return seen, np.where(off > _ROUNDING * (size + np.abs(split).max(axis=(0, 2))), np.minimum(off / size, 1.0), 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        alone = (split - split[..., :1])[..., 1 : 1 + lanes.table.shape[1]]
+        rows = extremes(alone[-1])
+        actual, _ = run.averages(2, SignTable(rows, clients))
+        predicted = split[..., :1] + np.einsum("tij,irj->tir", alone, rows.numpy().reshape(run.instances, 2, -1))
+        off = np.abs(actual.reshape(predicted.shape) - predicted).max(axis=(0, 2))
+        size = np.abs(alone).sum(-1).max(axis=0) + 1e-300
+        is_affine = off <= _ROUNDING * (size + np.abs(split).max(axis=(0, 2)))
+        astray = np.where(is_affine, 0.0, np.minimum(off / size, 1.0))
+    return seen, np.where(np.isfinite(off), astray, 1.0)

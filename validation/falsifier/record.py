@@ -34,8 +34,7 @@ from ..runs.bundle import Bundle, from_dict, read, to_dict
 from .attack import falsify
 from .bundle import bundle_of, needed_part
 from .carry import are_related, carried, with_free_choices
-from .coefficient_lower_bound import coefficient_lower_bound
-from .confirm import Confirmed, confirm_beside
+from .confirm import Confirmed, coefficient_lower_bound, confirm_beside
 from .declared import target_of
 from .each_term import WHOLE, each_term
 from .instance_space import UncertifiedError
@@ -247,7 +246,7 @@ class Shown:
         name, target = f"{theorem.id}.{label}.{change.part}", target_of(theorem, label, change)
         if change.way == "relaxed":
             return Needed(change.part, "condition", relaxed=float(change.factor), bundle=name), bundle_of(target, found)
-        parts = max(min(floor(coefficient_lower_bound(target, found) * 1000), 999), 0)
+        parts = min(floor(coefficient_lower_bound(target, found) * 1000), 999)
         if parts:
             target = target_of(theorem, label, Change(change.part, "divided", Fraction(1000, parts)))
             found = confirm_beside(target, found)

@@ -27,8 +27,7 @@ from ...bounds.language.change import Change
 from ...bounds.language.reading import InputError
 from ..exact.run import as_long_as
 from ..exact.tensor import InexactError
-from .coefficient_lower_bound import coefficient_lower_bound
-from .confirm import Confirmed, NotConfirmed, confirm_beside, sides
+from .confirm import Confirmed, NotConfirmed, coefficient_lower_bound, confirm_beside, sides
 from .declared import Target, target_of
 from .formula import Formula, Panel
 from .growth import FACTOR, grows_from, longest_times, may_be_longer, next_times, with_rounds

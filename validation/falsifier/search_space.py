@@ -16,8 +16,8 @@ from ...synthetic.families.piecewise import Family
 from ..lemmas.trace import Trace
 from .formula import Panel
 from .instance_space import Array, InstanceSpace, Values
+from .laws.base import REST_BISECTIONS
 from .lemma import Place, balanced, rounding_of, rows_of, trace_of
-from .rest import at_rest
 
 CAP = 2.0
 """The score saturates here: without it the search runs to bounds of 0 and absurd scales."""
@@ -235,3 +235,42 @@ def _guided(scores: Array, bounds: Array, whole: Array) -> Array:
         share = np.log10(np.maximum(1 - bounds / whole, 1e-15) / _MOST)
     led = _LED + (_LED - _FAR) * np.maximum(share / 15, -0.99)
     return np.where((share < 0) & (scores > _FAR) & ~np.isnan(share), led, scores)
+
+
+# --- starts that a round keeps: endless runs stay where they begin ---
+
+
+def at_rest(
+    space: InstanceSpace, parameters: dict[str, Array], values: Values, count: int
+) -> tuple[dict[str, Array], Array]:
+    """Parameters for which a round ends where it began, found by bisection, and how far the ends are from allowing it.
+
+    The second is 0 where a round moves both ends inwards, else a number up to 1.
+    """
+
+    def moved(shift: Array) -> Array:
+        shifted = space.shifted(parameters, shift)
+        start = space.family(shifted, count).start.expand(count, 1)[:, 0].numpy()
+        return space.law.round_end(space, shifted, values, count) - start
+
+    low, high = -np.ones(count), np.ones(count)
+    at_low, at_high = moved(low), moved(high)
+    wrong = np.maximum(np.maximum(-at_low, at_high), 0.0)
+    size = np.abs(at_low) + np.abs(at_high)
+    astray = np.where(
+        (at_low > 0) & (at_high < 0), 0.0, np.maximum(np.nan_to_num(wrong / (size + 1e-300), nan=1.0), 1e-3)
+    )
+    for _ in range(REST_BISECTIONS):
+        middle = (low + high) / 2
+        ahead = moved(middle) > 0
+        low, high = np.where(ahead, middle, low), np.where(ahead, high, middle)
+    astray = np.where(_is_settled(space, parameters, low, high), astray, np.maximum(astray, 1e-3))
+    return space.shifted(parameters, (low + high) / 2), astray
+
+
+def _is_settled(space: InstanceSpace, parameters: dict[str, Array], low: Array, high: Array) -> Array:
+    """Whether the gradient is far larger than what bisection leaves open: else it is nothing but that."""
+    ends = [space.family(space.shifted(parameters, shift), len(shift)) for shift in (low, high)]
+    a, b = (family.gradient(family.start.expand(family.runs, 1))[:, 0].numpy() for family in ends)
+    settled: Array = np.abs(a - b) <= 0.01 * np.abs(a + b)
+    return settled

@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..exact.kept_reach import Arithmetic, Step, coordinates, followed, proposed
 from .long_run import moving, with_numbers
 from .noise import Run, SignTable, paths
 
 Array = np.ndarray
 STATE = ("x", "previous", "y")
 """What a state has to have."""
-_PROPOSALS, _ROUNDING = 12, 1e-9
+_ROUNDING = 1e-9
 _FAR = 1e3
 """Factor by which kinks are moved outward, so that maps are read off straight functions."""
 
@@ -91,14 +92,16 @@ def read(run: Run, clients: int, period: int) -> Maps:
         parts = [v.reshape(run.instances, len(outcomes), 1 + size, -1).numpy() for _, v in moving(of)]
         return affine(np.concatenate(parts, axis=-1))
 
-    own, rows = _coordinates(slopes, offsets, clients)
+    units = np.eye(1 + size)
+    x, before, y = (units[1 + k * clients : 1 + (k + 1) * clients] for k in range(len(STATE)))
+    own = coordinates(dict(zip(STATE, (x, before, y), strict=True)), slopes, offsets, is_shared=True)
     back = np.linalg.inv(own)
     keep = 2 + 2 * clients  # the copies of y are one
     local, one = flat(ended), np.zeros((run.instances, len(outcomes), 1, 1 + size))
     one[..., 0] = 1.0
     full = np.concatenate([one, local], axis=2)
     average = np.concatenate([one[:, 0], flat(joined)[:, 0]], axis=1)
-    models = np.tile(rows, (run.instances, 1, 1)) @ back
+    models = np.concatenate([x, before]) @ back
     return Maps(
         (own[:, None] @ full @ back[:, None])[..., :keep, :keep],
         (own @ average @ back)[..., :keep, :keep],
@@ -106,18 +109,6 @@ def read(run: Run, clients: int, period: int) -> Maps:
         (local[:, :, 2 * clients] @ back)[..., :keep],
         (affine(roots[..., None])[:, 0][:, None] @ back)[:, 0, :keep],
     )
-
-
-def _coordinates(slopes: Array, offsets: Array, clients: int) -> tuple[Array, Array]:
-    """The coordinates as rows over (1, x, previous, y), `(instances, size, size)`, and the rows of the models and those before."""
-    eye, k = np.eye(1 + 3 * clients), clients
-    x, before, y = eye[1 : 1 + k], eye[1 + k : 1 + 2 * k], eye[1 + 2 * k :]
-    shared = [eye[0], x.mean(0), *(x[1:] - x.mean(0)), *(x - before)]
-    error = y[0] - (slopes[..., None] * before).mean(1) - offsets.mean(1)[:, None] * eye[0]
-    rows = [np.broadcast_to(row, error.shape) for row in shared]
-    return np.stack([*rows, error, *(np.broadcast_to(y[j] - y[0], error.shape) for j in range(1, k))], axis=1), eye[
-        1 : 1 + 2 * k
-    ]
 
 
 def means(maps: Maps, period: int, rounds: Sequence[int]) -> Array:
@@ -163,25 +154,21 @@ def _lifted(steps: Array, spread: Array, fold: Array) -> Array:
 
 def reaches(maps: Maps, period: int) -> tuple[Array, Array]:
     """How far models and estimates come on any path, `(instances,)`; infinite where no limits are found that a round keeps."""
-    sizes, averaged = np.abs(maps.steps), np.abs(maps.average)
-    count, size = maps.root.shape
-    limits, kept = np.zeros((count, size)), np.ones(count, dtype=bool)
-    limits[:, 0] = 1.0
-    for _ in range(_PROPOSALS):
-        now, through = limits, np.broadcast_to(np.eye(size), (count, size, size))
-        for _ in range(period):
-            worst = (sizes @ now[:, None, :, None])[..., 0].argmax(axis=1)
-            rows = np.take_along_axis(sizes, worst[:, None, :, None], axis=1)[:, 0]
-            now, through = (rows @ now[..., None])[..., 0], rows @ through
-        through = averaged @ through
-        gap = np.eye(size - 1) - through[:, 1:, 1:]
-        kept &= np.abs(np.linalg.det(gap)) > 0
-        solved = np.linalg.solve(np.where(kept[:, None, None], gap, np.eye(size - 1)), through[:, 1:, :1])[..., 0]
-        kept &= (solved >= -_ROUNDING * np.abs(solved).max(axis=1, keepdims=True)).all(axis=1)
-        limits = np.concatenate([np.ones((count, 1)), np.where(kept[:, None], np.maximum(solved, 0.0), 0.0)], axis=1)
-    model, estimate, now = np.zeros(count), np.zeros(count), limits
-    for _ in range(period):
-        model = np.maximum(model, (np.abs(maps.models) @ now[..., None])[..., 0].max(axis=1))
-        estimate = np.maximum(estimate, (np.abs(maps.estimate) @ now[..., None])[..., 0].max(axis=1))
-        now = (sizes @ now[:, None, :, None])[..., 0].max(axis=1)
-    return np.where(kept, model, np.inf), np.where(kept, estimate, np.inf)
+    asked = {"model": np.abs(maps.models), "inner_value": np.abs(maps.estimate)}
+    average = Step(np.abs(maps.average)[:, None], {})
+    steps = [*[Step(np.abs(maps.steps), asked)] * period, average]
+    limits, kept = proposed(steps, _DOUBLES)
+    _, reach = followed(limits, steps, _DOUBLES)
+    return np.where(kept, reach["model"], np.inf), np.where(kept, reach["inner_value"], np.inf)
+
+
+def _solved(matrix: Array, right: Array) -> tuple[Array, Array]:
+    is_regular = np.abs(np.linalg.det(matrix)) > 0
+    found = np.linalg.solve(np.where(is_regular[:, None, None], matrix, np.eye(right.shape[-1])), right[..., None])[
+        ..., 0
+    ]
+    is_positive = (found >= -_ROUNDING * np.abs(found).max(axis=1, keepdims=True)).all(axis=1)
+    return np.maximum(found, 0.0), is_regular & is_positive
+
+
+_DOUBLES = Arithmetic(_solved, lambda numbers: numbers)

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import noisy_jacobians, noisy_quadratics
-from .noisy_quadratics import clients_around
+from . import noisy_instances
+from .noisy_instances import affine_inner, clients_around
 from .properties import sorted_mean
 from .unit_cube import UnitCube
+from .units import in_units
 
 Array = np.ndarray
 Parameters = dict[str, Array]
@@ -67,7 +68,7 @@ def _apart(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Paramet
     around = clients_around(around, _zeros(around), clients)
     values = clients_around(_values(cube, rising=True), _values(cube, rising=False), clients)
     values[..., 0], values[..., -1] = -np.abs(values[..., 0]), np.abs(values[..., -1])
-    return _in_units(cube, slope, level, level[..., None] + around, values)
+    return _composed(cube, slope, level, level[..., None] + around, values)
 
 
 def _together(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
@@ -76,7 +77,7 @@ def _together(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Para
     around = _knots(cube, -3, 3)
     slope = np.ones((len(mean), clients))
     values = clients_around(mean, difference, clients)
-    return _in_units(cube, slope, _zeros(slope), clients_around(around, _zeros(around), clients), values)
+    return _composed(cube, slope, _zeros(slope), clients_around(around, _zeros(around), clients), values)
 
 
 def _centred(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
@@ -94,7 +95,7 @@ def _huber(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Paramet
     slope = clients_around(cube.clipped(-1, 1), cube.clipped(-1, 1), clients)
     level = clients_around(cube.clipped(-3, 3) * cube.log(-1, 1), cube.log(-1, 1.5), clients)
     one = np.broadcast_to(np.array([-1.0, 1.0]), (*slope.shape, 2))
-    return _in_units(cube, slope, level, one.copy(), one.copy())
+    return _composed(cube, slope, level, one.copy(), one.copy())
 
 
 def _tent(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
@@ -106,23 +107,15 @@ def _tent(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Paramete
     slope = np.ones((len(foot), clients))
     knots = np.broadcast_to(around, (*slope.shape, 3)) * foot[:, None, None]
     heights = np.broadcast_to(np.array([0.0, 1.0, 0.0]), (*slope.shape, 3))
-    made = _in_units(cube, slope, _zeros(slope), knots, heights)
+    made = _composed(cube, slope, _zeros(slope), knots, heights)
     return {**made, "value_noise": np.ptp(made["knots"], axis=-1) / 2}
 
 
-def _in_units(cube: UnitCube, slope: Array, level: Array, knots: Array, values: Array) -> Parameters:
-    """The same instances with the inner value and the objective measured in other units."""
+def _composed(cube: UnitCube, slope: Array, level: Array, knots: Array, values: Array) -> Parameters:
+    """Outer functions behind inner maps, without noise, in any units of the inner value and of the objective; the start at 0."""
     inner, objective = cube.unit(3), cube.unit(3)
-    wide, tall = inner[:, None], objective[:, None]
-    return {
-        "inner_slope": slope * wide,
-        "inner_offset": level * wide,
-        "value_noise": _zeros(slope),
-        "gradient_noise": _zeros(slope),
-        "knots": knots * wide[..., None],
-        "slopes": values * (tall / wide)[..., None],
-        "start": _zeros(inner),
-    }
+    made = {**affine_inner(slope, level), "knots": knots, "slopes": values, "start": _zeros(inner)}
+    return in_units("local_composite", made, f=objective, y=inner)
 
 
 def _federated(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
@@ -142,7 +135,7 @@ def _curved(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parame
 
 def _saddle(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
     """Clients with piecewise linear slopes in x, and a saddle that they share."""
-    return noisy_quadratics.coupled(cube, _federated(cube, clients, settings))
+    return noisy_instances.coupled(cube, _federated(cube, clients, settings))
 
 
 def _two_levels(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
@@ -150,7 +143,7 @@ def _two_levels(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Pa
     made, mean, difference = _saddle(cube, clients, settings), _values(cube, rising=True), _values(cube, rising=False)
     around = _knots(cube, -2, 2)
     values = clients_around(mean, difference, clients)
-    return noisy_quadratics.with_upper(cube, made, clients_around(around, _zeros(around), clients), values)
+    return noisy_instances.with_upper(cube, made, clients_around(around, _zeros(around), clients), values)
 
 
 def _shared(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
@@ -161,20 +154,16 @@ def _shared(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parame
     around, mean, difference = _knots(cube, -2, 2), _values(cube, rising=True), _values(cube, rising=False)
     weight = (cube.take() > 0.5).astype(float)[:, None]
     inner, objective = cube.unit(3), cube.unit(3)
-    wide, tall = inner[:, None], objective[:, None]
-    estimate = level.mean(1) + cube.clipped(-1, 1) * cube.log(-2, 2)
-    return {
-        "inner_slope": slope * wide,
-        "inner_offset": level * wide,
-        "value_noise": _zeros(slope),
-        "gradient_noise": _zeros(slope),
-        "knots": (knots * wide)[:, None, :],
-        "slopes": (values * tall / wide)[:, None, :],
+    made = {
+        **affine_inner(slope, level),
+        "knots": knots[:, None, :],
+        "slopes": values[:, None, :],
         "extra_knots": clients_around(around, _zeros(around), clients),
-        "extra_slopes": clients_around(weight * mean, weight * difference, clients) * tall[..., None],
+        "extra_slopes": clients_around(weight * mean, weight * difference, clients),
         "start": _zeros(inner),
-        "estimate": estimate * inner,
+        "estimate": level.mean(1) + cube.clipped(-1, 1) * cube.log(-2, 2),
     }
+    return in_units("shared_composite", made, f=objective, y=inner)
 
 
 def _coarse(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
@@ -311,17 +300,17 @@ class KindSpaces:
 
 def _bowls(decode: Callable[..., Parameters]) -> tuple[Space, Space]:
     """Without noise and with it."""
-    return Space(SILENT_BOWL, noisy_quadratics.silent(decode)), Space(_BOWL, decode)
+    return Space(SILENT_BOWL, noisy_instances.silent(decode)), Space(_BOWL, decode)
 
 
 _FEDERATED, _COMPOSITE, _SHARED, _MINIMAX, _BILEVEL = map(
     _bowls,
     (
-        noisy_quadratics.federated,
-        noisy_quadratics.local_composite,
-        noisy_quadratics.shared_composite,
-        noisy_quadratics.minimax,
-        noisy_quadratics.bilevel,
+        noisy_instances.federated,
+        noisy_instances.local_composite,
+        noisy_instances.shared_composite,
+        noisy_instances.minimax,
+        noisy_instances.bilevel,
     ),
 )
 _DIFFER = "clients with piecewise linear slopes that differ"
@@ -334,7 +323,7 @@ _STRAIGHT = "straight outer functions, noise in the Jacobians"
 
 def _multiplied(decode: Callable[[UnitCube, int], Parameters]) -> tuple[Space]:
     """Bowls with noise in the inner maps alone: gradients with a sign of their own would make paths twice as long."""
-    return (Space("bowls with noise in inner maps", noisy_jacobians.with_inner_noise(decode), own_noise=True),)
+    return (Space("bowls with noise in inner maps", noisy_instances.with_inner_noise(decode), own_noise=True),)
 
 
 def _kinked(decode: Callable[..., Parameters], kink: str) -> Space:
@@ -358,16 +347,16 @@ SPACES: Mapping[str, KindSpaces] = {
         ),
         affine=(_COMPOSITE[1],),
         bent=(_FEET,),
-        level=(Space(_STRAIGHT, noisy_jacobians.level, own_noise=True),),
-        multiplied=_multiplied(noisy_quadratics.silent_composite),
+        level=(Space(_STRAIGHT, noisy_instances.level, own_noise=True),),
+        multiplied=_multiplied(noisy_instances.silent_composite),
     ),
     "shared_composite": KindSpaces(
         silent=(Space("one outer function, a free initial estimate", _shared), _SHARED[0]),
         affine=(_SHARED[1],),
-        level=(Space(_STRAIGHT, noisy_jacobians.level_shared, own_noise=True),),
-        multiplied=_multiplied(noisy_quadratics.silent_shared),
+        level=(Space(_STRAIGHT, noisy_instances.level_shared, own_noise=True),),
+        multiplied=_multiplied(noisy_instances.silent_shared),
         lasting=(
-            Space("clients that drift apart, noise in the Jacobians", noisy_jacobians.lasting_shared, own_noise=True),
+            Space("clients that drift apart, noise in the Jacobians", noisy_instances.lasting_shared, own_noise=True),
         ),
     ),
     "conditional": KindSpaces(silent=(_ONE_INNER, _TWO_INNER, _COMPOSITE[0]), affine=(_COMPOSITE[1],), bent=(_FEET,)),
@@ -388,18 +377,18 @@ SPACES: Mapping[str, KindSpaces] = {
             _kinked(_coarse, "kink where a fine-tuning step"),
             _kinked(_short, "kink where a short fine-tuning step"),
         ),
-        affine=(Space(_BOWL, noisy_quadratics.fine_tuned),),
+        affine=(Space(_BOWL, noisy_instances.fine_tuned),),
         partial=(
-            Space("quadratic losses, tilted by client", noisy_quadratics.meta, clients=(2,)),
+            Space("quadratic losses, tilted by client", noisy_instances.meta, clients=(2,)),
             Space(
-                "quadratic losses, tilted by client, short fine-tuning steps", noisy_quadratics.meta_short, clients=(2,)
+                "quadratic losses, tilted by client, short fine-tuning steps", noisy_instances.meta_short, clients=(2,)
             ),
         ),
         crowded=(Space("convex losses with a bent Hessian", _bent, shifted=start_anywhere),),
     ),
 }
 """What is searched for each kind of problem."""
-_CURVED_BOWLS = _bowls(noisy_quadratics.curved)
+_CURVED_BOWLS = _bowls(noisy_instances.curved)
 CURVED: Mapping[str, KindSpaces] = {
     "federated": KindSpaces(
         silent=(

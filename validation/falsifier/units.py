@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -78,6 +79,19 @@ def in_unit(kind: str, parameters: dict[str, Array], cube: UnitCube) -> dict[str
         return parameters
     unit = cube.unit(3)
     return {name: _times(array, unit ** -int(DIMENSIONS[kind][name].x)) for name, array in parameters.items()}
+
+
+def in_units(
+    kind: str, parameters: dict[str, Array], *, f: Array | float = 1.0, y: Array | float = 1.0
+) -> dict[str, Array]:
+    """The same instances with objective and inner value measured in other units, in which they are so many times as large, `(count,)`."""
+
+    def factor(dimension: Dimension) -> Array:
+        powers = ((f, int(dimension.f)), (y, int(dimension.y)))
+        above, below = (prod(unit ** (side * power) for unit, power in powers if side * power > 0) for side in (1, -1))
+        return np.asarray(above / below)
+
+    return {name: _times(array, factor(DIMENSIONS[kind][name])) for name, array in parameters.items()}
 
 
 def _times(array: Array, factor: Array) -> Array:

@@ -1,4 +1,4 @@
-"""The laws of noise, one file for each; a new one is a file and an entry below.
+"""The laws of noise; a new one is a file and an entry below.
 
 The order is that in which the search spaces of a statement are listed. An exact run is of one law, whichever law found its
 instance: nothing of a search is trusted.
@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 from .base import FOREVER, Law, Left
 from .infinite_clients import InfinitelyMany
+from .lanes import Moments, Paths
 from .long_moments import LongMoments
-from .moments import Moments
 from .none import NoNoise
 from .partial_participation import PartialParticipation
-from .paths import Paths
 from .powers import Powers
 
 if TYPE_CHECKING:

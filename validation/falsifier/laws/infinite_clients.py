@@ -12,14 +12,14 @@ import numpy as np
 from ....algorithms import Start
 from ....bounds.language.metrics import GRADIENT_SQ, MEAN
 from ....synthetic.families.piecewise import FAMILIES
-from ...exact.every_path import EveryPath, laid_out
+from ...exact.draws import EveryPath, laid_out
 from ...exact.infinite_clients import MOST_BITS, InfiniteClients, bits_of
 from ...exact.infinite_clients import laid_out as exactly_laid_out
 from ...exact.interval import Ends
 from ...lemmas.trace import walk
 from ..noise import signs_of
 from .base import FOREVER, Array, Law, Left, Values
-from .paths import Paths
+from .lanes import Paths
 
 if TYPE_CHECKING:
     from fractions import Fraction

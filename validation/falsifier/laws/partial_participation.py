@@ -12,9 +12,9 @@ import torch
 
 from ....algorithms import Start
 from ....bounds.language.metrics import GRADIENT_SQ, MEAN
+from ...exact.draws import Chosen, choices, masks
 from ...exact.interval import Ends
-from ...exact.participation import Chosen, RandomRound, choices, masks
-from ...exact.rounds import kept_interval, random_round
+from ...exact.rounds import RandomRound, kept_interval, random_round
 from ...exact.run import CannotReplay
 from ...exact.statistic import Statistic
 from ...lemmas.trace import walk

@@ -1,6 +1,8 @@
-"""Instances with noise, quadratic where their runs stay: one decoder for each kind, the start at the minimiser or beside it.
+"""Instances with noise: one decoder for each kind, the start at the minimiser or beside it.
 
-A bowl is wide against its noise on a log-scale, so that the search finds out how far the run goes.
+Most are quadratic where their runs stay: a bowl is wide against its noise on a log-scale, so that the search finds out how far the run
+goes. Noise in the Jacobian of an inner map is multiplied by the slope of an outer function: where that slope is the same wherever a run
+comes, the run is affine in its signs (`level`); elsewhere a product of two random numbers is not, and every path is followed.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import numpy as np
 
 from .properties import NOISES
 from .unit_cube import UnitCube
+from .units import in_units
 
 Array = np.ndarray
 Parameters = dict[str, Array]
@@ -18,6 +21,10 @@ _STILL_A_BOWL = -0.9
 """The part of the curvature that a second variable adds of which the clients' own may be the negative."""
 _OFF = 0.4
 """Part of a coordinate on which an ingredient is left out."""
+_SILENT = 0.7
+"""Part of a coordinate on which the second client's Jacobian has the noise of the first one's, or none."""
+_BESIDE = 1e-6
+"""How far beside the minimiser long runs start, in units of how far they may come: the gap of the objective is more than rounding."""
 
 
 def with_noise(cube: UnitCube, parameters: Parameters) -> Parameters:
@@ -91,12 +98,13 @@ def silent_composite(cube: UnitCube, clients: int) -> Parameters:
     steep = np.maximum((slope**2).sum(1), 1e-300)
     start = -(slope * level).sum(1) / steep + sometimes(cube) * cube.clipped(-1, 1) * width
     ends = np.broadcast_to(width[:, None], slope.shape)
-    return {
-        **_in_units(slope, level, wide),
-        "knots": _pair(-ends, ends) * wide[:, None, None],
-        "slopes": _pair(-np.ones_like(ends), np.ones_like(ends)) * (tall / wide)[:, None, None],
+    made = {
+        **affine_inner(slope, level),
+        "knots": _pair(-ends, ends),
+        "slopes": _pair(-np.ones_like(ends), np.ones_like(ends)),
         "start": start,
     }
+    return in_units("local_composite", made, f=tall, y=wide)
 
 
 def _inner_maps(cube: UnitCube, clients: int) -> tuple[Array, Array, Array, Array, Array]:
@@ -106,14 +114,10 @@ def _inner_maps(cube: UnitCube, clients: int) -> tuple[Array, Array, Array, Arra
     return slope, level, cube.log(0, 3), cube.unit(3), cube.unit(3)
 
 
-def _in_units(slope: Array, level: Array, wide: Array) -> Parameters:
-    """Inner maps in a unit of their values, without noise."""
-    return {
-        "inner_slope": slope * wide[:, None],
-        "inner_offset": level * wide[:, None],
-        "value_noise": np.zeros_like(slope),
-        "gradient_noise": np.zeros_like(slope),
-    }
+def affine_inner(slope: Array, level: Array) -> Parameters:
+    """Inner maps, and no noise."""
+    silence = np.zeros_like(slope)
+    return {"inner_slope": slope, "inner_offset": level, "value_noise": silence, "gradient_noise": silence}
 
 
 def federated(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
@@ -152,19 +156,20 @@ def silent_shared(cube: UnitCube, clients: int) -> Parameters:
     """The same without noise."""
     slope, level, width, tall, wide = _inner_maps(cube, clients)
     centre = clients_around(np.zeros(len(slope)), sometimes(cube) * cube.log(-3, 0), clients)
-    weight = sometimes(cube) * cube.log(-2, 1) * tall
+    weight = sometimes(cube) * cube.log(-2, 1)
     ends = np.broadcast_to(width[:, None], slope.shape)
     start = sometimes(cube) * cube.clipped(-1, 1) * width
     estimate = slope.mean(1) * start + sometimes(cube) * cube.clipped(-1, 1) * cube.log(-2, 1)
-    return {
-        **_in_units(slope, level, wide),
-        "knots": (_pair(-width, width) * wide[:, None])[:, None],
-        "slopes": (_pair(-np.ones_like(width), np.ones_like(width)) * (tall / wide)[:, None])[:, None],
+    made = {
+        **affine_inner(slope, level),
+        "knots": _pair(-width, width)[:, None],
+        "slopes": _pair(-np.ones_like(width), np.ones_like(width))[:, None],
         "extra_knots": _pair(centre - ends, centre + ends),
         "extra_slopes": _pair(-ends, ends) * (weight / width)[:, None, None],
         "start": start,
-        "estimate": estimate * wide,
+        "estimate": estimate,
     }
+    return in_units("shared_composite", made, f=tall, y=wide)
 
 
 def coupled(cube: UnitCube, made: Parameters, least: float = -np.inf) -> Parameters:
@@ -260,3 +265,115 @@ def fine_tuned(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Par
     tilt = clients_around(-far - fall / 2, sometimes(cube) * cube.log(-3, 1), clients)
     start = sometimes(cube) * cube.clipped(-1, 1) * far / 2
     return {**_plateau(alpha, far, fall, tilt), "gradient_noise": noise, "start": start}
+
+
+# --- noise in the Jacobians of inner maps ---
+
+
+def level(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """Outer functions that are straight lines around the start, flat far away on the side to which they fall."""
+    steep = clients_around(cube.clipped(-1, 1), sometimes(cube) * cube.clipped(-1, 1), clients)
+    made = _jolted_inner_maps(cube, clients)
+    knots, slopes = _straight(cube, steep)
+    made |= {
+        "knots": knots,
+        "slopes": slopes,
+        "gradient_noise": sometimes(cube)[:, None] * cube.log(-4, 1)[:, None] * np.ones_like(steep),
+        "start": sometimes(cube) * cube.clipped(-1, 1) * made["noise_reach"],
+    }
+    wide, tall = cube.unit(3), cube.unit(3)
+    return in_units("local_composite", made, f=tall, y=wide)
+
+
+def level_shared(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """One such outer function behind the mean of inner maps, bowls of the clients or nothing else, an estimate that is right or not."""
+    made = _jolted_inner_maps(cube, clients)
+    knots, slopes = _straight(cube, cube.clipped(-1, 1)[:, None])
+    width = cube.log(-1, 3)
+    centre = clients_around(np.zeros(len(width)), sometimes(cube) * cube.log(-3, 0), clients)
+    ends = np.broadcast_to(width[:, None], centre.shape)
+    steep = sometimes(cube) * cube.log(-3, 1)
+    made |= {
+        "knots": knots,
+        "slopes": slopes,
+        "extra_knots": _pair(centre - ends, centre + ends),
+        "extra_slopes": _pair(-ends, ends) * (steep / width)[:, None, None],
+        "gradient_noise": sometimes(cube)[:, None] * cube.log(-4, 1)[:, None] * np.ones_like(centre),
+        "start": sometimes(cube) * cube.clipped(-1, 1) * made["noise_reach"],
+    }
+    wide, tall = cube.unit(3), cube.unit(3)
+    off = np.maximum(cube.clipped(-1, 1), 0.0) * cube.log(-2, 1)
+    made["estimate"] = made["inner_slope"].mean(1) * made["start"] + made["inner_offset"].mean(1) + off
+    return in_units("shared_composite", made, f=tall, y=wide)
+
+
+def lasting_shared(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
+    """Clients that drift apart behind one inner map, in front of a Huber function about as wide as the noise can lead.
+
+    With beta = B_g^2 L_f eta the error of y is at most about twice the noise times the drift over the rate of f', which is 1 here.
+    """
+    noise, wide, tall = cube.log(-3.5, -0.3), cube.unit(3), cube.unit(3)
+    reach = 2 * noise * cube.log(-0.5, 1.5)
+    end = 2 * reach * cube.log(-0.3, 0.5)
+    ones, none = np.ones((len(noise), clients)), np.zeros((len(noise), clients))
+    drift = clients_around(0 * noise, np.ones_like(noise), clients)
+    far = 10 * np.maximum(reach, end)[:, None, None]
+    around = np.array([-1.0, 1.0])
+    made = {
+        "inner_slope": ones,
+        "inner_offset": none,
+        "value_noise": none,
+        "jacobian_noise": noise[:, None] * ones,
+        "noise_reach": reach,
+        "knots": end[:, None, None] * around,
+        "slopes": end[:, None, None] * around,
+        "extra_knots": far * around * ones[..., None],
+        "extra_slopes": np.repeat(drift[..., None], 2, axis=-1),
+        "gradient_noise": none,
+        "start": _BESIDE * reach,
+        "estimate": _BESIDE * reach,
+    }
+    return in_units("shared_composite", made, f=tall, y=wide)
+
+
+def with_inner_noise(decode: Callable[[UnitCube, int], Parameters]) -> Callable[..., Parameters]:
+    """The instances of a decoder with noise in their Jacobians and, on the same sign, in their inner values or not."""
+
+    def made(cube: UnitCube, clients: int, settings: Mapping[str, int]) -> Parameters:
+        parameters = decode(cube, clients)
+        reach = np.ptp(parameters["knots"], axis=-1).max(axis=1)
+        of_value, of_jacobian = sometimes(cube) * reach * cube.log(-4, 0), reach * cube.log(-4, 1)
+        return {
+            **parameters,
+            "value_noise": of_value[:, None] * np.ones_like(parameters["inner_slope"]),
+            "jacobian_noise": of_jacobian[:, None] * _per_client(cube, clients),
+            "noise_reach": cube.log(-2, 2),
+        }
+
+    return made
+
+
+def _jolted_inner_maps(cube: UnitCube, clients: int) -> Parameters:
+    """Inner maps with noise in their Jacobians, and in their values or not."""
+    slope = clients_around(cube.clipped(-1, 1), sometimes(cube) * cube.clipped(-1, 1), clients)
+    noise = cube.log(-3, 1)[:, None] * _per_client(cube, clients)
+    return {
+        "inner_slope": slope,
+        "inner_offset": clients_around(np.zeros(len(slope)), sometimes(cube) * cube.log(-2, 0), clients),
+        "value_noise": sometimes(cube)[:, None] * cube.log(-4, 0)[:, None] * np.ones_like(slope),
+        "jacobian_noise": noise,
+        "noise_reach": cube.log(-3, 3),
+    }
+
+
+def _per_client(cube: UnitCube, clients: int) -> Array:
+    return every_other(np.clip(cube.take() / _SILENT, 0.0, 1.0), clients)
+
+
+def _straight(cube: UnitCube, steep: Array) -> tuple[Array, Array]:
+    """Knots and values of slopes that are `steep`, `(count, clients)`, around 0, and 0 far away where the function falls."""
+    far = cube.log(0.3, 4)
+    fall = far * cube.log(-1, 3)
+    knots = np.stack([-far - fall, -far, far, far + fall], axis=-1)[:, None]
+    values = np.stack([np.minimum(steep, 0.0), steep, steep, np.maximum(steep, 0.0)], axis=-1)
+    return np.broadcast_to(knots, values.shape).copy(), values
