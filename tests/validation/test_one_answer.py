@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from dataclasses import fields, replace
 from fractions import Fraction as F
+from functools import partial
 from pathlib import Path
 
 import fedco
 import pytest
+import torch
+from fedco.algorithms import Schedule
 from fedco.bounds.audit.necessary import kept_bundles
 from fedco.bounds.language.definition import keys_of, statement_keys
-from fedco.bounds.registry import get_theorem
+from fedco.bounds.language.quantities import COUNT, STEPS
+from fedco.bounds.registry import all_theorems, get_theorem
 from fedco.errors import InputError
 from fedco.validation.exact.problem import Instance
+from fedco.validation.exact.tensor import ExactTensor
 from fedco.validation.falsifier import falsify
 from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, confirm, sides
 from fedco.validation.falsifier.declared import target_of
-from fedco.validation.falsifier.method_call import method_of
 from fedco.validation.runs.bundle import BundleError, from_dict, read, replay
 from fedco.validation.runs.fit import fitting_problems, misfit
-from fedco.validation.runs.method_of import build_of, period_of, steps_of
+from fedco.validation.runs.method_of import build_in_lanes, build_of, built_in_fractions, period_of, steps_of
 from fedco.validation.runs.problem_list import listed
 from fedco.validation.runs.refutations import registry
 from searching import ticking
@@ -188,16 +193,61 @@ def test_a_symbol_with_the_name_of_a_hyperparameter_has_to_be_given():
     terms = {**CONVEX["terms"], "variance": "eta*sigma**2/(N*batch)"}
     other = fedco.define(**{**CONVEX, "symbols": renamed, "terms": terms, "method": method})
     values = {"eta": 0.5, "batch": 4, "N": 2, "T": 3, "L": 1, "D": 1, "sigma": 1}
-    assert build_of(other)(values).b == 1 == method_of(other.method)(values).b
+    assert build_of(other)(values).b == 1 == build_in_lanes(other)(values).b
 
 
 def test_a_default_of_a_method_in_a_file_holds_in_every_verb(tmp_path):
     """The symbol p is not given to the method, which then has its own p = 1 in runs as in searches."""
     theorem = of_file(tmp_path, SAYS_PERIOD)
     values = {"eta": 0.5, "p": 4, "R": 2, "L": 1, "F_gap": 1}
-    assert build_of(theorem)(values).p == 1 == method_of(theorem.method)(values).p
+    assert build_of(theorem)(values).p == 1 == build_in_lanes(theorem)(values).p
+    assert built_in_fractions(theorem, {name: F(value) for name, value in values.items()}).p == 1
     given = build_of(theorem, type(build_of(theorem)(values)))
     assert given(values).p == 4, "a class that the caller gives takes the symbols of the same name"
+
+
+def test_a_hyperparameter_that_a_method_in_a_file_does_not_have_is_refused_in_every_verb(tmp_path):
+    """A run left it out without a word, and had the default in its place."""
+    theorem = of_file(tmp_path, SAYS_PERIOD, q="p")
+    values = {"eta": 0.5, "p": 4, "R": 2, "L": 1, "F_gap": 1}
+    for build in (build_of(theorem), lambda _: build_in_lanes(theorem), partial(built_in_fractions, theorem)):
+        with pytest.raises(InputError, match=r"its method mean has no hyperparameter q; wanted one of eta, p$"):
+            build(values)
+
+
+FITTING = {"participation": F(1, 2), "compression_variance": F(2), "step_offset": F(5, 2)}
+"""Of quantities of which a method makes a whole number, or that make a share of another one."""
+
+
+@pytest.mark.parametrize("name", [name for name in all_theorems() if get_theorem(name).method is not None])
+def test_a_method_has_the_same_hyperparameters_in_doubles_in_a_search_and_in_fractions(name):
+    theorem = get_theorem(name)
+    values = {}
+    for index, (symbol, binding) in enumerate(theorem.symbols(theorem.first).items()):
+        number = F(4 + 2 * (index % 3)) if binding.quantity.domain in (COUNT, STEPS) else F(2 + index % 2, 21 + index)
+        values[symbol] = FITTING.get(binding.quantity.name, number)
+    doubles = {symbol: float(value) for symbol, value in values.items()}
+    lanes = {symbol: torch.tensor([value] * 3, dtype=torch.float64) for symbol, value in doubles.items()}
+    exact = {symbol: ExactTensor.of([value]) for symbol, value in values.items()}
+    run, searched = build_of(theorem)(doubles), build_in_lanes(theorem)
+    for other in (searched(doubles), searched(lanes), searched(exact), built_in_fractions(theorem, values)):
+        assert type(other) is type(run)
+        for declared in fields(run):
+            ours, theirs = (numbers_in(getattr(method, declared.name)) for method in (run, other))
+            for a, b in zip(ours, theirs, strict=True):
+                assert a == b or math.isclose(a, b, rel_tol=1e-15), declared.name
+                assert isinstance(a, int) == isinstance(b, int), declared.name
+
+
+def numbers_in(value):
+    """What a hyperparameter consists of: numbers or a word; of lanes that are the same, one."""
+    if isinstance(value, Schedule):
+        return [*numbers_in(value.a), *numbers_in(value.t0), float(value.power), value.every]
+    if isinstance(value, ExactTensor):
+        return [float(each) for each in value.numbers]
+    if isinstance(value, torch.Tensor):
+        return value.unique().tolist()
+    return [value]
 
 
 @pytest.mark.parametrize("quantities", ["", SAYS_PERIOD])
