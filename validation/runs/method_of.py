@@ -27,7 +27,7 @@ from ...bounds.language.bounding import SERVER_MODEL
 from ...bounds.language.clients import at_clients, bare, client_symbols
 from ...bounds.language.formula import read_formula
 from ...bounds.language.notation import STEP, Binding
-from ...bounds.language.reading import InputError
+from ...bounds.language.reading import InputError, is_array
 from ...bounds.language.schedule import StepSchedule, read_schedule
 from ...bounds.language.theorem import MethodCall, Theorem
 from ...ranges import AT_MOST
@@ -246,18 +246,20 @@ class _Doubles:
     def lists(self) -> dict[sp.Symbol, tuple[sp.Expr, ...]]:
         return _lists(self.theorem, self.values)
 
-    @cached_property
-    def singles(self) -> dict[sp.Symbol, sp.Float]:
-        symbols = {_symbol(self.theorem, name): value for name, value in self.values.items()}
-        return {symbol: sp.Float(value, 30) for symbol, value in symbols.items() if symbol not in self.lists}
-
     def with_values(self, name: str, formula: sp.Expr) -> sp.Expr:
-        value = at_clients(formula, self.lists).xreplace(self.singles)
+        exactly = STEP in formula.free_symbols  # t/K changes at whole numbers of steps
+        singles = {
+            _symbol(self.theorem, n): self._single(v, exactly) for n, v in self.values.items() if not is_array(v)
+        }
+        value = at_clients(formula, self.lists).xreplace(singles)
         if unknown := value.free_symbols - {STEP} - self.lists.keys():
             wanted = "wanted it in a term or a condition too, or a number in its place"
             where = f"{min(map(str, unknown))} stands only under [method] ({name})"
             raise InputError(f"{self.theorem.id}: {where}, so nothing gives it a value; {wanted}")
         return value
+
+    def _single(self, value: float, exactly: bool) -> sp.Number:
+        return sp.Integer(value) if exactly and value == int(value) else sp.Float(value, 30)
 
     def number(self, name: str, formula: sp.Expr) -> float | tuple[float, ...]:
         if own := bare(formula):
