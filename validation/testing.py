@@ -29,9 +29,9 @@ from ..synthetic import problem as find_problem
 from .runs.campaign import MINIMUM_SEEDS
 from .runs.experiments import cap_of, measure
 from .runs.fit import misfit
-from .runs.instance import Instance
 from .runs.measures import judged
 from .runs.method_of import Given
+from .runs.recipe import Instance
 from .runs.registry import recipe_for
 from .runs.values import evaluate_at
 from .statistics.alpha_budget import AlphaBudget, LedgerError, read_level

@@ -18,7 +18,7 @@ from fedco.user_files import load_object
 from fedco.validation.runs.campaign import Experiment, Task, run_tasks
 from fedco.validation.runs.fit import fits, misfit
 from fedco.validation.runs.generate import EDGE, generate
-from fedco.validation.runs.instance import Instance
+from fedco.validation.runs.recipe import Instance
 from fedco.validation.runs.registry import recipe_for
 from fedco.validation.runs.validate import validate
 from fedco.validation.runs.values import evaluate_at

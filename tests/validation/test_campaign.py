@@ -14,7 +14,7 @@ from fedco.bounds.language.reading import InputError
 from fedco.synthetic import problem
 from fedco.validation.runs.campaign import Experiment, ExperimentResult, chunks_of, plan, run_task
 from fedco.validation.runs.experiments import measure
-from fedco.validation.runs.instance import Instance
+from fedco.validation.runs.recipe import Instance
 from fedco.validation.runs.registry import recipe_for, recipes, runs_of
 from fedco.validation.runs.validate import negative_control, validate
 from fedco.validation.runs.values import constants

@@ -24,7 +24,7 @@ from fedco.validation.practice.along import Trajectory, attained, trajectory
 from fedco.validation.practice.explain import along_the_run
 from fedco.validation.practice.halving import cost, stages
 from fedco.validation.runs.experiments import measure
-from fedco.validation.runs.instance import Instance
+from fedco.validation.runs.recipe import Instance
 from fedco.validation.runs.registry import in_practice
 from same_text import agree
 

@@ -15,9 +15,9 @@ from fedco.bounds.language.reading import InputError
 from fedco.synthetic import problem
 from fedco.validation.runs import values
 from fedco.validation.runs.generate import Setting
-from fedco.validation.runs.instance import Instance
 from fedco.validation.runs.measures import squared_cap
 from fedco.validation.runs.method_of import build_of, fixed_by, steps_of
+from fedco.validation.runs.recipe import Instance
 from fedco.validation.runs.values import evaluate_at, exact_start, horizon_of, numbers_of
 
 SGD = "baselines.local_sgd"

@@ -179,24 +179,39 @@ class Practice(AbstractResult):
     def _lists(self) -> Iterator[_Listed]:
         """The lists of the answer after the grid; an empty one is left out."""
         if (found := self.explanation) is not None:
-            heads = ("bound / measured", "in the bound", "along the run", "factor")
             yield _Listed(
-                "product", heads, f"bound / measured at theory's step size: {found.factor:.4g} =", (*_product(found),)
+                "product",
+                ("bound / measured", "in the bound", "along the run", "factor"),
+                f"bound / measured at theory's step size: {found.factor:.4g} =",
+                (*_product(found),),
             )
-            heads = ("term", "in the bound", "along the run", "times measured", "observed", "slack")
-            heading = "terms with constants along the run, over the measured metric; slack against what the run shows of them:"
-            yield _Listed("terms", heads, heading, (*_terms(found),))
+            yield _Listed(
+                "terms",
+                ("term", "in the bound", "along the run", "times measured", "observed", "slack"),
+                "terms with constants along the run, over the measured metric; slack against what the run shows of them:",
+                (*_terms(found),),
+            )
         if self.gains:
-            heads = ("put in or dropped", "name", self.step, "measured", "factor")
-            heading = f"measured at theory's / at the best step size: {self.gain:.4g} ="
-            yield _Listed("gain", heads, heading, (*self._path(),))
+            yield _Listed(
+                "gain",
+                ("put in or dropped", "name", self.step, "measured", "factor"),
+                f"measured at theory's / at the best step size: {self.gain:.4g} =",
+                (*self._path(),),
+            )
         if self.conditions:
-            heads = ("condition", "relation", "at theory's", "relaxed to", "until")
-            heading = "conditions, smaller side / larger side, and how far the grid relaxes them:"
-            yield _Listed("conditions", heads, heading, (*self._relaxed(),))
+            yield _Listed(
+                "conditions",
+                ("condition", "relation", "at theory's", "relaxed to", "until"),
+                "conditions, smaller side / larger side, and how far the grid relaxes them:",
+                (*self._relaxed(),),
+            )
         if self.heuristics:
-            heads = ("heuristic", "pilot runs", self.step, "measured", "times the best", "within 3")
-            yield _Listed("heuristics", heads, "heuristics, which no theorem stands behind:", (*self._rules(),))
+            yield _Listed(
+                "heuristics",
+                ("heuristic", "pilot runs", self.step, "measured", "times the best", "within 3"),
+                "heuristics, which no theorem stands behind:",
+                (*self._rules(),),
+            )
 
     def _path(self) -> Iterator[_Entry]:
         for line in self.gains:

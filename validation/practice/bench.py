@@ -17,8 +17,7 @@ from ...bounds.evaluation.evaluate import IN_DOUBLES, Bound, fill_schedule_in_do
 from ...bounds.evaluation.evaluate import bound as evaluated
 from ...bounds.language.theorem import Statement, Theorem
 from ..runs.experiments import statistics
-from ..runs.instance import Instance
-from ..runs.recipe import Recipe
+from ..runs.recipe import Instance, Recipe
 from ..runs.values import numbers_of
 from .along import Trajectory, trajectory
 

@@ -29,9 +29,9 @@ from ..statistics.planning import seeds_to_support
 from ..statistics.verdict import Verdict, not_applicable
 from .experiments import Measured, cap_of, measure
 from .fingerprint import MEASUREMENT
-from .instance import Instance
 from .measures import judged
 from .method_of import Given
+from .recipe import Instance
 from .registry import recipe_for
 from .values import evaluate_at
 

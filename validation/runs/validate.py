@@ -35,10 +35,10 @@ from .campaign import Experiment, ExperimentResult, Task, conclude, plan, run_ta
 from .fingerprint import MEASUREMENT
 from .fit import about_noise
 from .generate import Generated, instances_of
-from .instance import Instance
 from .limits import HOURS, check_experiments
 from .measures import measure_of
 from .method_of import Given, fixed_by
+from .recipe import Instance
 from .registry import recipe_for
 from .users_certificates import about_certificates
 

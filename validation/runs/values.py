@@ -14,7 +14,7 @@ from ...bounds.language.client_lists import for_clients
 from ...bounds.language.reading import InputError, is_array
 from ...bounds.language.theorem import Theorem
 from .fit import CHOSEN_BY_THE_RUN
-from .instance import Instance
+from .recipe import Instance
 
 Values = dict[str, Any]
 """Symbol -> an exact number, or a tuple of them where each client has its own."""

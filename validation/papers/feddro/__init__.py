@@ -4,8 +4,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from ...runs.declaration import InPractice, Probe, counts_rounds
-from ...runs.instance import Instance
 from ...runs.parameters import NEAR
+from ...runs.recipe import Instance
 from ...runs.tables import read_runs
 from .codes import CODES
 from .counterexample import COUNTEREXAMPLE
