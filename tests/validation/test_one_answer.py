@@ -222,6 +222,14 @@ def test_a_hyperparameter_that_a_method_in_a_file_does_not_have_is_refused_in_ev
             build(values)
 
 
+def test_a_method_in_a_file_that_cannot_be_made_of_lanes_is_searched_by_none(tmp_path):
+    theorem = of_file(tmp_path, "def __post_init__(self):\n        raise TypeError('wanted a float')")
+    with pytest.raises(
+        InputError, match=r"own.py:Mean: cannot be built from what the theorem gives it: wanted a float$"
+    ):
+        build_in_lanes(theorem)({"eta": torch.ones(2)})
+
+
 FITTING = {"participation": F(1, 2), "compression_variance": F(2), "step_offset": F(5, 2)}
 """Of quantities of which a method makes a whole number, or that make a share of another one."""
 
