@@ -185,7 +185,8 @@ def _has_default(declared: Field[Any]) -> bool:
 
 def _symbol(theorem: Theorem, name: str) -> sp.Symbol:
     """That of the theorem, or one for what only an instance names."""
-    return theorem.notation.symbols.get(name, sp.Symbol(name))
+    known = theorem.notation.bindings.get(name)
+    return known.symbol if known is not None else sp.Symbol(name)
 
 
 @lru_cache(maxsize=256)
