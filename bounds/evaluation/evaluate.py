@@ -226,17 +226,6 @@ def fill_schedule(statement: Statement, point: dict[sp.Symbol, sp.Expr]) -> list
     return [name for name in statement.schedule if name not in known]
 
 
-def fill_schedule_in_doubles(statement: Statement, known: dict[str, Any]) -> None:
-    """Put in what the schedule gives beside the arrays that are known, as far as it gives anything."""
-    import numpy as np
-
-    for name in _in_turn(statement, {*known}):
-        expr = statement.expand(statement.schedule[name])
-        needs = sorted(expr.free_symbols, key=str)
-        value = sp.lambdify(needs, expr, [IN_DOUBLES, "numpy"])(*(known[str(need)] for need in needs))
-        known[name] = np.asarray(value, dtype=float)
-
-
 def _in_turn(statement: Statement, known: set[str]) -> Iterator[str]:
     """What the schedule gives beside what is known, each name after those that it needs; `known` grows by it."""
     while ready := [
@@ -366,7 +355,11 @@ def evaluate(statement: Statement, **arrays: Any) -> dict[str, Any]:
     known = {name: np.asarray(value, dtype=float) for name, value in arrays.items()}
     if unknown := sorted(set(known) - set(names)):
         raise InputError(f"{unknown[0]}: not a symbol of {statement.name}; wanted one of {' '.join(names)}")
-    fill_schedule_in_doubles(statement, known)
+    for name in _in_turn(statement, {*known}):
+        expr = statement.expand(statement.schedule[name])
+        needs = sorted(expr.free_symbols, key=str)
+        value = sp.lambdify(needs, expr, [IN_DOUBLES, "numpy"])(*(known[str(need)] for need in needs))
+        known[name] = np.asarray(value, dtype=float)
     if missing := [name for name in names if name not in known]:
         wanted = [
             name for name in missing if name not in statement.schedule

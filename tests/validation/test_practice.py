@@ -380,6 +380,13 @@ def test_wrong_input_is_one_line(capsys, monkeypatch, theorem, options, said):
         fedco.practice("baselines.local_sgd", "federated_logistic", T=20, factor=1)
 
 
+def test_a_schedule_that_gives_a_root_is_refused_in_one_line():
+    """It ended in a traceback."""
+    wanted = r"^fcsg\.corollary_4_2: its schedule gives a \w+ that is no fraction at T = 625; wanted a horizon at which it is one$"
+    with pytest.raises(fedco.InputError, match=wanted):
+        fedco.practice("fcsg.corollary_4_2", "conditional_noisy", T=625, seeds=1, above=0, below=0)
+
+
 def test_the_sheet_has_the_grid_the_product_and_the_terms(found):
     answer = found("baselines.local_sgd")
     grid, product, terms, *_ = answer.sheet().tables

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...algorithms import Method
 from ...algorithms.engine.progress import Progress
-from ...bounds.evaluation.evaluate import IN_DOUBLES, Bound, fill_schedule_in_doubles
+from ...bounds.evaluation.evaluate import IN_DOUBLES, Bound
 from ...bounds.evaluation.evaluate import bound as evaluated
 from ...bounds.language.theorem import Statement, Theorem
 from ..runs.experiments import statistics
@@ -136,7 +136,7 @@ class Bench:
 
 
 def sides_over(statement: Statement, arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """Terms and both sides of every requirement of a statement, on arrays that broadcast against each other."""
+    """Terms and both sides of every requirement of a statement, on arrays for all of its symbols that broadcast against each other."""
     import sympy as sp
 
     if "sides" not in statement.kept:
@@ -146,7 +146,6 @@ def sides_over(statement: Statement, arrays: Mapping[str, Any]) -> dict[str, Any
         arguments = [binding.symbol for binding in statement.symbols.values()]
         statement.kept["sides"] = sp.lambdify(arguments, outputs, modules=[IN_DOUBLES, "numpy"], cse=True)
     known = {name: np.asarray(value, dtype=float) for name, value in arrays.items() if name in statement.symbols}
-    fill_schedule_in_doubles(statement, known)
     shape = np.broadcast_shapes(*(array.shape for array in known.values()))
     with np.errstate(all="ignore"):
         made = [

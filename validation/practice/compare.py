@@ -101,7 +101,7 @@ def practice(
     horizon = horizon_of(item, label)
     given: dict[str, Any] = dict(setting.values(setting.whole()))
     best = item.tune(label, budget={horizon: T}, **given)
-    chosen = {name: Fraction(str(value)) for name, value in best.values.items()}
+    chosen = {name: _fraction(item, name, value, f"{horizon} = {T}") for name, value in best.values.items()}
     whole = {name: given[name] for name in setting.whole()}
     hyper: dict[str, Any] = {**whole, **{name: value for name, value in chosen.items() if name != horizon}}
     theory = Fraction(hyper[step])
@@ -149,6 +149,21 @@ def practice(
         runs=bench.runs,
         start_objective=bench.start[0],
     )
+
+
+def _fraction(theorem: Theorem, name: str, value: Any, where: str) -> Fraction:
+    """A hyperparameter that the tuner, or the statement's schedule, gives.
+
+    Raises:
+        InputError: it is a root, and no run at another step size would have the exact value.
+    """
+    try:
+        return Fraction(str(value))
+    except ValueError:
+        wanted = "wanted a horizon at which it is one"
+        raise InputError(
+            f"{theorem.id}: its schedule gives a {name} that is no fraction at {where}; {wanted}"
+        ) from None
 
 
 def _shown(bench: Bench) -> dict[str, float]:
