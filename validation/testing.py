@@ -27,11 +27,10 @@ from ..bounds.language.theorem import Theorem
 from ..bounds.registry import get_theorem
 from ..synthetic import problem as find_problem
 from .runs.campaign import MINIMUM_SEEDS
-from .runs.experiments import cap_of, measure
+from .runs.experiments import Measured, cap_of, measure
 from .runs.fit import misfit
-from .runs.instance import Instance
-from .runs.measures import judged
 from .runs.method_of import Given
+from .runs.recipe import Instance
 from .runs.registry import recipe_for
 from .runs.values import evaluate_at
 from .statistics.alpha_budget import AlphaBudget, LedgerError, read_level
@@ -150,11 +149,12 @@ def assert_rate(
         InputError: a horizon that the theorem does not admit.
     """
     book = SUITE if ledger is None else ledger
-    name = _spend(book, f"rate/{get_theorem(theorem).id}/{_name_of(problem)}/T={list(horizons)}", alpha, seeds)
+    where = f"{Instance(problem, {}, 'assertion').problem_name}/T={list(horizons)}"
+    name = _spend(book, f"rate/{get_theorem(theorem).id}/{where}", alpha, seeds)
     columns, bounds = [], []
     for index, T in enumerate(horizons):
         claim = _Claim(theorem, problem, T, statement, hyperparameters, 1, method)
-        columns.append(claim.statistic(seeds, root_seed + index))
+        columns.append(claim.measured(seeds, root_seed + index).statistic)
         bounds.append(claim.total)
     coverage = float(1 - read_level("alpha", alpha))
     measured = slope_interval(list(horizons), np.stack(columns, axis=1), group_size=_GROUP, coverage=coverage)
@@ -165,7 +165,7 @@ def assert_rate(
 
 
 class _Claim:
-    """A theorem on a problem at a horizon: its bound, and the statistic when it is run."""
+    """A theorem on a problem at a horizon: its bound, and what is measured when it is run."""
 
     def __init__(
         self,
@@ -180,12 +180,10 @@ class _Claim:
         self.label = statement or recipe_for(theorem, method).label
         self.theorem, self.T, self.divisor, self.method = get_theorem(theorem), T, divisor, method
         self.problem = find_problem(problem) if isinstance(problem, str) else problem
-        self.hyper = {name: _exact(name, value) for name, value in hyper.items()}
+        self.instance = Instance(self.problem, {n: _exact(n, value) for n, value in hyper.items()}, "assertion")
         self.bound: Bound
-        self.bound, self.kind = evaluate_at(self.theorem, self.label, self.problem, self.hyper, T)
-        self.cap = cap_of(
-            self.theorem, self.problem, Instance(self.problem, self.hyper, "assertion"), self.bound, method
-        )
+        self.bound, _ = evaluate_at(self.theorem, self.label, self.problem, self.instance.hyperparameters, T)
+        self.cap = cap_of(self.theorem, self.problem, self.instance, self.bound, method)
 
     @property
     def total(self) -> float:
@@ -200,7 +198,7 @@ class _Claim:
 
     @property
     def where(self) -> str:
-        return f"{_name_of(self.problem)}, T={self.T}"
+        return f"{self.instance.problem_name}, T={self.T}"
 
     def why_not(self) -> str:
         """Why the theorem does not speak of this instance; empty when it does."""
@@ -208,14 +206,11 @@ class _Claim:
             return f"the problem does not satisfy its assumptions: {reason}"
         return f"condition {', '.join(self.bound.failed)} fails" if self.bound.failed else ""
 
-    def statistic(self, seeds: int, root_seed: int) -> np.ndarray:
+    def measured(self, seeds: int, root_seed: int) -> Measured:
         if reason := self.why_not():
             raise InputError(f"{self.theorem.id} on {self.where}: {reason}")
-        instance = Instance(self.problem, self.hyper, "assertion")
-        found = measure(
-            self.theorem, instance, self.T, seeds, label=self.label, root_seed=root_seed, method=self.method
-        )
-        return found.statistic
+        options: dict[str, Any] = {"label": self.label, "root_seed": root_seed, "method": self.method}
+        return measure(self.theorem, self.instance, self.T, seeds, **options)
 
     def judged(
         self,
@@ -232,15 +227,8 @@ class _Claim:
         level = read_level("alpha", alpha)
         number = seeds or self.planned(ratio, level, wants_support)
         _spend(ledger, f"{'holds' if wants_support else 'refuted'}/{self.name}/{self.where}", level, number)
-        metric, statistic = self.theorem.metric, self.statistic(number, root_seed)
-        claim = judged(metric, self.bound.numbers, statistic, self.total, self.cap)
-        return claim.verdict(
-            alpha=level,
-            certificates_kind=self.kind,
-            claim=self.name,
-            instance=self.where,
-            terms=self.bound.terms if self.divisor == 1 and not metric.failure else None,
-        )
+        terms = self.bound.terms if self.divisor == 1 and not self.theorem.metric.failure else None
+        return self.measured(number, root_seed).judged(self.total, level, self.name, self.where, terms=terms)
 
     def planned(self, ratio: float, alpha: Fraction, wants_support: bool) -> int:
         """Seeds for the wanted verdict, at least 64; 64 where no number would do."""
@@ -265,10 +253,6 @@ def _exact(name: str, value: Any) -> Any:
         return tuple(_exact(name, each) for each in value)
     number = read_number(name, value)
     return int(number) if number.denominator == 1 else number
-
-
-def _name_of(problem: Any) -> str:
-    return problem if isinstance(problem, str) else str(getattr(problem, "name", type(problem).__name__))
 
 
 def _spend(ledger: AlphaBudget, name: str, alpha: Fraction | str, seeds: int) -> str:

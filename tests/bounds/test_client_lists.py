@@ -29,8 +29,8 @@ from fedco.validation.experiments.run import run
 from fedco.validation.explorer.javascript import Library, statement_source
 from fedco.validation.falsifier.attack import falsify
 from fedco.validation.falsifier.declared import target_of
-from fedco.validation.runs.instance import Instance
 from fedco.validation.runs.method_of import build_of, steps_of
+from fedco.validation.runs.recipe import Instance
 from fedco.validation.runs.validate import validate
 from fedco.validation.runs.values import evaluate_at, numbers_of
 from fedco.validation.testing import assert_bound_holds

@@ -17,7 +17,7 @@ from fedco.storage import write_json
 from fedco.user_files import trusting
 from fedco.validation.runs import verify as module
 from fedco.validation.runs.campaign import Experiment
-from fedco.validation.runs.instance import Instance
+from fedco.validation.runs.recipe import Instance
 from fedco.validation.runs.registry import recipe_for, runs_of
 from fedco.validation.runs.validate import RESULTS, validate
 from fedco.validation.runs.verify import verify

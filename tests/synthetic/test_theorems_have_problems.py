@@ -17,7 +17,7 @@ from fedco.synthetic import problem
 from fedco.synthetic.conformance.oracle_checks import random_points
 from fedco.validation.runs.experiments import cap_of
 from fedco.validation.runs.fit import fits
-from fedco.validation.runs.instance import Instance
+from fedco.validation.runs.recipe import Instance
 from fedco.validation.runs.registry import recipes
 from fedco.validation.runs.values import evaluate_at
 from fedco.validation.statistics.planning import seeds_to_support

@@ -18,7 +18,7 @@ from fedco.user_files import load_object
 from fedco.validation.runs.campaign import Experiment, Task, run_tasks
 from fedco.validation.runs.fit import fits, misfit
 from fedco.validation.runs.generate import EDGE, generate
-from fedco.validation.runs.instance import Instance
+from fedco.validation.runs.recipe import Instance
 from fedco.validation.runs.registry import recipe_for
 from fedco.validation.runs.validate import validate
 from fedco.validation.runs.values import evaluate_at
@@ -109,6 +109,9 @@ def test_what_is_missing_is_in_the_results(pr_sgd, ring, tmp_path):
         kept["missing"] == list(found.missing) == [f"ring: {why}" for why in generate(pr_sgd, "printed", ring).missing]
     )
     assert any("edge: the bound is not below" in line for line in kept["missing"])
+    told = "nobody but its author vouches for the certificates of ring: a short search found no point at which one is clearly false"
+    assert kept["certificates"] == found.certificates and found.certificates.startswith(told)
+    assert found.certificates in str(found).splitlines() and found.certificates in found.sheet().notes
 
 
 def test_fit_is_computed_from_kind_and_constants(pr_sgd, ring):
@@ -141,6 +144,7 @@ def test_a_method_of_the_callers_replaces_the_theorems_own(pr_sgd):
     for result in given.results:
         assert result.experiment.instance.hyperparameters == {"eta": Fraction(1, 20), "p": 4}
         assert result.messages["rounds"] == str(result.experiment.T // 4)
+    assert given.certificates == "" and "certificates" not in given.to_dict(), "fedco's tests attack those of its own"
     owner = validate(pr_sgd, problems=[NOISY], method=LocalSGD, seeds=8, alpha="1e-3", jobs=1)
     assert owner.results[0].messages["rounds"] == str(owner.results[0].experiment.T // 2)
 

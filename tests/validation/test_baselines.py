@@ -9,7 +9,7 @@ import pytest
 from fedco.bounds.language.reading import InputError
 from fedco.validation.papers.baselines import RUNS
 from fedco.validation.runs.experiments import measure
-from fedco.validation.runs.instance import Instance
+from fedco.validation.runs.recipe import Instance
 from fedco.validation.statistics.evalues import log_e_refute
 from quick import slow_but
 

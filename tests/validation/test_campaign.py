@@ -14,8 +14,8 @@ from fedco.bounds.language.reading import InputError
 from fedco.synthetic import problem
 from fedco.validation.runs.campaign import Experiment, ExperimentResult, chunks_of, plan, run_task
 from fedco.validation.runs.experiments import measure
-from fedco.validation.runs.instance import Instance
-from fedco.validation.runs.registry import recipe_for, recipes, runs_of
+from fedco.validation.runs.recipe import Instance
+from fedco.validation.runs.registry import recipes, runs_of
 from fedco.validation.runs.validate import negative_control, validate
 from fedco.validation.runs.values import constants
 from fedco.validation.statistics.alpha_budget import AlphaBudget
@@ -75,9 +75,7 @@ def test_an_inadmissible_horizon_is_refused() -> None:
         measure(THEOREM, instance, 8, 1)
 
 
-def test_unknown_problems_and_theorems_are_named() -> None:
-    with pytest.raises(InputError, match="no recipe"):
-        recipe_for("feddro.lemma_3_1")
+def test_an_unknown_problem_is_named() -> None:
     with pytest.raises(InputError, match="not an instance"):
         validate(THEOREM, problems=["nowhere"])
 

@@ -32,7 +32,7 @@ from fedco.validation.explorer.data import (
 )
 from fedco.validation.explorer.javascript import Library, Printer
 from fedco.validation.explorer.page import as_json, chosen_theorems, write_explorer
-from fedco.validation.runs.instance import Instance
+from fedco.validation.runs.recipe import Instance
 from fedco.validation.runs.validate import RESULTS, read_measured
 
 SYMBOLS = {

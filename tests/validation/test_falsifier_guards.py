@@ -18,7 +18,7 @@ from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
 from fedco.validation.exact.problem import Instance, exact_problem
 from fedco.validation.exact.run import CannotReplay, as_long_as
-from fedco.validation.falsifier import attack, each_term, method_call, search
+from fedco.validation.falsifier import attack, each_term, search
 from fedco.validation.falsifier import confirm as module
 from fedco.validation.falsifier.confirm import Claimed, Confirmed, NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
@@ -29,6 +29,7 @@ from fedco.validation.falsifier.lemma import balanced, rows_of
 from fedco.validation.falsifier.rounding import Draft, drafts, settle
 from fedco.validation.falsifier.search_space import Candidate
 from fedco.validation.falsifier.search_spaces import search_spaces
+from fedco.validation.runs.method_of import value_of
 from searching import attacked, targeted
 from test_falsifier import CLAIMED, THEOREM
 
@@ -436,9 +437,9 @@ def test_values_of_a_hidden_constant_are_searched_up_to_the_first_that_survives(
 def test_the_hyperparameters_of_a_method_are_sums_products_and_whole_powers():
     x, y = sp.symbols("x y")
     numbers = {"x": Q(2), "y": Q(3)}
-    assert method_call.value_of(5 * y + 1 / (3 * x**2) - x * y, numbers) == 15 + Q(1, 12) - 6
-    assert method_call.value_of(x**3 / y, numbers) == Q(8, 3) and method_call.value_of(sp.Rational(1, 3), {}) == Q(1, 3)
-    found = method_call.value_of(y + sp.Rational(1, 4) / x, {"x": np.array([2.0, 4.0]), "y": Q(1, 2)})
+    assert value_of(5 * y + 1 / (3 * x**2) - x * y, numbers) == 15 + Q(1, 12) - 6
+    assert value_of(x**3 / y, numbers) == Q(8, 3) and value_of(sp.Rational(1, 3), {}) == Q(1, 3)
+    found = value_of(y + sp.Rational(1, 4) / x, {"x": np.array([2.0, 4.0]), "y": Q(1, 2)})
     assert found.tolist() == [0.625, 0.5625]
     for bad, said in (
         (sp.sqrt(x), "whole powers"),
@@ -446,7 +447,7 @@ def test_the_hyperparameters_of_a_method_are_sums_products_and_whole_powers():
         (x + sp.Symbol("z"), "z: the method needs it"),
     ):
         with pytest.raises(InputError, match=said):
-            method_call.value_of(bad, numbers)
+            value_of(bad, numbers)
 
 
 def test_a_condition_that_is_not_refuted_is_relaxed_by_nothing():

@@ -8,10 +8,10 @@ import pytest
 from fedco.algorithms.engine.fingerprint import ROOT, TRAJECTORY, source_fingerprint
 from fedco.validation.lemmas import measure
 from fedco.validation.lemmas.measure import measure_chain
-from fedco.validation.runs import cached_json, campaign
+from fedco.validation.runs import campaign, fingerprint
 from fedco.validation.runs.campaign import Task, plan
 from fedco.validation.runs.fingerprint import LEMMAS, MEASUREMENT, PACKAGE
-from fedco.validation.runs.instance import Instance
+from fedco.validation.runs.recipe import Instance
 from fedco.validation.runs.registry import recipes
 from fedco.validation.statistics.alpha_budget import AlphaBudget
 
@@ -66,10 +66,10 @@ def test_the_places_are_those_of_the_package():
 
 def test_a_cached_part_is_made_again_when_the_source_changed(tmp_path, monkeypatch):
     made = iter(range(10))
-    monkeypatch.setattr(cached_json, "source_fingerprint", lambda places: "old")
-    assert [cached_json.cached_json(tmp_path, "part", lambda: next(made)) for _ in range(2)] == [0, 0]
-    monkeypatch.setattr(cached_json, "source_fingerprint", lambda places: "new")
-    assert cached_json.cached_json(tmp_path, "part", lambda: next(made)) == 1
+    monkeypatch.setattr(fingerprint, "source_fingerprint", lambda places: "old")
+    assert [fingerprint.cached_json(tmp_path, "part", lambda: next(made)) for _ in range(2)] == [0, 0]
+    monkeypatch.setattr(fingerprint, "source_fingerprint", lambda places: "new")
+    assert fingerprint.cached_json(tmp_path, "part", lambda: next(made)) == 1
 
 
 def test_a_chunk_is_named_after_the_source_of_measurements(monkeypatch):

@@ -20,7 +20,7 @@ from fedco.validation.lemmas.sides import compare_sides, report_of
 from fedco.validation.lemmas.trace import Trace, walk
 from fedco.validation.papers.fcsg.lemmas import plug_in_gradient
 from fedco.validation.papers.feddro.pulled_apart import PulledApart, estimate_at_communication
-from fedco.validation.runs.instance import Instance
+from fedco.validation.runs.recipe import Instance
 from fedco.validation.runs.registry import chain_for, chains, recipe_for
 from fedco.validation.runs.values import evaluate_at, exact_start, numbers_of
 

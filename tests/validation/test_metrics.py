@@ -14,7 +14,7 @@ from fedco.synthetic.families.federated import FederatedQuadratic
 from fedco.validation.falsifier.attack import falsify
 from fedco.validation.runs.experiments import measure
 from fedco.validation.runs.fit import misfit
-from fedco.validation.runs.instance import Instance
+from fedco.validation.runs.recipe import Instance
 from quick import slow_but
 
 STEPS, ETA = 6, 0.25

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from dataclasses import fields, replace
 from fractions import Fraction as F
+from functools import partial
 from pathlib import Path
 
 import fedco
 import pytest
+import torch
+from fedco.algorithms import LocalSGD, Schedule
 from fedco.bounds.audit.necessary import kept_bundles
 from fedco.bounds.language.definition import keys_of, statement_keys
-from fedco.bounds.registry import get_theorem
+from fedco.bounds.language.quantities import COUNT, STEPS
+from fedco.bounds.registry import all_theorems, get_theorem
 from fedco.errors import InputError
 from fedco.validation.exact.problem import Instance
+from fedco.validation.exact.tensor import ExactTensor, InexactError
 from fedco.validation.falsifier import falsify
 from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, confirm, sides
 from fedco.validation.falsifier.declared import target_of
-from fedco.validation.falsifier.method_call import method_of
 from fedco.validation.runs.bundle import BundleError, from_dict, read, replay
 from fedco.validation.runs.fit import fitting_problems, misfit
-from fedco.validation.runs.method_of import build_of, period_of, steps_of
+from fedco.validation.runs.method_of import (
+    UnbuiltError,
+    build_in_lanes,
+    build_of,
+    built_in_fractions,
+    period_of,
+    steps_of,
+)
 from fedco.validation.runs.problem_list import listed
 from fedco.validation.runs.refutations import registry
 from searching import ticking
@@ -188,16 +200,151 @@ def test_a_symbol_with_the_name_of_a_hyperparameter_has_to_be_given():
     terms = {**CONVEX["terms"], "variance": "eta*sigma**2/(N*batch)"}
     other = fedco.define(**{**CONVEX, "symbols": renamed, "terms": terms, "method": method})
     values = {"eta": 0.5, "batch": 4, "N": 2, "T": 3, "L": 1, "D": 1, "sigma": 1}
-    assert build_of(other)(values).b == 1 == method_of(other.method)(values).b
+    assert build_of(other)(values).b == 1 == build_in_lanes(other)(values).b
 
 
 def test_a_default_of_a_method_in_a_file_holds_in_every_verb(tmp_path):
     """The symbol p is not given to the method, which then has its own p = 1 in runs as in searches."""
     theorem = of_file(tmp_path, SAYS_PERIOD)
     values = {"eta": 0.5, "p": 4, "R": 2, "L": 1, "F_gap": 1}
-    assert build_of(theorem)(values).p == 1 == method_of(theorem.method)(values).p
+    assert build_of(theorem)(values).p == 1 == build_in_lanes(theorem)(values).p
+    assert built_in_fractions(theorem, {name: F(value) for name, value in values.items()}).p == 1
     given = build_of(theorem, type(build_of(theorem)(values)))
     assert given(values).p == 4, "a class that the caller gives takes the symbols of the same name"
+
+
+def test_a_hyperparameter_that_a_method_in_a_file_does_not_have_is_refused_in_every_verb(tmp_path):
+    """A run left it out without a word, and had the default in its place."""
+    theorem = of_file(tmp_path, SAYS_PERIOD, q="p")
+    values = {"eta": 0.5, "p": 4, "R": 2, "L": 1, "F_gap": 1}
+    for build in (build_of(theorem), lambda _: build_in_lanes(theorem), partial(built_in_fractions, theorem)):
+        with pytest.raises(InputError, match=r"its method mean has no hyperparameter q; wanted one of eta, p$"):
+            build(values)
+
+
+def test_a_method_in_a_file_that_cannot_be_made_of_lanes_is_searched_by_none(tmp_path):
+    theorem = of_file(tmp_path, "def __post_init__(self):\n        raise TypeError('wanted a float')")
+    with pytest.raises(
+        InputError, match=r"own.py:Mean: cannot be built from what the theorem gives it: wanted a float$"
+    ):
+        build_in_lanes(theorem)({"eta": torch.ones(2)})
+
+
+FITTING = {"participation": F(1, 2), "compression_variance": F(2), "step_offset": F(5, 2)}
+"""Of quantities of which a method makes a whole number, or that make a share of another one."""
+
+
+@pytest.mark.parametrize("name", [name for name in all_theorems() if get_theorem(name).method is not None])
+def test_a_method_has_the_same_hyperparameters_in_doubles_in_a_search_and_in_fractions(name):
+    theorem = get_theorem(name)
+    values = {}
+    for index, (symbol, binding) in enumerate(theorem.symbols(theorem.first).items()):
+        number = F(4 + 2 * (index % 3)) if binding.quantity.domain in (COUNT, STEPS) else F(2 + index % 2, 21 + index)
+        values[symbol] = FITTING.get(binding.quantity.name, number)
+    doubles = {symbol: float(value) for symbol, value in values.items()}
+    lanes = {symbol: torch.tensor([value] * 3, dtype=torch.float64) for symbol, value in doubles.items()}
+    exact = {symbol: ExactTensor.of([value]) for symbol, value in values.items()}
+    run, searched = build_of(theorem)(doubles), build_in_lanes(theorem)
+    for other in (searched(doubles), searched(lanes), searched(exact), built_in_fractions(theorem, values)):
+        assert type(other) is type(run)
+        for declared in fields(run):
+            ours, theirs = (numbers_in(getattr(method, declared.name)) for method in (run, other))
+            for a, b in zip(ours, theirs, strict=True):
+                assert a == b or math.isclose(a, b, rel_tol=1e-15), declared.name
+                assert isinstance(a, int) == isinstance(b, int), declared.name
+
+
+def about(method):
+    """A theorem about a method with formulas in some of its symbols."""
+    symbols = {
+        "eta": "step_size", "p": "communication_period", "T": "iterations", "N": "clients", "beta": "momentum", "t0": "step_offset",
+        "G": "gradient_cap",
+    }  # fmt: skip
+    terms, own = {"all": "G**2*beta*eta*p*t0/(N*T)"}, {"eta": "eta", **method}
+    return fedco.define(id="mine.built", symbols=symbols, terms=terms, units=["step_size"], method=own)
+
+
+NUMBERS_OF = {"eta": F(1, 4), "p": F(3), "T": F(12), "N": F(2), "beta": F(1, 3), "t0": F(5, 2)}
+DOUBLES = {name: float(value) for name, value in NUMBERS_OF.items()}
+
+
+@pytest.mark.parametrize("period", ["p/2", "(p + 2)/2"])
+def test_a_period_that_is_not_whole_is_the_users_in_a_run_and_of_no_use_in_a_search(period):
+    theorem, got = about({"name": "local_sgd", "tau": period}), F(3, 2) if period == "p/2" else F(5, 2)
+    with pytest.raises(InputError, match=rf"mine.built: its method wants a whole number for tau, got {float(got)}$"):
+        build_of(theorem)(DOUBLES)
+    with pytest.raises(InputError, match=rf"mine.built: its method wants a whole number for tau, got {got}$"):
+        built_in_fractions(theorem, NUMBERS_OF)
+    search = build_in_lanes(theorem)
+    with pytest.raises(
+        UnbuiltError, match=r"local_sgd: wants a whole number for tau; a search makes p/2.* any number$"
+    ):
+        search(NUMBERS_OF)
+    assert search({**NUMBERS_OF, "p": F(4)}).tau in (2, 3)
+    assert search({**NUMBERS_OF, "p": torch.tensor([4.0, 4.0], dtype=torch.float64)}).tau in (2, 3)
+    with pytest.raises(UnbuiltError):
+        search({**NUMBERS_OF, "p": torch.tensor([4.0, 8.0], dtype=torch.float64)})
+
+
+def test_a_number_that_is_no_fraction_has_no_exact_run_and_no_search():
+    theorem = about({"name": "local_sgd", "eta": "eta/sqrt(N)", "tau": "p"})
+    assert build_of(theorem)({**DOUBLES, "N": 4.0}).eta == 1 / 8
+    assert numbers_in(built_in_fractions(theorem, {**NUMBERS_OF, "N": F(4)}).eta) == [F(1, 8)]
+    with pytest.raises(InexactError, match=r"^eta = sqrt\(2\)/8 is no fraction$"):
+        built_in_fractions(theorem, NUMBERS_OF)
+    with pytest.raises(InputError, match="wanted sums, products and whole powers"):
+        build_in_lanes(theorem)(NUMBERS_OF)
+
+
+def test_a_step_size_that_changes_each_p_steps_is_built_in_a_run_and_in_no_search():
+    theorem = about({"name": "local_sgd", "eta": "eta/(floor(t/p) + t0)", "tau": "p"})
+    assert build_of(theorem)(DOUBLES).eta.every == 3
+    assert built_in_fractions(theorem, NUMBERS_OF).eta.every == 3
+    with pytest.raises(InputError, match=r"a whole number of steps K in floor\(t/K\)$"):
+        build_in_lanes(theorem)
+
+
+def test_an_instance_of_a_search_outside_of_the_conditions_disturbs_no_other():
+    """A weight above 1 and a schedule without a first step size are no methods; such an instance counts for nothing."""
+    lanes = {name: torch.tensor([float(value)] * 2, dtype=torch.float64) for name, value in NUMBERS_OF.items()}
+    lanes |= {
+        "beta": torch.tensor([0.25, 1.5], dtype=torch.float64),
+        "t0": torch.tensor([2.5, 0.0], dtype=torch.float64),
+    }
+    theorem = about({"name": "local_storm", "eta": "eta/(t + t0)", "a": "beta", "tau": "p"})
+    made = build_in_lanes(theorem)(lanes)
+    assert made.a.tolist() == [0.25, 1.0] and made.eta.t0[0] == 2.5 and 0 < made.eta.t0[1] < 1e-200
+    assert build_in_lanes(theorem)({**NUMBERS_OF, "beta": 1.5, "t0": 0.0}).a == 1.0
+    falling = about({"name": "local_storm", "a": "beta/sqrt(t + t0)", "tau": "p"})
+    assert build_in_lanes(falling)({**NUMBERS_OF, "beta": 9.0, "t0": 4.0}).a.at(0) == 1.0
+    with pytest.raises(ValueError, match="must be at most 1"):
+        build_of(theorem)({**DOUBLES, "beta": 1.5})
+
+
+def test_numbers_of_a_formula_are_exact_in_an_exact_search():
+    theorem = about({"name": "local_sgd", "eta": "eta/3", "tau": "p"})
+    third = about({"name": "local_sgd", "eta": "1/3", "tau": "p"})
+    exact = {name: ExactTensor.of([value]) for name, value in NUMBERS_OF.items()}
+    assert build_in_lanes(theorem)(exact).eta.numbers.tolist() == [F(1, 12)]
+    assert build_in_lanes(third)(exact).eta.numbers.tolist() == [F(1, 3)]
+    assert build_in_lanes(third)(NUMBERS_OF).eta == 1 / 3 == build_of(third)(DOUBLES).eta
+
+
+def test_a_class_of_the_callers_needs_none_of_the_hyperparameters_that_the_theorem_gives_its_own_method():
+    theorem = about({"name": "local_storm", "a": "beta", "tau": "p"})
+    made = build_of(theorem, LocalSGD)(DOUBLES)
+    assert (made.eta, made.tau, made.b) == (0.25, 3, 1)
+
+
+def numbers_in(value):
+    """What a hyperparameter consists of: numbers or a word; of lanes that are the same, one."""
+    if isinstance(value, Schedule):
+        return [*numbers_in(value.a), *numbers_in(value.t0), float(value.power), value.every]
+    if isinstance(value, ExactTensor):
+        return [float(each) for each in value.numbers]
+    if isinstance(value, torch.Tensor):
+        return value.unique().tolist()
+    return [value]
 
 
 @pytest.mark.parametrize("quantities", ["", SAYS_PERIOD])

@@ -19,8 +19,8 @@ from fedco.validation.experiments.run import run
 from fedco.validation.explorer.data import theorem_data
 from fedco.validation.falsifier.attack import falsify
 from fedco.validation.runs.generate import instances_of
-from fedco.validation.runs.instance import Instance
 from fedco.validation.runs.measures import At
+from fedco.validation.runs.recipe import Instance
 from fedco.validation.runs.validate import validate
 
 EXAMPLES = Path(fedco.__file__).parent / "examples"

@@ -15,7 +15,7 @@ from fedco.algorithms import LocalSGD
 from fedco.synthetic import problem
 from fedco.validation.runs import campaign
 from fedco.validation.runs.campaign import Experiment, Task, chunks_of, tasks_of
-from fedco.validation.runs.instance import Instance
+from fedco.validation.runs.recipe import Instance
 from fedco.validation.runs.validate import versions
 from fedco.validation.statistics.alpha_budget import AlphaBudget
 

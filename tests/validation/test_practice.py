@@ -24,7 +24,7 @@ from fedco.validation.practice.along import Trajectory, attained, trajectory
 from fedco.validation.practice.explain import along_the_run
 from fedco.validation.practice.halving import cost, stages
 from fedco.validation.runs.experiments import measure
-from fedco.validation.runs.instance import Instance
+from fedco.validation.runs.recipe import Instance
 from fedco.validation.runs.registry import in_practice
 from same_text import agree
 
@@ -408,6 +408,11 @@ def test_the_sheet_has_the_grid_the_product_and_the_terms(found):
     assert product.rows[-1][-1] == answer.explanation.factor and len(terms.rows) == len(answer.explanation.terms)
     assert [table.name for table in answer.sheet().tables[3:]] == ["gain", "conditions", "heuristics"]
     assert "what remains" not in answer.to_markdown() and "95% t-interval" in str(answer)
+    text = str(answer).splitlines()
+    for table in answer.sheet().tables[1:]:
+        names = [row[1 if table.name == "gain" else 0] for row in table.rows]
+        assert names and all(any(name in line for line in text) for name in names if name != "product"), table.name
+    assert all(map(str.strip, text)), "a row that the heading says has no line"
     without = replace(answer, explanation=replace(answer.explanation, links=(), no_links="for a reason"))
     assert "what remains" in without.to_markdown() and "no links of a proof: for a reason" in str(without)
 

@@ -21,8 +21,8 @@ from fedco.validation.falsifier.attack import falsify
 from fedco.validation.proofs.lock import instances_of
 from fedco.validation.runs.campaign import Experiment, verdict_for
 from fedco.validation.runs.experiments import measure
-from fedco.validation.runs.instance import Instance
 from fedco.validation.runs.measures import judged
+from fedco.validation.runs.recipe import Instance
 from fedco.validation.statistics.alpha_budget import AlphaBudget
 from fedco.validation.statistics.verdict import judge
 

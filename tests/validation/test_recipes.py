@@ -16,7 +16,7 @@ from fedco.bounds.language.reading import InputError
 from fedco.synthetic import problem
 from fedco.validation.runs.experiments import cap_of, measure
 from fedco.validation.runs.fit import misfit
-from fedco.validation.runs.instance import Instance
+from fedco.validation.runs.recipe import Instance
 from fedco.validation.runs.registry import recipe_for, recipes, runs_of
 from fedco.validation.runs.validate import validate
 from fedco.validation.runs.values import evaluate_at, numbers_of

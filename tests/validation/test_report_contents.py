@@ -18,7 +18,7 @@ from fedco.bounds.proof.derivations import prove
 from fedco.bounds.registry import get_theorem
 from fedco.validation.report import contents, page, pages, rates
 from fedco.validation.runs.controls import Control
-from fedco.validation.runs.instance import Instance
+from fedco.validation.runs.recipe import Instance
 from fedco.validation.runs.validate import GROUP
 from fedco.validation.statistics.alpha_budget import AlphaBudget
 from fedco.validation.statistics.verdict import Outcome, Verdict

@@ -20,7 +20,7 @@ from fedco.synthetic.applications.user import LocalFromFunctions
 from fedco.validation.experiments.bounds import matches
 from fedco.validation.experiments.table import compared, read_run
 from fedco.validation.runs.experiments import measure
-from fedco.validation.runs.instance import Instance
+from fedco.validation.runs.recipe import Instance
 from typer.testing import CliRunner
 
 FAST = {"T": 24, "seeds": 3}

@@ -14,20 +14,23 @@ from fedco import theorem
 from fedco.bounds.language.reading import InputError
 from fedco.validation.runs import campaign, registry
 from fedco.validation.runs import sweeps as module
-from fedco.validation.runs.hidden_constant import NeededConstant, hidden_symbol, needed_constant, proved_value
-from fedco.validation.runs.instance import Instance
 from fedco.validation.runs.measured_complexity import cost_exponents
+from fedco.validation.runs.recipe import Instance
 from fedco.validation.runs.registry import recipe_for, recipes, sweep_for, sweeps
-from fedco.validation.runs.sweep import along
 from fedco.validation.runs.sweeps import (
     FIRST_ROOT_SEED,
     Comparison,
+    NeededConstant,
     SweepResult,
     evaluate_sweep,
     experiments_of,
+    hidden_symbol,
+    needed_constant,
+    proved_value,
     run_sweep,
     sweep_figure,
 )
+from fedco.validation.runs.tables import along
 from fedco.validation.runs.validate import measured_slope
 from fedco.validation.statistics.slopes import SlopeEstimate
 from quick import slow_but_one
@@ -228,17 +231,15 @@ def test_the_hidden_constant_of_a_statement_and_what_its_proof_gives():
 
 def test_the_hidden_constant_by_hand(monkeypatch):
     """Means 5 and 1, initialisation 1, bounds 11 and 21 at c = 10: needed (5 - 1) / 1, and 0 where the first term is enough."""
-    from fedco.validation.runs import hidden_constant
-
-    monkeypatch.setattr(hidden_constant, "mean_bracket", lambda column, cap: SimpleNamespace(upper=column.mean() + cap))
+    monkeypatch.setattr(module, "mean_bracket", lambda column, cap: SimpleNamespace(upper=column.mean() + cap))
     sweep = SimpleNamespace(theorem="meta_fl.theorem_8", over="D")
     made = found_sweep(
         sweep=sweep, statistic=np.array([[4.0, 1.0], [6.0, 1.0]]), bounds=(11.0, 21.0), cap=(3.0, 4.0),
         terms={"initialisation": (1.0, 1.0)}, numbers=({"c": 10.0}, {"c": 10.0}),
     )  # fmt: skip
-    found = hidden_constant.needed_constant(made)
+    found = needed_constant(made)
     assert found.needed == (4.0, 0.0) and found.upper == (7.0, 2.0) and found.slope is None and found.largest == 7.0
-    both = hidden_constant.needed_constant(replace(made, statistic=np.array([[4.0, 17.0], [6.0, 17.0]])))
+    both = needed_constant(replace(made, statistic=np.array([[4.0, 17.0], [6.0, 17.0]])))
     assert both.needed == (4.0, 8.0) and both.slope == pytest.approx(1.0)  # twice as much at twice the value
     plain = NeededConstant("D", (1.0,), (4.0,), (7.0,), None, None)
     assert plain.to_dict() == {

@@ -7,7 +7,7 @@ from fractions import Fraction
 import fedco
 import pytest
 from fedco.errors import InputError
-from fedco.validation.runs.instance import Instance
+from fedco.validation.runs.recipe import Instance
 from fedco.validation.statistics.planning import seeds_to_support
 from fedco.validation.statistics.verdict import Outcome
 

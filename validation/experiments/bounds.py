@@ -15,8 +15,7 @@ from ...bounds.language.theorem import Theorem
 from ...bounds.registry import all_theorems, get_theorem
 from ...errors import InputError
 from ..runs.fit import misfit
-from ..runs.instance import Instance
-from ..runs.recipe import Recipe
+from ..runs.recipe import Instance, Recipe
 from ..runs.registry import recipe_for, recipes
 from ..runs.values import evaluate_at, known_without_running, numbers_of
 

@@ -20,7 +20,7 @@ from ...bounds.language.rendering import statement_latex
 from ...bounds.language.theorem import Statement, Theorem
 from ...lossless import encode
 from ..runs.fit import fitting_problems
-from ..runs.instance import Instance
+from ..runs.recipe import Instance
 from ..runs.registry import recipe_for
 from ..runs.values import GIVEN_BY_THE_PROBLEM, HORIZONS, constants, known_without_running
 

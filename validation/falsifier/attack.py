@@ -26,6 +26,7 @@ from ...bounds.registry import paper_of
 from ...figures import Axis, Plot, bar_plot
 from ...storage import check_folder, digest
 from ..runs.bundle import Bundle, plain, write
+from ..runs.method_of import UnbuiltError
 from ..runs.scheduler import run_on_scheduler
 from .bundle import bundle_of, definition_of, describe
 from .confirm import Confirmed, coefficient_lower_bound
@@ -33,7 +34,6 @@ from .declared import Target, formula_of, target_of
 from .explain import why
 from .formula import Formula
 from .instance_space import UncertifiedError
-from .method_call import UnbuiltError
 from .noise import OtherDrawsError
 from .search import Claim, Found, Progress, search, search_together
 from .search_spaces import spaces_of

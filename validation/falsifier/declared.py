@@ -22,10 +22,9 @@ from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_paper, is_paper
 from ..exact.statistic import Statistic
 from ..lemmas.link import LemmaChain, Link
-from ..runs.method_of import every_of, period_of, steps_of
+from ..runs.method_of import build_in_lanes, every_of, period_of, steps_of
 from ..runs.registry import chains, is_run, recipe_for
 from .formula import LENGTHS, Formula
-from .method_call import method_of
 from .properties import PROPERTIES
 
 Values = Mapping[str, Any]
@@ -251,7 +250,7 @@ def _target_of(theorem: Theorem, label: str, own: Theorem | None) -> Target:
         if measured and changing:
             why = f"{', '.join(measured)} is what the method has at {changing[0]} = {call.values[changing[0]]}, and no search knows how"
             raise InputError(f"{theorem.id}: {why} it depends on that")
-        build = method_of(call, measured if is_chosen else {})
+        build = build_in_lanes(theorem, measured if is_chosen else {})
         steps, every = steps_of(theorem), every_of(theorem)
         target = Target(theorem, label, theorem.problem, build, theorem, theorem.average, steps, every)
         return replace(target, measured=measured, is_chosen=is_chosen)
@@ -290,6 +289,6 @@ def _lemma(theorem: Theorem, label: str, about: str, chain: LemmaChain, link: Li
         raise InputError(
             f"{theorem.id} ({label}): about every outcome of a batch, which no family of its kind has noise for"
         )
-    recipe, call = recipe_for(about), get_paper(about.partition(".")[0]).theorems[about].method
-    build = recipe.method if call is None else method_of(call)
+    recipe, proved = recipe_for(about), get_paper(about.partition(".")[0]).theorems[about]
+    build = recipe.method if proved.method is None else build_in_lanes(proved)
     return Target(theorem, label, theorem.problem, build, theorem, steps=recipe.steps, chain=chain, link=link)

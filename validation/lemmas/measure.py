@@ -10,7 +10,7 @@ from ...bounds.language.reading import InputError
 from ...bounds.registry import get_theorem
 from ...storage import digest, recall_or_make
 from ..runs.fingerprint import LEMMAS
-from ..runs.instance import Instance
+from ..runs.recipe import Instance
 from ..runs.registry import chain_for, recipe_for
 from ..runs.values import evaluate_at, numbers_of
 from .link import trace_run

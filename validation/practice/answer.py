@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...bounds.language.rendering import titled
 from ...bounds.language.result import AbstractResult, Cell, Sheet, Table, finite, shown
@@ -55,6 +55,28 @@ class Row:
         if self.mean is not None:
             return self.mean
         return f"diverged ({self.diverged} seeds)" if self.diverged else "not run"
+
+
+_Entry: TypeAlias = tuple[tuple[Cell, ...], str]
+"""The row of a table, and the line of text that says the same; without a line where the heading says it."""
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """A list of the answer: a table, and lines of text below a heading."""
+
+    name: str
+    heads: tuple[str, ...]
+    heading: str
+    entries: tuple[_Entry, ...]
+
+    @property
+    def table(self) -> Table:
+        return Table(self.name, self.heads, tuple(row for row, _ in self.entries))
+
+    @property
+    def lines(self) -> list[str]:
+        return [self.heading, *(f"  {line}" for _, line in self.entries if line)]
 
 
 @dataclass(frozen=True, repr=False)
@@ -143,7 +165,7 @@ class Practice(AbstractResult):
         }
 
     def sheet(self) -> Sheet:
-        tables = [self._grid(), *(table for table in self._lines() if table.rows)]
+        tables = [self._grid(), *(each.table for each in self._lists())]
         return Sheet(self._title(), None, tuple(tables), (*self.sentences, *self.notes, *self._said()))
 
     def _grid(self) -> Table:
@@ -154,24 +176,67 @@ class Practice(AbstractResult):
         heads = (self.step, "times theory", "rounds", "seeds", "measured", "low", "high", "bound", "objective")
         return Table("grid", heads, rows)
 
-    def _lines(self) -> Iterator[Table]:
+    def _lists(self) -> Iterator[_Listed]:
+        """The lists of the answer after the grid; an empty one is left out."""
         if (found := self.explanation) is not None:
-            constants = [(line.symbol, line.worst, line.along, line.factor) for line in found.constants]
-            links = [(line.name, None, line.bound, line.factor) for line in found.links]
-            rest: list[tuple[Cell, ...]] = [(_REMAINS, None, None, found.remaining)]
-            rows = (*constants, *(links or rest), ("product", None, None, found.factor))
-            yield Table("product", ("bound / measured", "in the bound", "along the run", "factor"), rows)
-            terms = tuple((t.name, t.worst, t.value, t.times, t.counterpart, t.slack) for t in found.terms)
-            yield Table(
-                "terms", ("term", "in the bound", "along the run", "times measured", "observed", "slack"), terms
+            yield _Listed(
+                "product",
+                ("bound / measured", "in the bound", "along the run", "factor"),
+                f"bound / measured at theory's step size: {found.factor:.4g} =",
+                (*_product(found),),
             )
-        path = tuple((line.kind, line.name, line.step, line.measured, line.factor) for line in self.gains)
-        yield Table("gain", ("put in or dropped", "name", self.step, "measured", "factor"), path)
-        relaxed = tuple((c.name, c.relation, c.at_theory, c.relaxed, c.stopped) for c in self.conditions)
-        yield Table("conditions", ("condition", "relation", "at theory's", "relaxed to", "until"), relaxed)
-        rules = tuple((h.name, len(h.pilots), h.step, h.measured, h.over_best, h.within) for h in self.heuristics)
-        heads = ("heuristic", "pilot runs", self.step, "measured", "times the best", "within 3")
-        yield Table("heuristics", heads, rules)
+            yield _Listed(
+                "terms",
+                ("term", "in the bound", "along the run", "times measured", "observed", "slack"),
+                "terms with constants along the run, over the measured metric; slack against what the run shows of them:",
+                (*_terms(found),),
+            )
+        if self.gains:
+            yield _Listed(
+                "gain",
+                ("put in or dropped", "name", self.step, "measured", "factor"),
+                f"measured at theory's / at the best step size: {self.gain:.4g} =",
+                (*self._path(),),
+            )
+        if self.conditions:
+            yield _Listed(
+                "conditions",
+                ("condition", "relation", "at theory's", "relaxed to", "until"),
+                "conditions, smaller side / larger side, and how far the grid relaxes them:",
+                (*self._relaxed(),),
+            )
+        if self.heuristics:
+            yield _Listed(
+                "heuristics",
+                ("heuristic", "pilot runs", self.step, "measured", "times the best", "within 3"),
+                "heuristics, which no theorem stands behind:",
+                (*self._rules(),),
+            )
+
+    def _path(self) -> Iterator[_Entry]:
+        for line in self.gains:
+            said = {
+                "constant": f"{line.name} along the run",
+                "condition": f"without the condition {line.name}",
+                "terms": f"the form of the bound, whose term {line.name} grows most",
+            }[line.kind]
+            row = (line.kind, line.name, line.step, line.measured, line.factor)
+            yield row, f"{line.factor:<10.4g} {said}: {self.step} = {line.step:.4g}"
+
+    def _relaxed(self) -> Iterator[_Entry]:
+        for line in self.conditions:
+            at = "" if line.at_theory is None else f"{line.at_theory:.4g} at theory's"
+            to = f", {line.relaxed:.4g} at {self.step} = {line.step:.4g}" if line.relaxed is not None else ""
+            row = (line.name, line.relation, line.at_theory, line.relaxed, line.stopped)
+            yield row, f"{line.name}: {at}{to}; {line.stopped}"
+
+    def _rules(self) -> Iterator[_Entry]:
+        for rule in self.heuristics:
+            found = "diverged" if rule.measured is None else shown(rule.measured)
+            over = "" if rule.over_best is None else f", {rule.over_best:.4g} times the best"
+            pilots = len(rule.pilots)
+            row = (rule.name, pilots, rule.step, rule.measured, rule.over_best, rule.within)
+            yield row, f"{rule.name}: {self.step} = {rule.step:.4g} after {pilots} pilots, measured {found}{over}"
 
     def _title(self) -> str:
         others = "".join(f", {name} = {value:.6g}" for name, value in self.settings.items())
@@ -225,50 +290,8 @@ class Practice(AbstractResult):
         )
         lines += [f"  {_line(row)}" for row in self.rows]
         lines += [f"  {text}" for text in self._said()]
-        lines += [f"  {line}" for line in (*self._product(), *self._path(), *self._relaxed(), *self._rules())]
+        lines += [f"  {line}" for each in self._lists() for line in each.lines]
         return "\n".join([*lines, *(f"  {text}" for text in (*self.notes, *self.sentences))])
-
-    def _product(self) -> Iterator[str]:
-        if (found := self.explanation) is None:
-            return
-        yield f"bound / measured at theory's step size: {found.factor:.4g} ="
-        for line in found.constants:
-            yield f"  {line.factor:<10.4g} {line.symbol}: {line.worst:.4g} in the bound, {line.along:.4g} along the run"
-        for link in found.links:
-            yield f"  {link.factor:<10.4g} {link.name}: {link.bound:.4g}"
-        if not found.links:
-            yield f"  {found.remaining:<10.4g} {_REMAINS}: the sum of the terms over the measured metric"
-        yield "terms with constants along the run, over the measured metric; slack against what the run shows of them:"
-        for term in found.terms:
-            slack = "" if term.slack is None else f"slack {term.slack:.4g}"
-            yield f"  {term.times:<10.4g} {term.name:<24} {slack}".rstrip()
-
-    def _path(self) -> Iterator[str]:
-        if self.gains:
-            yield f"measured at theory's / at the best step size: {self.gain:.4g} ="
-        for line in self.gains:
-            said = {
-                "constant": f"{line.name} along the run",
-                "condition": f"without the condition {line.name}",
-                "terms": f"the form of the bound, whose term {line.name} grows most",
-            }[line.kind]
-            yield f"  {line.factor:<10.4g} {said}: {self.step} = {line.step:.4g}"
-
-    def _relaxed(self) -> Iterator[str]:
-        if self.conditions:
-            yield "conditions, smaller side / larger side, and how far the grid relaxes them:"
-        for line in self.conditions:
-            at = "" if line.at_theory is None else f"{line.at_theory:.4g} at theory's"
-            to = f", {line.relaxed:.4g} at {self.step} = {line.step:.4g}" if line.relaxed is not None else ""
-            yield f"  {line.name}: {at}{to}; {line.stopped}"
-
-    def _rules(self) -> Iterator[str]:
-        if self.heuristics:
-            yield "heuristics, which no theorem stands behind:"
-        for rule in self.heuristics:
-            found = "diverged" if rule.measured is None else shown(rule.measured)
-            over = "" if rule.over_best is None else f", {rule.over_best:.4g} times the best"
-            yield f"  {rule.name}: {self.step} = {rule.step:.4g} after {len(rule.pilots)} pilots, measured {found}{over}"
 
     def plot(self) -> Plot:
         """Measured metric with its interval, and the bound, over the step size; theory's, the heuristics' and the best one marked.
@@ -330,6 +353,26 @@ class Practice(AbstractResult):
 _REMAINS = "what remains, the quotient"
 _TELLING = 1.005
 """The least factor of which a sentence speaks: a smaller one is printed as 1."""
+
+
+def _product(found: Explanation) -> Iterator[_Entry]:
+    """Bound over measured value as a product."""
+    for line in found.constants:
+        said = f"{line.symbol}: {line.worst:.4g} in the bound, {line.along:.4g} along the run"
+        yield (line.symbol, line.worst, line.along, line.factor), f"{line.factor:<10.4g} {said}"
+    for link in found.links:
+        yield (link.name, None, link.bound, link.factor), f"{link.factor:<10.4g} {link.name}: {link.bound:.4g}"
+    if not found.links:
+        said = f"{_REMAINS}: the sum of the terms over the measured metric"
+        yield (_REMAINS, None, None, found.remaining), f"{found.remaining:<10.4g} {said}"
+    yield ("product", None, None, found.factor), ""
+
+
+def _terms(found: Explanation) -> Iterator[_Entry]:
+    for term in found.terms:
+        slack = "" if term.slack is None else f"slack {term.slack:.4g}"
+        row = (term.name, term.worst, term.value, term.times, term.counterpart, term.slack)
+        yield row, f"{term.times:<10.4g} {term.name:<24} {slack}".rstrip()
 
 
 def _constant_sentence(found: Explanation) -> str:

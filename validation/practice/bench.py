@@ -13,12 +13,11 @@ import numpy as np
 
 from ...algorithms import Method
 from ...algorithms.engine.progress import Progress
-from ...bounds.evaluation.evaluate import Bound
+from ...bounds.evaluation.evaluate import IN_DOUBLES, Bound
 from ...bounds.evaluation.evaluate import bound as evaluated
 from ...bounds.language.theorem import Statement, Theorem
 from ..runs.experiments import statistics
-from ..runs.instance import Instance
-from ..runs.recipe import Recipe
+from ..runs.recipe import Instance, Recipe
 from ..runs.values import numbers_of
 from .along import Trajectory, trajectory
 
@@ -147,7 +146,7 @@ class Bench:
 
 
 def sides_over(statement: Statement, arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """Terms and both sides of every requirement of a statement, on arrays that broadcast against each other."""
+    """Terms and both sides of every requirement of a statement, on arrays for all of its symbols that broadcast against each other."""
     import sympy as sp
 
     if "sides" not in statement.kept:
@@ -155,9 +154,8 @@ def sides_over(statement: Statement, arrays: Mapping[str, Any]) -> dict[str, Any
         for condition in statement.requirements:
             outputs += [statement.expand(condition.left), statement.expand(condition.right)]
         arguments = [binding.symbol for binding in statement.symbols.values()]
-        statement.kept["sides"] = sp.lambdify(arguments, outputs, modules="numpy", cse=True)
+        statement.kept["sides"] = sp.lambdify(arguments, outputs, modules=[IN_DOUBLES, "numpy"], cse=True)
     known = {name: np.asarray(value, dtype=float) for name, value in arrays.items() if name in statement.symbols}
-    _fill(statement, known)
     shape = np.broadcast_shapes(*(array.shape for array in known.values()))
     with np.errstate(all="ignore"):
         made = [
@@ -173,15 +171,3 @@ def sides_over(statement: Statement, arrays: Mapping[str, Any]) -> dict[str, Any
         "left": dict(zip(names, sides[::2], strict=True)),
         "right": dict(zip(names, sides[1::2], strict=True)),
     }
-
-
-def _fill(statement: Statement, known: dict[str, Any]) -> None:
-    """Hyperparameters that are left out come from the schedule."""
-    import sympy as sp
-
-    pending = {name: statement.expand(expr) for name, expr in statement.schedule.items() if name not in known}
-    while ready := {name: e for name, e in pending.items() if {str(s) for s in e.free_symbols} <= known.keys()}:
-        for name, expr in ready.items():
-            needs = sorted(expr.free_symbols, key=str)
-            known[name] = np.asarray(sp.lambdify(needs, expr, "numpy")(*(known[str(n)] for n in needs)), dtype=float)
-            del pending[name]

@@ -29,17 +29,28 @@ from ...bounds.language.schedule import read_schedule
 from ...bounds.language.theorem import Theorem
 from ...bounds.proof.finite import rational
 from ...bounds.proof.instances import Functions, is_outer
-from ...bounds.proof.kernel import CLOCK, COMMUNICATION, COMPRESSOR, LOCAL, MIXING, Loop, Param, Setting
+from ...bounds.proof.kernel import (
+    CLOCK,
+    COMMUNICATION,
+    COMPRESSOR,
+    LOCAL,
+    MIXING,
+    Loop,
+    Param,
+    Setting,
+    Signomial,
+    Sum,
+    Term,
+)
 from ...bounds.proof.kernel.derivation import Progress
 from ...bounds.proof.kernel.problem import metric_points
-from ...bounds.proof.kernel.terms import variables
+from ...bounds.proof.kernel.terms import inside, variables
 from ...bounds.proof.runs import NOT_OF_THE_PROBLEM, Style, arranged, instance
 from ..exact.tensor import ExactTensor, InexactError
 from ..lemmas.trace import walk
-from ..runs.method_of import build_of
+from ..runs.method_of import build_of, built_in_fractions
 from ..runs.registry import codes_of, recipe_for
 from . import constants, further
-from .exactly import in_fractions, not_simple
 from .paths import NEAR, PATHS, PERIODS, STEPS, Difference, Oracles, OtherSampleError, Paths, Values, numbers_of
 
 STYLE = Style(
@@ -72,6 +83,10 @@ WEIGHTS = {
     "failure_probability": Fraction(1, 4),
 }
 """Hyperparameters by quantity, with other numbers at each point. The equations are compared, not the bounds: no condition has to hold."""
+SIMPLE = 1000
+"""A number with a larger numerator or denominator may be a small change of another one."""
+DEGREE = 6
+"""A product of more hyperparameters, each between 1/10 and 1, may be too small for doubles to notice."""
 WIDE = replace(STYLE, b=3, m=4, B=5, loud=0, clients=further.CLIENTS)
 FAR_APART = {**WEIGHTS, "spectral_gap": Fraction(1, 50), "mixing_contraction": Fraction(49, 50)}
 """Among many clients a method may mix slowly."""
@@ -239,9 +254,7 @@ class Beside:
         problem = Oracles(run, code, noiseless=self.is_noiseless, values=Values(run, exactly=exactly))
         start = problem.values.floats(run.variable(code.model, 0))
         given = problem.values.floats(run.variable(code.embedding, -1))[0, 0] if code.embedding else None
-        method = code.build(numbers_of(run))
-        if exactly:
-            method = in_fractions(self.progress.theorem, method, self._given(run))
+        method = built_in_fractions(self.progress.theorem, self._given(run)) if exactly else code.build(numbers_of(run))
         found = walk(method, problem, self.length, PATHS, start=Start(x=start[0, 0], y=given), draws=problem.draws)
         return tuple(found)
 
@@ -326,7 +339,7 @@ class Beside:
                 yield from self._differences(period, None, exactly=True)
         except (InexactError, TypeError, AttributeError, RuntimeError) as error:
             rounded = [f"{error}"] if ROUNDED in str(error) else []
-            if unclear := next(iter((*rounded, *not_simple(self.progress.theorem, self.base.setting))), ""):
+            if unclear := next(iter((*rounded, *_not_simple(self.progress.theorem, self.base.setting))), ""):
                 raise InputError(
                     f"{unclear}: the code has no run in exact numbers, and doubles do not decide this one ({error})"
                 ) from None
@@ -431,6 +444,43 @@ def _length(theorem: Theorem, point: Mapping[Param, Fraction]) -> int:
             raise InputError(f"{formula}: its changes are too late to be compared step by step")
         found = max(found, int(late) + 2)
     return found
+
+
+def _not_simple(theorem: Theorem, setting: Setting) -> Iterator[str]:
+    """Numbers in the formulas of a method, and in update equations, that doubles might take for other ones."""
+    for name, formula in theorem.method.values.items() if theorem.method else ():
+        written = sp.sympify(formula)
+        if not all(map(_is_short, written.atoms(sp.Number))) or _degree(written) > DEGREE:
+            yield f"{name} = {formula}"
+    for variable in setting.variables:
+        for _, term in variable.equations:
+            yield from (f"{variable.name}: {c!r}" for c in _coefficients(term) if not _is_simple(c))
+
+
+def _is_short(number: sp.Number) -> bool:
+    return bool(number.is_Rational and max(abs(number.p), number.q) <= SIMPLE)
+
+
+def _degree(formula: sp.Expr) -> int:
+    """The sum of the exponents of the products in a formula, at most."""
+    if formula.is_Pow:
+        return int(abs(formula.exp) + 1) * _degree(formula.base) if formula.exp.is_number else DEGREE + 1
+    return sum(map(_degree, formula.args)) if formula.args else int(formula.is_Symbol)
+
+
+def _coefficients(term: Term) -> Iterator[Signomial]:
+    for part in term.parts if isinstance(term, Sum) else ():
+        yield part[0]
+    for inner in inside(term):
+        yield from _coefficients(inner)
+
+
+def _is_simple(coefficient: Signomial) -> bool:
+    return all(
+        max(abs(number.numerator), number.denominator) <= SIMPLE
+        and sum(abs(Fraction(e)) for _, e in monomial) <= DEGREE
+        for monomial, number in coefficient.terms
+    )
 
 
 def unequal(where: str, equations: torch.Tensor, code: torch.Tensor) -> Iterator[Difference]:

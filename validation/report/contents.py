@@ -19,8 +19,7 @@ from ...bounds.registry import get_paper, is_paper
 from ..falsifier.record import searched
 from ..runs.campaign import ExperimentResult
 from ..runs.declaration import Counterexample
-from ..runs.instance import Instance
-from ..runs.recipe import Recipe
+from ..runs.recipe import Instance, Recipe
 from ..runs.validate import Validation, measured_slope
 from ..statistics.evalues import mean_bracket
 from ..statistics.slopes import bound_slope

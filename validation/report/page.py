@@ -24,9 +24,9 @@ from ...bounds.registry import all_papers, all_theorems
 from ...storage import make_folder, write_json, write_text
 from ..experiments.keeping import write_kept
 from ..runs.bundle import write as write_bundle
-from ..runs.cached_json import cached_json
 from ..runs.controls import Control, run_controls
-from ..runs.instance import Instance
+from ..runs.fingerprint import cached_json
+from ..runs.recipe import Instance
 from ..runs.refutations import bundle_of
 from ..runs.registry import chains, counterexamples, declared, recipe_for, recipes, why_without
 from ..runs.validate import Validation, validate, versions

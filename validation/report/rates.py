@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from ..runs.campaign import run_tasks
-from ..runs.hidden_constant import NeededConstant, hidden_symbol, needed_constant
 from ..runs.measured_complexity import CostExponent, cost_exponents
 from ..runs.registry import complexity_of, sweeps_of
-from ..runs.sweeps import SEEDS, SweepResult, run_sweep, tasks_of_sweeps
+from ..runs.sweeps import SEEDS, NeededConstant, SweepResult, hidden_symbol, needed_constant, run_sweep, tasks_of_sweeps
 
 
 @dataclass(frozen=True)

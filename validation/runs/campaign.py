@@ -29,15 +29,17 @@ from ..statistics.planning import seeds_to_support
 from ..statistics.verdict import Verdict, not_applicable
 from .experiments import Measured, cap_of, measure
 from .fingerprint import MEASUREMENT
-from .instance import Instance
 from .measures import judged
 from .method_of import Given
+from .recipe import Instance
 from .registry import recipe_for
 from .values import evaluate_at
 
 CHUNK = 128
 """Seeds per task: small enough to balance two cores, large enough to keep tensors busy."""
 MINIMUM_SEEDS = 64
+SLACK = 4.0
+"""How many times below its bound a mean is for which the seeds of an experiment are planned."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +178,6 @@ def plan(
     *,
     label: str = "printed",
     seeds: int | None = None,
-    slack: float = 4.0,
     root_seed: int = 0,
     horizons: Sequence[int] | None = None,
     budget: Fraction | None = None,
@@ -185,7 +186,7 @@ def plan(
     """The experiments of a theorem with their seeds, allotted in the ledger before anything runs.
 
     Args:
-        seeds: the same number for every experiment; by default enough to support a mean `slack` times below the bound.
+        seeds: the same number for every experiment; by default enough to support a mean `SLACK` times below the bound.
         budget: alpha shared equally by the experiments; all that remains without it.
         method: instead of the one that the theorem is about.
     """
@@ -194,23 +195,21 @@ def plan(
     each = (budget or ledger.remaining) / max(1, len(wanted))
     experiments = []
     for index, (instance, T) in enumerate(wanted):
-        number = seeds or _planned(item, label, instance, T, each, slack, method)
+        number = seeds or _planned(item, label, instance, T, each, method)
         experiments.append(Experiment(item, label, instance, T, number, root_seed + index, method))
     for experiment in experiments:
         ledger.allot(experiment.name, each, experiment.seeds)
     return experiments
 
 
-def _planned(
-    theorem: Theorem, label: str, instance: Instance, T: int, alpha: Fraction, slack: float, method: Given | None
-) -> int:
+def _planned(theorem: Theorem, label: str, instance: Instance, T: int, alpha: Fraction, method: Given | None) -> int:
     problem = instance.made()
     bound, _ = evaluate_at(theorem, label, problem, instance.hyperparameters, T)
     cap = cap_of(theorem, problem, instance, bound, method)
     if bound.total is None or not 0 < bound.total < cap:
         return MINIMUM_SEEDS
     claim = judged(theorem.metric, bound.numbers, np.zeros(1), bound.total, cap)
-    return -(-max(MINIMUM_SEEDS, seeds_to_support(claim.bound, claim.cap, slack, alpha)) // 8) * 8
+    return -(-max(MINIMUM_SEEDS, seeds_to_support(claim.bound, claim.cap, SLACK, alpha)) // 8) * 8
 
 
 def tasks_of(experiments: Sequence[Experiment], chunk: int = CHUNK) -> list[Task]:

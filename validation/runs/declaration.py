@@ -8,9 +8,31 @@ from typing import Any
 
 from ...figures import Plot
 from ..lemmas.link import LemmaChain
-from .instance import Instance
-from .recipe import Recipe
-from .sweep import Sweep
+from .recipe import Instance, Recipe
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A symbol of a theorem and the points along it.
+
+    Args:
+        over: a symbol of the statement.
+        label: which statement.
+        points: (instance, T) each.
+        claimed: the exponent that the paper names for this symbol, None where it names none.
+        why: what the base instance is and what is kept fixed.
+    """
+
+    theorem: str
+    label: str
+    over: str
+    points: tuple[tuple[Instance, int], ...]
+    why: str
+    claimed: float | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.theorem} over {self.over}"
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,9 @@ from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Metric, Theorem
 from ...bounds.registry import get_theorem
 from ..statistics.verdict import Verdict
-from .instance import Instance
 from .measures import judged, metric_cap, recorded, shares_of, statistic_of
 from .method_of import Given
-from .recipe import Recipe
+from .recipe import Instance, Recipe
 from .registry import recipe_for
 from .values import evaluate_at, exact_start, numbers_of
 

@@ -30,10 +30,10 @@ from ...synthetic.models import AbstractModelProblem
 from ...user_files import is_python_file
 from ..experiments.estimates import with_constants
 from .fit import assumed, fitting_problems, misfit, why_none_fits
-from .instance import Instance
 from .measures import said_cap
 from .method_of import measured_by
 from .parameters import AT_REST, NEAR, WITHOUT_NOISE
+from .recipe import Instance
 from .users_certificates import attack_certificates
 from .values import GIVEN_BY_THE_PROBLEM, HORIZONS, constants, evaluate_at, horizon_of
 
@@ -62,10 +62,11 @@ Hyper = dict[str, Any]
 
 @dataclass(frozen=True)
 class Generated:
-    """The instances of a theorem on one problem, and why a case is missing."""
+    """The instances of a theorem, why a case is missing, and the problems whose certificates are a user's own."""
 
     instances: tuple[Instance, ...]
     missing: tuple[str, ...]
+    of_users: tuple[str, ...] = ()
 
     @property
     def why(self) -> str:
@@ -116,7 +117,7 @@ def instances_of(
 ) -> Generated:
     """What a theorem is validated on: the declared instances where there are some, generated ones on every other problem.
 
-    `missing` says of each problem which cases have no instance, and why.
+    `missing` says of each problem which cases have no instance, and why. The certificates of a user's problem are attacked first.
 
     Args:
         declared: those of its recipe.
@@ -134,6 +135,7 @@ def instances_of(
     found: list[Instance] = []
     reasons: list[str] = []
     missing: list[str] = []
+    of_users: list[str] = []
     for given in fitting_problems(theorem, label) if problems is None else problems:
         problem = ready(given, theorem, label, say)
         mine = [instance for instance in declared if instance.problem is problem or instance.problem == problem]
@@ -143,6 +145,7 @@ def instances_of(
             if say:
                 say(f"the certificates of {own.name} are attacked")
             attack_certificates(own)
+            of_users += [own.name] if not isinstance(own, AbstractModelProblem) else []
         found += made.instances
         name = problem if isinstance(problem, str) else problem.name
         missing += [f"{name}: {why}" for why in made.missing]
@@ -153,7 +156,7 @@ def instances_of(
     if not found:
         why = _together(reasons) or why_none_fits(theorem, label)
         raise InputError(f"{theorem.id} ({label}): no problem to validate it on; {why}")
-    return Generated(tuple(found), tuple(missing))
+    return Generated(tuple(found), tuple(missing), tuple(of_users))
 
 
 def _together(lines: Sequence[str]) -> str:

@@ -12,10 +12,9 @@ from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import get_paper, get_theorem, is_paper, paper_keys, paper_of
 from ..lemmas.link import LemmaChain
-from .declaration import Counterexample, InPractice, Runs
+from .declaration import Counterexample, InPractice, Runs, Sweep
 from .method_of import Given, build_of, every_of, steps_of
 from .recipe import Recipe
-from .sweep import Sweep
 
 
 def runs_of(key: str) -> Runs:

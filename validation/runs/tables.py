@@ -33,14 +33,13 @@ from ...algorithms import Method
 from ...algorithms.declared import DEFAULTS
 from ...algorithms.engine.method import annotation_of
 from ...algorithms.registry import get_method
-from ...bounds.language.reading import read_number
+from ...bounds.language.reading import InputError, read_number
 from ...bounds.registry import get_theorem
-from .declaration import Runs
-from .instance import Instance
+from .declaration import Runs, Sweep
 from .method_of import build_of, steps_of
 from .parameters import SETS
-from .recipe import Build, Recipe
-from .sweep import Sweep, along
+from .recipe import Build, Instance, Recipe
+from .values import GIVEN_BY_THE_PROBLEM, HORIZONS
 
 Exact = int | Fraction
 _INSTANCE = {"problem", "at", "with", "T", "case", "why"}
@@ -171,6 +170,45 @@ class _Table:
         }
         over, T, why = given.pop("over"), given.pop("T", 0), given.pop("why")
         return along(self.id, over, base, T, values, why, label=self.label, **along_with, **given)
+
+
+def along(
+    theorem_id: str,
+    over: str,
+    base: Instance,
+    T: int | Callable[[Any], int],
+    values: Sequence[Any],
+    why: str,
+    *,
+    label: str = "printed",
+    claimed: float | None = None,
+    hyper: Callable[[Any], Mapping[str, Any]] | None = None,
+    parameters: Callable[[Any], Mapping[str, Any]] | None = None,
+) -> Sweep:
+    """A sweep from a base instance, driven by what the declaration says the symbol is.
+
+    A horizon moves T; a constant, and what belongs to the objective (clients, nu, alpha), is a parameter of the problem of the
+    same name unless `parameters` says which; everything else is a hyperparameter. `hyper` adds what moves along with it.
+
+    Raises:
+        InputError: the statement has no such symbol.
+    """
+    symbols = get_theorem(theorem_id).symbols(label)
+    if over not in symbols:
+        raise InputError(f"{over[:30]}: not a symbol of {theorem_id}; wanted one of {' '.join(symbols)}")
+    quantity = symbols[over].quantity
+    given = GIVEN_BY_THE_PROBLEM.get(quantity.name)
+
+    def point(value: Any) -> tuple[Instance, int]:
+        is_horizon = quantity.name in HORIZONS
+        is_hyper = quantity.role == "hyperparameter" and not is_horizon and given is None
+        chosen = {**base.hyperparameters, **({over: value} if is_hyper else {}), **(hyper(value) if hyper else {})}
+        own = {} if is_hyper or is_horizon else {given or over: value}
+        on_problem = {**base.parameters, **(parameters(value) if parameters else own)}
+        horizon = int(value) if is_horizon else T(value) if callable(T) else T
+        return Instance(base.problem, chosen, why, on_problem, (horizon,)), horizon
+
+    return Sweep(theorem_id, label, over, tuple(point(value) for value in values), why, claimed)
 
 
 def _column(theorem: str, values: Sequence[Any], moves: Mapping[str, Any] | None) -> Callable[[Any], Any] | None:

@@ -6,7 +6,7 @@ rounding or an overflow may explain counts for nothing, so that a false certific
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -55,6 +55,15 @@ def attack_certificates(problem: Any) -> None:
             wrong = _broken(problem, name, certificate, known[name])
             if wrong:
                 raise InputError(f"{problem.name}: the certificate {name} is false: {wrong}")
+
+
+def about_certificates(names: Sequence[str]) -> str:
+    """What rests on the certificates of problems that were attacked and not accused; empty for none."""
+    if not names:
+        return ""
+    searched = "a short search found no point at which one is clearly false, which does not prove them"
+    whose = f"nobody but its author vouches for the certificates of {', '.join(names)}"
+    return f"{whose}: {searched}; a verdict is right if they are true"
 
 
 def _broken(problem: Any, name: str, certificate: Certificate, inequality: Inequality) -> str:

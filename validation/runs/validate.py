@@ -34,12 +34,13 @@ from ..statistics.verdict import Outcome, Verdict, verdict_table
 from .campaign import Experiment, ExperimentResult, Task, conclude, plan, run_tasks, tasks_of
 from .fingerprint import MEASUREMENT
 from .fit import about_noise
-from .generate import instances_of
-from .instance import Instance
+from .generate import Generated, instances_of
 from .limits import HOURS, check_experiments
 from .measures import measure_of
 from .method_of import Given, fixed_by
+from .recipe import Instance
 from .registry import recipe_for
+from .users_certificates import about_certificates
 
 T = TypeVar("T")
 RESULTS = "fedco-results/1"
@@ -59,6 +60,8 @@ class Validation(AbstractResult):
     figures: dict[str, Plot]
     missing: tuple[str, ...] = ()
     """Where instances were generated: problem and case that have none, and why."""
+    of_users: tuple[str, ...] = ()
+    """The problems whose certificates nobody but their author vouches for."""
     about: Statement | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -75,17 +78,19 @@ class Validation(AbstractResult):
             "ledger": self.ledger.to_dict(),
             "versions": versions(),
             **(status_of(self.about) if self.about else {}),
-            **{
-                key: said
-                for key, said in (
-                    ("clients", self.clients),
-                    ("cap", self.cap),
-                    ("noise", self.noise),
-                    ("proved", self.proved),
-                )
-                if said
-            },
+            **{key: said for key, said in self._said.items() if said},
         }
+
+    @property
+    def _said(self) -> dict[str, str]:
+        """What is said beside the verdicts; empty where there is nothing to say."""
+        names = ("clients", "cap", "certificates", "noise", "proved")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def certificates(self) -> str:
+        """That the certificates of a user's problem are not proved; empty where there is none."""
+        return about_certificates(self.of_users)
 
     @property
     def clients(self) -> str:
@@ -123,7 +128,7 @@ class Validation(AbstractResult):
             verdict_table("negative controls", self.controls),
         )
         known = notes_about(self.about) if self.about else ()
-        own = tuple(filter(None, (self.clients, self.cap, self.noise, self.proved)))
+        own = tuple(filter(None, self._said.values()))
         notes = (*known, *own, "A verdict is about one instance, not about the theorem.", *self.missing)
         return Sheet(f"{self.theorem} ({self.label}): verdicts", None, tables, notes)
 
@@ -138,7 +143,7 @@ class Validation(AbstractResult):
         return next(iter(self.figures.values()))
 
     def __str__(self) -> str:
-        own = filter(None, (self.clients, self.cap, self.noise, self.proved))
+        own = filter(None, self._said.values())
         return "\n".join([*map(str, (*self.verdicts, *self.controls)), *own, *lines_about(self.about)])
 
 
@@ -189,11 +194,11 @@ def validate(
     item, recipe = get_theorem(theorem), recipe_for(theorem, method)
     measure_of(item.metric)  # before anything else, as it may not be trusted
     label = label or recipe.label
-    missing: tuple[str, ...] = ()
+    made = Generated(tuple(instances or ()), ())
     if instances is None:
         say = None if quiet else _said
         made = instances_of(item, label, recipe.instances, problems, fixed_by(item, method), say)
-        instances, missing = made.instances, made.missing
+        instances = made.instances
     ledger = AlphaBudget(alpha)
     experiments = plan(
         item,
@@ -227,7 +232,10 @@ def validate(
         for instance in instances
         if len(instance.horizons) > 1 and _is_drawn(instance, results)
     }
-    validation = Validation(item.id, label, tuple(results), checks, ledger, figures, missing, item.statement(label))
+    statement = item.statement(label)
+    validation = Validation(
+        item.id, label, tuple(results), checks, ledger, figures, made.missing, made.of_users, statement
+    )
     if out:
         write(validation, out)
     return validation

@@ -14,13 +14,13 @@ from ...bounds.language.client_lists import for_clients
 from ...bounds.language.reading import InputError, is_array
 from ...bounds.language.theorem import Theorem
 from .fit import CHOSEN_BY_THE_RUN
-from .instance import Instance
+from .recipe import Instance
 
 Values = dict[str, Any]
 """Symbol -> an exact number, or a tuple of them where each client has its own."""
 
 
-def constants(theorem: Theorem, label: str, problem: Any, start_error: Fraction = Fraction(0)) -> tuple[Values, str]:
+def constants(theorem: Theorem, label: str, problem: Any) -> tuple[Values, str]:
     """The theorem's constants, read from the problem's certificates through the shared vocabulary.
 
     Returns:
@@ -36,7 +36,7 @@ def constants(theorem: Theorem, label: str, problem: Any, start_error: Fraction 
         if binding.quantity.role != "constant":
             continue
         if binding.quantity.name in CHOSEN_BY_THE_RUN:
-            values[name] = start_error
+            values[name] = Fraction(0)  # `exact_start`
             continue
         if binding.per_client and binding.quantity.numbers.total:
             values[name] = (Fraction(binding.quantity.numbers.total, problem.clients),) * problem.clients

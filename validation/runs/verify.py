@@ -22,8 +22,8 @@ from ...storage import DamagedError, read_json
 from ...user_files import name_in_data, told
 from ..statistics.alpha_budget import AlphaBudget
 from .campaign import Experiment, chunks_of, conclude, run_task
-from .instance import Instance
 from .limits import check_experiments
+from .recipe import Instance
 from .validate import RESULTS, versions
 
 CASES = 3

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 from ....algorithms import FedDRO, ModifiedFedAvg
 from ...proofs.code import COMPOSITE, MODELS, Code
 from ...runs.declaration import InPractice, Probe, counts_rounds
-from ...runs.instance import Instance
 from ...runs.parameters import NEAR
+from ...runs.recipe import Instance
 from ...runs.tables import read_runs
 from .counterexample import COUNTEREXAMPLE
 from .lemmas import CHAIN as LEMMAS

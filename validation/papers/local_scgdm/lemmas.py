@@ -13,10 +13,10 @@ from torch import Tensor
 
 from ....bounds.papers.local_scgdm.composed import potential_weights
 from ....bounds.registry import get_theorem
-from ...falsifier.method_call import value_of
 from ...lemmas.link import LemmaChain, Link, after, at, at_start, before, change, mean_of, observed
 from ...lemmas.metrics import client_gradient, consensus, dispersion, gradient_sq, objective, per_run, square_mean
 from ...lemmas.trace import Array, Numbers, Step, StepMetric, Trace
+from ...runs.method_of import value_of
 from ...runs.values import constants
 
 
