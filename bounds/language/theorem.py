@@ -494,17 +494,22 @@ def put_in(expr: sp.Expr, known: Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
         if not any(_is_long(base.xreplace(known)) for base in under_roots(expr)):
             return expr.xreplace(known)
     except (ValueError, OverflowError):
-        _refuse_vanishing(expr, known)
+        refuse_vanishing(expr, known)
     with sp.evaluate(False):
         return expr.xreplace(known)
 
 
-def _refuse_vanishing(expr: sp.Expr, known: Mapping[sp.Symbol, sp.Expr]) -> None:
-    """sympy gives up with a ValueError too where min or max has a part with a denominator of 0."""
+def refuse_vanishing(expr: sp.Expr, known: Mapping[sp.Symbol, sp.Expr], where: str = "") -> None:
+    """Raises where a denominator is 0 at a point; sympy gives up with a ValueError where that is one of a part of min or max.
+
+    Args:
+        where: what the expression is, for the message.
+    """
     below = sorted((p.base for p in expr.atoms(sp.Pow) if p.exp.is_negative), key=sp.count_ops)
     if guilty := next((str(base) for base in below if base.xreplace(known) == 0), None):
+        place = f"{where}: " if where else ""
         raise UndefinedError(
-            f"{guilty[:60]}: is 0 at these values, and is a denominator; wanted finite positive values"
+            f"{place}{guilty[:60]} is 0 at these values, and is a denominator; wanted finite positive values"
         )
 
 
