@@ -698,7 +698,8 @@ class Theorem:
         and what else it says."""
         pairs = [(each, "") if isinstance(each, str) else each for each in item.bounds]
         rows = [(name, about(form, of)) for name, of in pairs for form in self.notation[name].quantity.bounds]
-        return (*dict.fromkeys(form.words(name) for name, form in rows if form is not None), *item.sayings)
+        said = (form.words(name, self.problem) for name, form in rows if form is not None)
+        return (*dict.fromkeys(said), *item.sayings)
 
     def _check_use(self, statement: Statement) -> None:
         """A derived constant that nothing uses is a slip, except in a lemma whose purpose is to define it."""
