@@ -23,7 +23,7 @@ from ..language.theorem import Condition, Statement
 from ..optimum.posynomial import Converter, EmptyBoxError, NotPosynomialError, Posynomial, condition_parts
 from ..optimum.program import solve
 from ..optimum.search import Box, Maker, minimise, program
-from .conditions import ordered, reduced, solved_for, split_extrema, symbols_of
+from .conditions import first_solved, minimal, ordered, reduced, solved_for, split_extrema, symbols_of
 from .intervals import Found, Interval, failing, intersect, longest, minimal_conflict
 from .roots import poles
 
@@ -101,14 +101,7 @@ def without_equalities(
     free, rest, determined = list(symbols), list(conditions), dict[sp.Symbol, sp.Expr]()
     while equality := next((c for c in rest if c.relation == "=="), None):
         inside = [s for s in free if s in symbols_of(equality) and s != keep]
-        found = next(
-            (
-                (s, f)
-                for s in sorted(inside, key=lambda s: bool(s.is_integer))
-                if (f := solved_for(equality, s)) is not None
-            ),
-            None,
-        )
+        found = first_solved(equality, sorted(inside, key=lambda s: bool(s.is_integer)))
         if found is None:
             break
         symbol, formula = found
@@ -354,11 +347,8 @@ def conflict_of(make: Maker, box: Box, without_ranges: Box) -> tuple[str, ...]:
             return True
 
     try:
-        kept = list(dict.fromkeys(named(name) for name, _ in make(Converter(box, upper=True))[1]))
-        for name in list(kept):
-            rest = [other for other in kept if other != name]
-            if not possible(rest, box):
-                kept = rest
+        names = list(dict.fromkeys(named(name) for name, _ in make(Converter(box, upper=True))[1]))
+        kept = minimal(names, lambda rest: not possible(rest, box))
     except EmptyBoxError as failed:  # a condition that excludes the ranges by itself
         kept = [str(failed)]
     ranges = []
