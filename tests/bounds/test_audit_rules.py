@@ -439,51 +439,70 @@ def test_a_kept_ledger_is_read_while_it_fits(tmp_path, monkeypatch):
 # --- what is said of a statement -------------------------------------------------------------------------------------------------
 
 
-UNCHECKED = "derived in docs/theory (k), not checked by the kernel"
-
-
-def spoken(label, labels=("printed", "composed", "corrected"), default="corrected", key="k"):
-    item = SimpleNamespace(id=f"{key}.t", labels=labels, default=default)
-    return SimpleNamespace(theorem=item, label=label)
+PROVE = "has a derivation that a kernel checks: fedco prove"
+UNCHECKED = "derived in docs/theory (local_scgdm), not checked by the kernel"
+INSTEAD = "; --statement corrected holds"
+READING = "Refuted under the reading (the displayed formula of Assumption 3.1 alone): an exact instance breaks this statement: "
 
 
 @pytest.mark.parametrize(
-    ("label", "labels", "broken", "kept", "data", "lemmas", "status", "text", "words"),
+    ("name", "label", "outcome", "bundles", "text", "words"),
     [
-        ("printed", "pc", ("b",), False, False, (), "refuted", "b.json; --statement corrected holds", "refuted by b"),
-        ("printed", "p", ("b", "c"), False, False, (), "refuted", "b.json and 1 more", "refuted by b, c"),
-        ("printed", "p", ("b", "c", "d"), False, False, (), "refuted", "b.json and 2 more", "refuted by b, c, d"),
-        ("corrected", "pc", ("b",), False, False, (), "refuted", "b.json", "refuted by b"),
-        ("corrected", "pc", (), True, True, (), "proved", "", "has a derivation that a kernel checks: fedco prove k.t"),
-        ("composed", "pc", (), False, False, (), "composed", "no promise; --statement corrected holds", "composed"),
-        ("composed", "p", (), False, False, (), "composed", "and is no promise", "composed"),
-        ("corrected", "pc", (), False, True, ("k.l", "k.m"), "derived", "not checked by the kernel", f"{UNCHECKED}: fedco prove k.t"),
-        ("corrected", "pc", (), False, True, (), "derived", "", "has a derivation that a kernel checks: fedco prove k.t"),
-        ("corrected", "pc", (), False, False, (), "derived", UNCHECKED, UNCHECKED),
-        ("printed", "pc", (), False, False, (), "open", "", "open"),
+        ("feddro.theorem_5_1", "printed", "refuted", 3, f".theorem_5_1.json and 2 more{INSTEAD}", "refuted by feddro.theorem_5_1, feddro"),
+        ("local_scgdm.theorem_3_4", "printed", "refuted", 2, f".theorem_3_4.json and 1 more{INSTEAD}", "refuted by local_scgdm.theorem"),
+        ("local_scgdm.corollary_3_5", "printed", "refuted", 1, f".corollary_3_5.json{INSTEAD}", "refuted by local_scgdm.corol"),
+        ("feddro.theorem_f_1", "composed", "refuted", 1, ".long_rounds_composed.json", "refuted by feddro.theorem_f_1.long"),
+        ("fcsg.theorem_4_1", "printed", "reading", 1, f"displayed_assumption.json{INSTEAD}", "refuted under the read"),
+        ("feddro.lemma_f_2", "printed", "slip", 1, "feddro.lemma_f_2.json", "slip (meant: 4 B_g^2 L_f^2 eta) by feddro.lemma_f_2"),
+        ("local_scgdm.theorem_3_4", "composed", "composed", 0, f"no promise{INSTEAD}", "composed"),
+        ("local_scgdm.remark_3_6", "composed", "composed", 0, "and is no promise", "composed"),
+        ("local_scgdm.theorem_3_4", "corrected", "derived", 0, "", f"{PROVE} local_scgdm.theorem_3_4"),
+        ("local_scgdm.lemma_3_9", "corrected", "derived", 0, UNCHECKED, UNCHECKED),
+        ("baselines.minibatch_sgd", "sharpened", "derived", 0, "", f"{PROVE} baselines.minibatch_sgd --statement sharpened"),
+        ("baselines.averaged_noise", "printed", "derived", 0, "", "derived"),
+        ("local_scgdm.remark_3_6", "printed", "open", 0, "", "open"),
     ],
 )  # fmt: skip
-def test_what_has_to_be_known_of_a_statement(
-    label, labels, broken, kept, data, lemmas, status, text, words, monkeypatch
-):
-    """By its label, the other statements, the instances that break it, its derivation and the lemmas under that."""
-    asked = spoken(label, ("printed", "composed") + (("corrected",) if "c" in labels else ()))
-    for name, value in (
-        ("refuted_by", broken),
-        ("gravest", [Refutation(name, "k.t", (), "printed", "s", lambda: None) for name in broken]),
-        ("proved_on", "2026-11-23" if kept else ""),
-        ("has_derivation", data),
-        ("rests_on", lemmas),
-        ("paper_of", SimpleNamespace(key="k", holds={})),
-    ):
-        monkeypatch.setattr(cautions, name, lambda about, value=value: value)
-    monkeypatch.setattr(cautions.audit_cache, "read", lambda key: None)
-    found = cautions.statement_warning(asked)
-    assert (found.status, found.bundles) == (status, broken) and found.text.endswith(text)
-    assert bool(found.text) is bool(text) and cautions.standing(asked).endswith(words)
-    monkeypatch.setattr(cautions, "paper_of", lambda theorem: None)
-    if not broken and label == "corrected" and not data:
-        assert cautions.statement_warning(asked).text == "derived by its author, not checked by the kernel"
+def test_what_has_to_be_known_of_a_statement(name, label, outcome, bundles, text, words):
+    """By its label, the other statements, the instances that break it, its derivation and the argument that its paper gives."""
+    asked = get_theorem(name).statement(label)
+    found, standing = cautions.computed(asked, False), cautions.standing(asked)
+    assert (found.outcome, len(found.bundles)) == (outcome, bundles)
+    assert found.text.endswith(text) and bool(found.text) is bool(text) and standing.startswith(words)
+    first = {
+        "refuted": "REFUTED: an exact instance breaks this statement: ",
+        "reading": READING,
+        "slip": "Slip (meant: ",
+    }
+    assert found.text.startswith(first.get(outcome, ""))
+    of_proved = cautions.computed(asked, True)
+    assert (
+        of_proved == found if bundles else (of_proved.status, of_proved.text, of_proved.bundles) == ("proved", "", ())
+    )
+
+
+def test_a_derivation_that_rests_on_lemmas_names_them(monkeypatch):
+    """No paper has one now."""
+    monkeypatch.setattr(cautions, "rests_on", lambda about: ("k.l", "k.m"))
+    monkeypatch.setattr(audit_cache, "read", lambda key: None)
+    asked = get_theorem("local_scgdm.theorem_3_4").statement("corrected")
+    said = f"the kernel checks its derivation given k.l, k.m: {UNCHECKED}"
+    assert cautions.computed(asked, False).text == said
+    assert cautions.standing(asked) == f"{said}: fedco prove local_scgdm.theorem_3_4"
+
+
+def test_a_corrected_statement_that_is_refuted_sends_nobody_to_itself(monkeypatch):
+    """No paper has one."""
+    monkeypatch.setattr(cautions, "refuted_by", lambda about: ("local_scgdm.corollary_3_5",))
+    found = cautions.computed(get_theorem("local_scgdm.corollary_3_5").statement("corrected"), True)
+    assert found.outcome == "refuted" and found.text.endswith("/local_scgdm.corollary_3_5.json")
+
+
+def test_of_a_strangers_statement_only_its_label_is_known():
+    unchecked = {"corrected": ("derived", "derived by its author, not checked by the kernel"), "printed": ("open", "")}
+    for label, said in unchecked.items():
+        found = cautions.computed(known(label)[0].statement(label), False)
+        assert (found.status, found.text) == said
 
 
 @pytest.mark.parametrize("name", ["baselines.local_sgd", "fcsg.theorem_4_1"])
