@@ -40,6 +40,8 @@ NUMERICAL = "differential evolution"
 EVALUATED = "evaluated"
 _NEAR = 0.001
 """A certified gap up to which an optimum is called global."""
+_LONGER = 100
+"""Nodes of the second search, where the first one left a gap."""
 _FAR = 0.1
 """A gap from which the point of the geometric program is compared with that of a numerical search."""
 _VISIBLE = 5e-5
@@ -331,7 +333,7 @@ def _searched_again(task: Task, found: Found) -> Found:
     larger one."""
     if (box := task.limited()) == task.box():
         return found
-    again = minimise(task.make, box, task.model.whole)
+    again = minimise(task.make, box, task.model.whole, nodes=_LONGER)
     best = min(found, again, key=lambda each: each.value)
     return replace(best, lower=max(found.lower, min(again.lower, best.value)))
 
