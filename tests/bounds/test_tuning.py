@@ -422,7 +422,7 @@ def test_a_step_size_that_nothing_depends_on_may_be_anything():
     assert found.bound.admissible and found.values["alpha"] > 0
 
 
-@pytest.mark.parametrize("given", [{"N": 4}, {"N": 1}, {"N": 1, "sigma": 2}])
+@pytest.mark.parametrize("given", [{"N": 4}, {"N": 10}, {"N": 1}, {"N": 1, "sigma": 2}])
 def test_a_momentum_between_0_and_1_is_searched_as_far_as_a_grid_goes(given):
     """Heavy ball with eta = alpha^2/2: what is lost with (1 - alpha)^2 is much below alpha = 1, which is no end of its domain."""
     values = {"L_bar": 1, "sigma": 1, "F_gap": 1} | given
@@ -577,6 +577,10 @@ def test_a_range_outside_a_condition_or_a_domain_gets_one_line():
     heavy_ball = partial(fedco.theorem("library.heavy_ball").tune, L_bar=1, sigma=1, F_gap=1, N=4)
     with pytest.raises(InputError, match=r"no admissible choice; in conflict: budget of samples, range of T$"):
         heavy_ball(budget={"samples": 100}, ranges={"T": (1000, None), "b": (None, 9)})
+    with pytest.raises(InputError, match=r"no admissible choice; in conflict: budget of samples, range of b$"):
+        heavy_ball(
+            budget={"samples": 100}, ranges={"T": (1000, None), "b": (1000, None)}
+        )  # each is in the way by itself
     with pytest.raises(InputError, match=r"no admissible choice; in conflict: weight, range of alpha$"):
         heavy_ball(budget={"samples": 100}, ranges={"alpha": (2, None)})
     convex = fedco.theorem("library.sgd_convex")
