@@ -105,13 +105,13 @@ def test_a_circle_is_found_also_inside_a_function(line, tmp_path):
 def test_what_is_never_run_does_not_count(tmp_path):
     written = tmp_path / "single.py"
     written.write_text("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .joint import Joint\n")
-    assert imports("bounds.region.single", written, modules(ROOT)) == {"*typing"}
+    assert imports("bounds.region.intervals", written, modules(ROOT)) == {"*typing"}
 
 
-def test_one_variable_and_several_do_not_call_each_other():
+def test_one_variable_is_asked_without_several_and_both_without_their_answer():
     edges = graph()
-    assert "bounds.region.joint" not in edges["bounds.region.single"]
-    assert "bounds.region.single" not in edges["bounds.region.joint"]
+    assert "bounds.region.joint" not in edges["bounds.region.intervals"]
+    assert "bounds.region.admissible" not in edges["bounds.region.joint"] | edges["bounds.region.intervals"]
 
 
 @pytest.mark.parametrize("room", ROOMS)

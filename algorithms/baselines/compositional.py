@@ -17,10 +17,9 @@ import torch
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, average, blend, choice, descend, is_due
+from ..engine.method import Messages, Method, Scalar, SpecialCase, Start, State, average, blend, choice, descend, is_due
 from ..engine.oracles import CONDITIONAL_ORACLES, LOCAL_ORACLES, LOSS_ORACLES, META_ORACLES, SHARED_ORACLES, STEP_COSTS
 from ..engine.schedule import Schedule, at, largest
-from ..engine.special_case import SpecialCase
 from ..methods.comfedl import ComFedL
 from ..methods.fcsg import FCSG
 from ..methods.feddro import FedDRO

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from ...suggestion import instead
-from ..language.client_lists import alike_statement, for_clients
+from ..language.client_lists import CLIENTS, MAX_CLIENTS, alike_statement, for_clients
 from ..language.markdown import table
 from ..language.notation import Binding
 from ..language.quantities import QUANTITIES
@@ -104,7 +104,7 @@ class Comparison(AbstractResult):
         rows = tuple(
             (
                 *row.named.values(),
-                *(row.tuned.cost.get(name) if row.tuned else None for name in RESOURCES),
+                *(row.tuned.amounts.get(name) if row.tuned else None for name in RESOURCES),
                 against.get(row.theorem),
                 row.reason,
             )
@@ -156,7 +156,8 @@ class Comparison(AbstractResult):
         named = [*row.named.values()]
         if row.tuned is None:
             return [*named, row.reason]
-        costs = [f"{row.tuned.cost[name]:.4g}" if name in row.tuned.cost else "" for name in RESOURCES]
+        amounts = row.tuned.amounts
+        costs = [f"{amounts[name]:.4g}" if name in amounts else "" for name in RESOURCES]
         return [*named, *costs, *([f"{against[row.theorem]:.4g}"] if row.theorem in against else [])]
 
     def __str__(self) -> str:
@@ -411,11 +412,26 @@ def _value(binding: Binding, given: Mapping[str, Any], assumed: list[str]) -> An
     if binding.quantity.role == "hyperparameter":
         return binding.quantity.default
     other = next((source for source in binding.quantity.stand_ins if source in given), None)
-    plain: Any = binding.quantity.numbers.plain
-    if binding.quantity.numbers.total and "clients" in given:
-        plain = Fraction(binding.quantity.numbers.total) / Fraction(str(given["clients"]))
-    assumed.append(f"{name} = {other or plain}")
-    return given[other] if other else plain
+    if total := binding.quantity.numbers.total:  # every client has the same share of it
+        clients = _clients(given)
+        assumed.append(f"{name} = {Fraction(total, clients)}")
+        return [Fraction(total, clients)] * clients
+    assumed.append(f"{name} = {other or binding.quantity.numbers.plain}")
+    return given[other] if other else binding.quantity.numbers.plain
+
+
+def _clients(given: Mapping[str, Any]) -> int:
+    """How many clients there are: as many as is said, as a list has numbers, or as a comparison takes unasked.
+
+    Raises:
+        InputError: no whole number, or too many for a list.
+    """
+    known = QUANTITIES[CLIENTS]
+    lengths = (len(value) for value in given.values() if is_array(value))
+    number = read_number(CLIENTS, given.get(CLIENTS, next(lengths, known.default)), known.numbers.a_number)
+    if not known.numbers.contains(number) or number > MAX_CLIENTS:
+        raise InputError(f"{CLIENTS}: wanted {known.numbers.a_number} of at most {MAX_CLIENTS}, got {number}")
+    return int(number)
 
 
 def figure(

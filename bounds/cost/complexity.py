@@ -63,14 +63,15 @@ class Complexity(OfStatement, AbstractResult):
         return float(self.tuned)
 
     def sheet(self) -> Sheet:
+        of_paper = self.paper.amounts if self.paper else {}
         rows = tuple(
             (
                 MEANING.get(name, name),
                 value,
-                self.paper.cost[name] if self.paper else None,
+                of_paper.get(name),
                 self.rates.costs[name].math() if self.rates and name in self.rates.costs else None,
             )
-            for name, value in self.tuned.cost.items()
+            for name, value in self.tuned.amounts.items()
         )
         costs = Table("costs", ("cost", "tuned", "paper's schedule", "order"), rows)
         tuned = self.tuned.sheet()
@@ -103,9 +104,9 @@ class Complexity(OfStatement, AbstractResult):
 
     def markdown(self) -> str:
         """A table: resource, tuned, with the paper's schedule, order."""
-        rows = []
-        for name, value in self.tuned.cost.items():
-            with_schedule = f"{self.paper.cost[name]:.6g}" if self.paper else ""
+        rows, of_paper = [], self.paper.amounts if self.paper else {}
+        for name, value in self.tuned.amounts.items():
+            with_schedule = f"{of_paper[name]:.6g}" if name in of_paper else ""
             order = str(self.rates.costs.get(name, "")) if self.rates else ""
             rows.append([MEANING.get(name, name), f"{value:.6g}", with_schedule, order])
         return "\n".join(table(["cost", "tuned", "paper's schedule", "order"], rows))

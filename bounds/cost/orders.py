@@ -10,7 +10,7 @@ is small enough once z is a multiple of log(1/eps).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -409,13 +409,15 @@ def _exponents(
     growth: Mapping[str, Fraction],
     decays: Sequence[_Decay],
 ) -> dict[str, Fraction] | None:
-    """The optimum of the linear program, costs minimised in turn; `cost NAME` is the exponent of each cost."""
+    """The optimum of the linear program, costs minimised in turn, then whole numbers, then the terms; `cost NAME` is the exponent of each
+    cost."""
     box = {name: (1.0, 1.0) for name in ones}
     converter = Converter(box)
     rows: list[tuple[Coefficients, Fraction]] = []
     decaying = {decay.term for decay in decays}
     for name, term in made.terms.items():
         rows += [(row, Fraction(-1)) for row in _rows(_converted(converter, term)) if name not in decaying]
+    terms = len(rows)
     for decay in decays:
         (speed,) = _rows(_converted(converter, sp.expand(decay.speed)))
         rows.append(({**{name: -power for name, power in speed.items()}, str(_LOG): Fraction(1)}, Fraction(0)))
@@ -446,7 +448,18 @@ def _exponents(
         if point is None:
             return None
         rows.append(({label: Fraction(1)}, point[label]))
-    return point
+    try:  # equally cheap schedules differ in what the terms leave of the target
+        return minimise(_added(row for row, _ in rows[:terms]), rows, whole)
+    except UnboundedError:
+        return point
+
+
+def _added(rows: Iterable[Coefficients]) -> Coefficients:
+    total: dict[str, Fraction] = {}
+    for row in rows:
+        for name, power in row.items():
+            total[name] = total.get(name, Fraction(0)) + power
+    return total
 
 
 def _converted(converter: Converter, expr: Any) -> Posynomial:

@@ -7,6 +7,7 @@ statement lacks counts as what its absence means (`Quantity.absent`: 1 for a bat
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from math import floor
 from types import SimpleNamespace
 
 import sympy as sp
@@ -26,6 +27,7 @@ MEANING = {
     "embedding_messages": "messages of the size of the inner value, sent by one client",
 }
 
+_ROUNDING = 1e-12
 _LISTED = 4
 """Methods that are named as examples."""
 
@@ -74,6 +76,26 @@ def resource(statement: Statement, name: str) -> sp.Expr:
         return bindings[name].symbol
     wanted = [*known, *(b.name for b in bindings.values() if b.quantity.role == "hyperparameter")]
     raise InputError(f"{name[:30]}: not a resource of {statement.name}; {instead(name, wanted, statement)}")
+
+
+def in_whole_rounds(statement: Statement, amounts: Mapping[str, float]) -> dict[str, float]:
+    """Amounts as answers tell them: the rounds that end within the run, and the messages of these where there are as many in each."""
+    rounds = amounts.get("rounds", 0.0)
+    ended = float(round(rounds)) if abs(rounds - round(rounds)) <= _ROUNDING * rounds else float(floor(rounds))
+    if ended == rounds:
+        return dict(amounts)
+    formulas = resources(statement)
+    lengths = {
+        b.symbol
+        for b in statement.symbols.values()
+        if b.quantity.name in ("iterations", "rounds", "communication_period")
+    }
+    in_each = (
+        name
+        for name in amounts
+        if name.endswith("messages") and not sp.cancel(formulas[name] / formulas["rounds"]).free_symbols & lengths
+    )
+    return {**amounts, "rounds": ended, **{name: amounts[name] * ended / rounds for name in in_each}}
 
 
 def refuse_free(statement: Statement, name: str, cost: sp.Expr) -> None:

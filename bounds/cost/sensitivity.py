@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from ..evaluation.evaluate import complete, exact, fill_schedule
+from ..evaluation.evaluate import complete, exact, fill_schedule, refuse_undefined
 from ..language.reading import InputError, read_values
 from ..language.rendering import OfStatement, letter, lines_about, notes_about, titled
 from ..language.result import AbstractResult, Sheet, Table, relative
@@ -82,6 +82,7 @@ def elasticities(statement: Statement, values: Mapping[str, Any]) -> Elasticitie
         raise InputError(f"{statement.name}: bounds nothing (it has no terms)")
     bindings = statement.symbols
     point = complete(statement, values)
+    refuse_undefined(statement, point)
     given = {bindings[name].symbol: exact(v) for name, v in read_values(bindings, values, statement.theorem.id).items()}
 
     def total(at: Mapping[sp.Symbol, sp.Expr]) -> float:

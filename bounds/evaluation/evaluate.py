@@ -25,7 +25,7 @@ from ..language.rendering import (
     titled,
 )
 from ..language.result import CONSTANTS, AbstractResult, Math, Sheet, Table, rounded_up, tex_number
-from ..language.theorem import Condition, Statement
+from ..language.theorem import Condition, Statement, refuse_vanishing
 from .without_running import NOTHING, Beside, Worth, worth
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def sign(expr: sp.Expr) -> int:
     if expr.is_Rational:
         return int(sp.sign(expr))
     if expr.is_infinite or expr.has(sp.nan, sp.zoo):
-        raise UndefinedError(f"not a finite number: {expr}; a value makes a denominator vanish")
+        raise UndefinedError("not a finite number: a value makes a denominator vanish; wanted finite positive values")
     number = sp.N(expr, _DIGITS)
     if not number.is_real:
         raise InputError(f"not a real number: {str(expr)[:60]}; the root of a negative number at these values")
@@ -251,6 +251,23 @@ def bound(statement: Statement, values: Mapping[str, Any], *, strict: bool = Tru
         InadmissibleError: a condition fails and `strict` is set.
     """
     point = complete(statement, values)
+    try:
+        return _bound_at(statement, point, strict, beside)
+    except UndefinedError:
+        refuse_undefined(statement, point)
+        raise
+
+
+def refuse_undefined(statement: Statement, point: Mapping[sp.Symbol, sp.Expr]) -> None:
+    """Raises where a denominator of a statement is 0 at a point; the message says which one."""
+    known = dict(point)
+    for where, expr in statement.expressions():
+        refuse_vanishing(expr, known, where)
+        if constant := next((each for each in statement.derived if each.name == where), None):
+            known[constant.symbol] = statement.at(expr, known)
+
+
+def _bound_at(statement: Statement, point: Mapping[sp.Symbol, sp.Expr], strict: bool, beside: Beside) -> Bound:
     known = dict(point)
     for constant in statement.derived:
         _refuse_undefined(statement, constant.name, constant.expr, known)

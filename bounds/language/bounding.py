@@ -123,6 +123,12 @@ DERIVATIVES: Mapping[str, str] = {"inner_value": "inner_jacobian", "local_gradie
 
 _IN_Y = ("ascent_gradient", "lower_gradient")
 """Functions of two variables whose Lipschitz constants are those in the second one."""
+_OF_TWO_VARIABLES = ("minimax", "bilevel")
+"""Kinds of problem whose functions are of x and y."""
+_IN_X: Mapping[str, str] = {"local_gradient": "grad_x f_i"}
+"""What a gradient is called there, where it is the one in x."""
+_ALONG_BOTH = "{f} is {n}-Lipschitz, and so is grad_y f_i(., y)"
+"""Of a continuously differentiable function the two constants are the same."""
 _CONVEX_IN_Y = "{f}(x, z) >= {f}(x, y) + <grad_y {f}(x, y), z - y> + {n}/2 ||z - y||^2"
 """Of a function of two variables, in the second one."""
 _WORDS: Mapping[str, str] = {
@@ -203,15 +209,19 @@ class Form:
         said = [getattr(self, part) for part in ("per", "norm", "over") if getattr(self, part) != getattr(usual, part)]
         return ", ".join([f"{self.kind} of {self.function}", *said])
 
-    def words(self, number: str) -> str:
-        """The bound as a formula in words, with the number that bounds it."""
-        what, level = FUNCTIONS[self.function], {SAMPLE: " of every sample", MEAN_SQUARE: "", MEAN: ""}[self.per]
+    def words(self, number: str, problem: str = "") -> str:
+        """The bound as a formula in words, with the number that bounds it; `problem` is the kind that it is said of."""
+        in_x = _IN_X if problem in _OF_TWO_VARIABLES else {}
+        what = in_x.get(self.function, FUNCTIONS[self.function])
+        level = {SAMPLE: " of every sample", MEAN_SQUARE: "", MEAN: ""}[self.per]
         mean_square = ", in mean square over the samples" if self.per == MEAN_SQUARE else ""
         norm = f" ({self.norm} norm)" if self.function in DERIVATIVES.values() else ""
         across = ", in mean square over the clients" if self.over == AVERAGE else ", for every client"
         said = _WORDS.get(self.kind, "{n} is the " + self.kind + " of {f}")
         if self.function in _IN_Y and self.kind == LIPSCHITZ:
             what = f"{what}(x, .)"
+        if (self.function, self.kind, self.per) == ("gradient_along_dual", LIPSCHITZ, MEAN):
+            said = _ALONG_BOTH
         if self.function == "lower_loss" and self.kind == STRONG_CONVEXITY:
             said = _CONVEX_IN_Y
         square = _SQUARED_AT_MINIMISER.get(self.per, "")

@@ -23,6 +23,7 @@ from .change import with_statement
 from .client_lists import refuse_bare, why_not_of_one_client
 from .clients import SUFFIX, bare, client_symbols
 from .dimension import Dimension, read_dimension
+from .fields import ASSUMPTION, DEFINITION, MAX_ENTRIES, METRIC, PROBABILITY, QUANTITY, Fields, formula_with, holds
 from .formula import FUNCTIONS, FormulaError, read_formula, read_relation
 from .homogeneity import InhomogeneousError, dimension_of
 from .meaning import meant_by
@@ -63,42 +64,9 @@ from .toml_file import read_toml
 from .typesetting import Letters
 from .typesetting import latex as typeset
 
-_TEXT, _LIST, _TABLE = "a text", "a list of names", "a table"
-_TEXT_OR_TABLE = "a text, or a table"
-_TYPES: Mapping[str, Any] = {_TEXT: str, _LIST: (list, tuple), _TABLE: Mapping, _TEXT_OR_TABLE: (str, Mapping)}
-KEYS: Mapping[str, str] = {
-    **dict.fromkeys(("id", "title", "source", "problem", "weights", "average", "proof"), _TEXT),
-    "metric": _TEXT_OR_TABLE,
-    **dict.fromkeys(("assume", "units"), _LIST),
-    **dict.fromkeys(
-        (
-            "quantities",
-            "symbols",
-            "derived",
-            "terms",
-            "conditions",
-            "schedule",
-            "costs",
-            "method",
-            "assumptions",
-            "probability",
-        ),
-        _TABLE,
-    ),
-}
-"""The keys of a definition; all but id, symbols and terms are optional."""
-REQUIRED = ("id", "symbols", "terms")
-QUANTITY_KEYS = ("meaning", "dimension", "domain", "role", "bounds")
-"""The keys of an entry of `quantities`; only the meaning is required."""
-METRIC_KEYS = ("measure", "over", "dimension", "meaning", "cap")
-"""The keys of a metric of one's own; only the measure is required."""
-ASSUMPTION_KEYS = ("text", "bounds", "says")
-"""The keys of an entry of `assumptions`; only the text is required."""
 QUANTITY_ROLES = ("constant", "hyperparameter")
 PER_CLIENT = ("Counts", "tuple")
 """Beginnings of the annotation of a hyperparameter that may have one number for each client."""
-MAX_ENTRIES = 200
-"""Most entries of one table, and most characters of one text."""
 _ID = re.compile(r"[a-z][a-z0-9_]{0,40}\.[A-Za-z][A-Za-z0-9_]{0,60}", re.ASCII)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,30}", re.ASCII)
 _FUNCTION = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,60}", re.ASCII)
@@ -352,6 +320,33 @@ class Definition:
     def table(self, key: str) -> Mapping[str, Any]:
         return self.keys.get(key, {})
 
+    def checked(self, place: str, given: Any, fields: Fields) -> Mapping[str, Any]:
+        """A table, if it has the keys that it needs and no others, each with a value of its type."""
+        if not isinstance(given, Mapping):
+            self.refuse(place, f"wanted {fields.wanted}, got {_shown(given)}")
+        for key in given:
+            self.known(place, fields.key, key, fields.keys)
+        for key in fields.needed:
+            if not given.get(key):
+                self.refuse(place, f"{key} is missing; wanted {', '.join(fields.needed)}")
+        for key, value in given.items():
+            if not holds(value, fields.keys[key]):
+                self.refuse(f"{place}, {key}" if place else key, f"wanted {fields.keys[key]}, got {_shown(value)}")
+        found: Mapping[str, Any] = given
+        return found
+
+    def dimension(self, place: str, text: Any, otherwise: str = "") -> Dimension:
+        """What a text writes down; `otherwise` is what else is wanted there."""
+        try:
+            return read_dimension(str(text))
+        except ValueError as error:
+            self.refuse(place, f"{error}{otherwise}")
+
+    def says(self, place: str, entry: Mapping[str, Any]) -> tuple[str, ...]:
+        """What an assumption says besides bounds."""
+        what = "something that a proof reads"
+        return tuple(self.known(f"{place}, says", what, each, SAYINGS) for each in entry.get("says", ()))
+
     # --- formulas ----------------------------------------------------------------------------------------------------
 
     def formula(self, place: str, value: Any, *, of_clients: bool = False) -> sp.Expr:
@@ -388,23 +383,13 @@ class Definition:
         """A formula and what is said about it: it stands alone, or under `formula` in a table with some of these keys."""
         if not isinstance(value, Mapping):
             return value, {}
-        for key, text in value.items():
-            self.known(place, "a key of a formula", key, ("formula", *allowed))
-            if key != "formula" and not isinstance(text, str):
-                self.refuse(f"{place}, {key}", f"wanted {_TEXT}, got {_shown(text)}")
+        self.checked(place, value, formula_with(allowed))
         return value.get("formula"), {key: text for key, text in value.items() if key != "formula"}
 
     # --- the keys ----------------------------------------------------------------------------------------------------
 
     def _check_keys(self) -> None:
-        for key in self.keys:
-            self.known("", "a key of a theorem", key, KEYS)
-        for key in REQUIRED:
-            if not self.keys.get(key):
-                self.refuse("", f"{key} is missing; a theorem needs {', '.join(REQUIRED)}")
-        for key, value in self.keys.items():
-            if not isinstance(value, _TYPES[KEYS[key]]):
-                self.refuse(key, f"wanted {KEYS[key]}, got {_shown(value)}")
+        for key, value in self.checked("", self.keys, DEFINITION).items():
             if len(value) > MAX_ENTRIES:
                 self.refuse(key, f"wanted at most {MAX_ENTRIES} entries or characters, got {len(value)}")
         if not _ID.fullmatch(self.keys["id"]):
@@ -414,27 +399,11 @@ class Definition:
     def _quantity(self, name: Any, entry: Any) -> Quantity:
         """A word of the file's own, or the shared quantity where it says the same as that."""
         place = f"quantities, {self.name('quantities', name)}"
-        if not isinstance(entry, Mapping):
-            self.refuse(place, f'wanted a table such as {{ meaning = "…", dimension = "f/x^2" }}, got {_shown(entry)}')
-        for key in entry:
-            self.known(place, "a key of a quantity", key, QUANTITY_KEYS)
-        meaning = entry.get("meaning")
-        if (
-            not isinstance(meaning, str)
-            or not meaning.strip()
-            or len(meaning) > MAX_ENTRIES
-            or not meaning.isprintable()
-        ):
-            self.refuse(
-                place, f"wanted a meaning in one line of at most {MAX_ENTRIES} characters, got {_shown(meaning)}"
-            )
+        meaning = self.checked(place, entry, QUANTITY)["meaning"]
         domain = self.known(f"{place}, domain", "a domain", entry.get("domain", POSITIVE), DOMAINS)
         role = self.known(f"{place}, role", "a role", entry.get("role", "constant"), self.roles)
         bounds = self._forms(f"{place}, bounds", entry.get("bounds", ()))
-        try:
-            dimension = read_dimension(str(entry.get("dimension", "1")))
-        except ValueError as error:
-            self.refuse(f"{place}, dimension", str(error))
+        dimension = self.dimension(f"{place}, dimension", entry.get("dimension", "1"))
         if bounds and role != "constant":
             self.refuse(f"{place}, bounds", f'a {role} bounds nothing; wanted role = "constant", or no bounds')
         for form in bounds:
@@ -673,20 +642,15 @@ class Definition:
     def _assumed(self, name: Any, entry: Any) -> Assumption:
         """An entry of the list of assumptions: words, and what a proof may read off it."""
         place = f"assumptions, {self.name('assumptions', name)}"
-        if not isinstance(entry, Mapping) or not isinstance(entry.get("text"), str):
-            self.refuse(place, f'wanted a table such as {{ text = "…", says = ["…"] }}, got {_shown(entry)}')
-        for key, value in entry.items():
-            self.known(place, "a key of an assumption", key, ASSUMPTION_KEYS)
-            if key != "text" and not isinstance(value, (list, tuple)):
-                self.refuse(f"{place}, {key}", f"wanted {_LIST}, got {_shown(value)}")
+        self.checked(place, entry, ASSUMPTION)
         formal = {binding.name for binding in self.notation if binding.quantity.bounds}
         bounds = [
             self.known(f"{place}, bounds", "a symbol with a formal bound", s, formal) for s in entry.get("bounds", ())
         ]
-        says = [self.known(f"{place}, says", "something that a proof reads", s, SAYINGS) for s in entry.get("says", ())]
+        says = self.says(place, entry)
         if name in {*PROPERTIES, *(b.name for b in self.notation)} and name not in bounds:
             self.refuse(place, "a symbol or a property has this name; wanted another one")
-        return Assumption(name, entry["text"], tuple(bounds), tuple(says))
+        return Assumption(name, entry["text"], tuple(bounds), says)
 
     # --- the theorem -------------------------------------------------------------------------------------------------
 
@@ -740,23 +704,14 @@ class Definition:
 
     def _own_metric(self, given: Mapping[str, Any], folder: Path | None, statement: Statement) -> Metric:
         """A metric that a function of the user's measures; it is loaded when something measures it."""
-        for key, value in given.items():
-            self.known("metric", "a key of a metric", key, METRIC_KEYS)
-            if key != "cap" and not (
-                isinstance(value, str) and value.strip() and value.isprintable() and len(value) <= MAX_ENTRIES
-            ):
-                self.refuse(f"metric, {key}", f"wanted {_TEXT} in one line, got {_shown(value)}")
+        self.checked("metric", given, METRIC)
         code = given.get("measure", "")
         file, _, name = code.rpartition(":")
         if not file.endswith(".py") or not _FUNCTION.fullmatch(name):
             self.refuse("metric, measure", f"wanted FILE.py:NAME, got {_shown(code)}")
         over = self.known("metric, over", "which iterates it speaks of", given.get("over", MEAN), OVER_OWN)
-        try:
-            dimension = (
-                read_dimension(given["dimension"]) if "dimension" in given else _of_terms(statement, self.notation)
-            )
-        except ValueError as error:
-            self.refuse("metric, dimension", str(error))
+        said = given.get("dimension")
+        dimension = _of_terms(statement, self.notation) if said is None else self.dimension("metric, dimension", said)
         cap = self._with_names("metric, cap", given["cap"], self.notation.symbols) if "cap" in given else None
         meaning = given.get("meaning", name)
         return of_its_own(OwnMeasure(name, meaning, dimension, CodeName(code, folder, self.trusts), cap), over)
@@ -785,8 +740,7 @@ class Definition:
         table = self.table("probability")
         if not table:
             return metric
-        for key in table:
-            self.known("probability", "a key here", key, ("failure",))
+        self.checked("probability", table, PROBABILITY)
         able = {b.name: b for b in self.notation if b.quantity.name == "failure_probability"}
         name = table.get("failure")
         if name not in able:

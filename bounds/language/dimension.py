@@ -40,13 +40,12 @@ def _power(unit: str, power: Fraction | str) -> str:
 
 
 MAX_POWER = 20
-_FACTOR = re.compile(
-    r"\s*(?P<mark>[*/]?)\s*(?:1|(?P<unit>\[[fyx]\]|[fyx])(?:(?:\^|\*\*)(?P<power>-?[0-9]{1,2}|\(-?[0-9]{1,2}(?:/[1-9][0-9]?)?\)))?)\s*"
-)
+_POWER = r"(?:(?:\^|\*\*)(?P<power>-?[0-9]{1,2}|\(-?[0-9]{1,2}(?:/[1-9][0-9]?)?\)))?"
+_FACTOR = re.compile(rf"\s*(?P<mark>[*/]?)\s*(?:1|(?:(?P<unit>\[[fyx]\]|[fyx])|\((?P<inside>[^()]+)\)){_POWER})\s*")
 
 
 def read_dimension(text: str) -> Dimension:
-    """The dimension that a text such as `f/x^2`, `f x^-1`, `f^(1/2)` or `1` writes down, with or without the brackets of `[f]`.
+    """The dimension that a text such as `f/x^2`, `f x^-1`, `(f/x)^2`, `f^(1/2)` or `1` writes down, with or without the brackets of `[f]`.
 
     Raises:
         ValueError: the text writes down none.
@@ -57,7 +56,10 @@ def read_dimension(text: str) -> Dimension:
         power = Fraction((match["power"] or "1").strip("()")) * (-1 if match["mark"] == "/" else 1)
         if starts_with_mark or abs(power) > MAX_POWER:
             break
-        found, at = found * Dimension(**{match["unit"].strip("[]"): power}) if match["unit"] else found, match.end()
+        factor = read_dimension(match["inside"]) if match["inside"] else Dimension()
+        if match["unit"]:
+            factor = Dimension(**{match["unit"].strip("[]"): Fraction(1)})
+        found, at = found * factor**power, match.end()
     if at == 0 or at < len(text):
         raise ValueError(f"wanted powers of f, y and x such as f/x^2, or 1, got {text[:40]!r}")
     return found

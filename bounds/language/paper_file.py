@@ -42,11 +42,10 @@ from typing import Any
 import sympy as sp
 
 from ...user_files import CodeName, is_python_file
-from .bounding import POINTS, SAYINGS
+from . import fields
+from .bounding import POINTS
 from .definition import Definition
-from .dimension import INNER, OBJECTIVE, VARIABLE, Dimension, read_dimension
-from .formula import FormulaError, read_formula
-from .homogeneity import InhomogeneousError, dimension_of
+from .dimension import Dimension
 from .metrics import METRICS
 from .notation import Notation, derived_symbol, latex_of
 from .quantities import QUANTITIES, Quantity
@@ -73,35 +72,6 @@ from .theorem import (
 from .toml_file import read_toml
 
 FILE = "paper.toml"
-_TEXTS = ("kind", "title", "source", "equation", "problem", "average", "weights", "not_composed", "note")
-_SHARED = ("quantities", "symbols", "metrics", "assumptions", "derived", "conditions", "defaults")
-_CLAIMED = ("statement_of", "general", "where")
-_UNITS = {derived_symbol("f"): OBJECTIVE, derived_symbol("y"): INNER, derived_symbol("x"): VARIABLE}
-_KEYS: Mapping[str, tuple[str, ...]] = {
-    "": ("paper", *_SHARED, "theorems", "claims"),
-    "paper": ("key", "title", "headlines", "runs", "shares"),
-    "metrics": ("name", "latex", "dimension", "meaning", "at", "bounds"),
-    "derived": ("by", "of", "latex", "meaning", "bounds"),
-    "assumptions": ("name", "text", "bounds", "says", "only"),
-    "theorems": (
-        *(*_TEXTS, "metric", "assumptions", "also_assumes", "assume", "units", "costs", "absent", "method"),
-        *(
-            "multiples",
-            "compared_where",
-            "symbols",
-            "unreached",
-            "follows_from",
-            "probability",
-            "like",
-            "put_in",
-            *LABELS,
-        ),
-    ),
-    "statement": ("terms", "conditions", "derived", "schedule", "note", "assume", "put_in"),
-    "code": ("by", "of"),
-    "claims": (*_CLAIMED, *RESOURCES),
-    "follows_from": ("theorem", "at"),
-}
 _WHOLE = re.compile(r"(?P<whole>.+) is (?:a multiple of (?P<part>.+)|a whole number)")
 
 
@@ -121,13 +91,12 @@ class PaperFile(Definition):
     def __init__(self, file: Path, package: str = "") -> None:
         self.where, self.keys, self.trusts = str(file), read_toml(file), True
         self.folder, self.package = file.parent, package
-        self._only("", self.keys, "paper", "theorems")
-        said = self._only("paper", self.keys["paper"], "key", "title")
+        said = self.checked("paper", self.checked("", self.keys, fields.FILE)["paper"], fields.PAPER)
         self.key, self.title, self.runs = (str(said.get(name, "")) for name in ("key", "title", "runs"))
         self.headlines = tuple(said.get("headlines", ()))
         self.other = self._beside(said["shares"]) if "shares" in said else None
         if self.other:
-            self.keys |= {name: {**self.other.table(name), **self.table(name)} for name in _SHARED}
+            self.keys |= {name: {**self.other.table(name), **self.table(name)} for name in fields.SHARED}
         if not self.table("symbols"):
             self.refuse("", "symbols is missing")
 
@@ -135,18 +104,6 @@ class PaperFile(Definition):
         if not isinstance(name, str) or not name.isidentifier() or name == self.folder.name:
             self.refuse("paper, shares", f"wanted the name of another folder beside this one, got {str(name)[:40]!r}")
         return paper_file(self.folder.parent / name / FILE, ".".join([*self.package.split(".")[:-1], name]))
-
-    def _only(self, what: str, given: Any, *needed: str, place: str = "") -> Mapping[str, Any]:
-        """A table that has no other keys than those of its sort, and the needed ones."""
-        place = place or what
-        if not isinstance(given, Mapping):
-            self.refuse(place, f"wanted a table, got {str(given)[:40]!r}")
-        for key in given:
-            self.known(place, "a key here", key, _KEYS[what])
-        for key in needed:
-            if key not in given:
-                self.refuse(place, f"{key} is missing")
-        return given
 
     # --- what its statements are written in --------------------------------------------------------------------------
 
@@ -208,18 +165,13 @@ class PaperFile(Definition):
         }
 
     def _metric(self, place: str, row: Any) -> Metric:
-        given = dict(self._only("metrics", row, "name", "latex", "dimension", place=place))
+        given = dict(self.checked(place, row, fields.PAPERS_METRIC))
         if given.get("at"):
             self.known(place, "a place", given["at"], POINTS)
         bounds = self._forms(f"{place}, bounds", given.get("bounds", ()))
-        return Metric(**{**given, "dimension": self._dimension(place, given["dimension"]), "bounds": bounds})
-
-    def _dimension(self, place: str, text: Any) -> Dimension:
-        try:
-            found = read_formula(self._text(place, text), {str(unit): unit for unit in _UNITS})
-            return dimension_of(found, _UNITS)
-        except (FormulaError, InhomogeneousError) as error:
-            self.refuse(f"{place}, dimension", str(error))
+        return Metric(
+            **{**given, "dimension": self.dimension(f"{place}, dimension", given["dimension"]), "bounds": bounds}
+        )
 
     @cached_property
     def _listed(self) -> dict[str, Assumption]:
@@ -227,23 +179,22 @@ class PaperFile(Definition):
 
     def _assumption(self, key: str, row: Any) -> Assumption:
         place = f"assumptions.{key}"
-        given = self._only("assumptions", row, "text", place=place)
+        given = self.checked(place, row, fields.PAPERS_ASSUMPTION)
         bounds = tuple(tuple(each) if isinstance(each, list) else each for each in given.get("bounds", ()))
-        says = tuple(self.known(place, "a saying", each, SAYINGS) for each in given.get("says", ()))
         only = self.known(place, "a statement", given["only"], LABELS) if "only" in given else ""
-        return Assumption(given.get("name", key), given["text"], bounds, says, only)
+        return Assumption(given.get("name", key), given["text"], bounds, self.says(place, given), only)
 
     # --- what it says ------------------------------------------------------------------------------------------------
 
     @cached_property
     def theorems(self) -> Mapping[str, Theorem]:
         """Its theorems by id, in the order of the file; each is read when it is asked for."""
-        self._only("theorems", self.table("defaults"), place="defaults")
+        self.checked("defaults", self.table("defaults"), fields.THEOREM)
         return _WhenAsked({f"{self.key}.{name}": partial(self._theorem, name) for name in self.table("theorems")})
 
     def _theorem(self, name: str) -> Theorem:
         place = f"theorems.{name}"
-        row = self._only("theorems", self.table("theorems")[name], place=place)
+        row = self.checked(place, self.table("theorems")[name], fields.THEOREM)
         if "like" in row:
             other = self.table("theorems")[
                 self.known(place, "a theorem of the paper", row["like"], self.table("theorems"))
@@ -261,10 +212,8 @@ class PaperFile(Definition):
     def claims(self) -> tuple[Mapping[str, Any], ...]:
         """What the paper says that a target costs: rows for `cost.claims.claims`."""
         rows = self.keys.get("claims", [])
-        if not isinstance(rows, list):
-            self.refuse("claims", "wanted tables, each under [[claims]]")
         for row in rows:
-            for name, order in self._only("claims", row, *_CLAIMED).items():
+            for name, order in self.checked("claims", row, fields.CLAIM).items():
                 if name in RESOURCES and not (isinstance(order, list) and len(order) == 2):
                     self.refuse(f"claims, {name}", "wanted [exponent of 1/eps, exponent of the clients]")
         return tuple(rows)
@@ -291,9 +240,9 @@ class PaperFile(Definition):
         if isinstance(keys, str):
             return partial(self._made, place, keys, ())
         if isinstance(keys, Mapping) and "by" in keys:
-            given = self._only("code", keys, place=place)
+            given = self.checked(place, keys, fields.CODE)
             return partial(self._made, place, given["by"], given.get("of", ()))
-        return _OneStatement(self, place, self._only("statement", keys, place=place), of).read(label)
+        return _OneStatement(self, place, self.checked(place, keys, fields.STATEMENT), of).read(label)
 
     def _made(self, place: str, by: Any, of: Collection[Any]) -> Statement:
         made: Statement = self.code(place, by)(*(self.find(place, each) for each in of))
@@ -357,7 +306,7 @@ class _Part(Definition):
         if "by" not in value:
             plain = {key: each for key, each in value.items() if key != "bounds"}
             return replace(super()._constant(name, plain), bounds=bounds)
-        given = self.paper._only("derived", value, place=place)
+        given = self.checked(place, value, fields.MADE)
         of = [self.names[self.known(place, "a symbol or constant", each, self.names)] for each in given.get("of", ())]
         made = sp.sympify(self.paper.code(place, given["by"])(self.paper.s, *of))
         self.used |= made.free_symbols
@@ -414,12 +363,7 @@ class _OneTheorem(_Part):
     def __init__(self, paper: PaperFile, name: str, keys: Mapping[str, Any], of: Notation | None) -> None:
         super().__init__(paper, f"theorems.{name}", keys, of)
         self.ending = name
-        texts = {key: keys.get(key, "") for key in _TEXTS} | {
-            f"unreached.{k}": v for k, v in self.table("unreached").items()
-        }
-        for key, text in texts.items():
-            if not isinstance(text, str):
-                self.refuse(key, f"wanted a text, got {str(text)[:40]!r}")
+        self.checked("unreached", self.table("unreached"), fields.texts(self.table("unreached")))
 
     def declared(self) -> Theorem:
         """The theorem, with all its statements read that are data."""
@@ -460,21 +404,18 @@ class _OneTheorem(_Part):
         """Quantities whose unit is set to 1, or dimensions."""
         known = {**QUANTITIES, **self.paper.quantities}
         return tuple(
-            known[unit].dimension if unit in known else self._dimension(unit) for unit in self.keys.get("units", ())
+            known[unit].dimension if unit in known else self.dimension("units", unit, ", or a quantity")
+            for unit in self.keys.get("units", ())
         )
-
-    def _dimension(self, text: Any) -> Dimension:
-        try:
-            return read_dimension(str(text))
-        except ValueError as error:
-            self.refuse("units", f"{error}, or a quantity")
 
     def _parent(self, printed: Any) -> tuple[Theorem, Mapping[str, sp.Expr]] | None:
         """The theorem of a corollary, and what is put into it."""
         given = self.keys.get("follows_from")
         if given is None:
             return None
-        given = {"theorem": given} if isinstance(given, str) else self.paper._only("follows_from", given)
+        given = (
+            {"theorem": given} if isinstance(given, str) else self.checked("follows_from", given, fields.FOLLOWS_FROM)
+        )
         place, at = f"theorems.{self.ending}: follows_from", given.get("at")
         if at is None and not isinstance(printed, Statement):
             self.refuse("follows_from", "wanted { theorem, at }, as there is no printed statement with a schedule")

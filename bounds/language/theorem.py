@@ -494,17 +494,22 @@ def put_in(expr: sp.Expr, known: Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
         if not any(_is_long(base.xreplace(known)) for base in under_roots(expr)):
             return expr.xreplace(known)
     except (ValueError, OverflowError):
-        _refuse_vanishing(expr, known)
+        refuse_vanishing(expr, known)
     with sp.evaluate(False):
         return expr.xreplace(known)
 
 
-def _refuse_vanishing(expr: sp.Expr, known: Mapping[sp.Symbol, sp.Expr]) -> None:
-    """sympy gives up with a ValueError too where min or max has a part with a denominator of 0."""
+def refuse_vanishing(expr: sp.Expr, known: Mapping[sp.Symbol, sp.Expr], where: str = "") -> None:
+    """Raises where a denominator is 0 at a point; sympy gives up with a ValueError where that is one of a part of min or max.
+
+    Args:
+        where: what the expression is, for the message.
+    """
     below = sorted((p.base for p in expr.atoms(sp.Pow) if p.exp.is_negative), key=sp.count_ops)
     if guilty := next((str(base) for base in below if base.xreplace(known) == 0), None):
+        place = f"{where}: " if where else ""
         raise UndefinedError(
-            f"{guilty[:60]}: is 0 at these values, and is a denominator; wanted finite positive values"
+            f"{place}{guilty[:60]} is 0 at these values, and is a denominator; wanted finite positive values"
         )
 
 
@@ -693,7 +698,8 @@ class Theorem:
         and what else it says."""
         pairs = [(each, "") if isinstance(each, str) else each for each in item.bounds]
         rows = [(name, about(form, of)) for name, of in pairs for form in self.notation[name].quantity.bounds]
-        return (*dict.fromkeys(form.words(name) for name, form in rows if form is not None), *item.sayings)
+        said = (form.words(name, self.problem) for name, form in rows if form is not None)
+        return (*dict.fromkeys(said), *item.sayings)
 
     def _check_use(self, statement: Statement) -> None:
         """A derived constant that nothing uses is a slip, except in a lemma whose purpose is to define it."""

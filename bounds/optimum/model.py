@@ -15,7 +15,7 @@ from ..evaluation.evaluate import exact, holds
 from ..language.notation import Binding
 from ..language.reading import InputError, missing_values, read_values
 from ..language.theorem import RANGE, Condition, Statement
-from ..region.conditions import ordered, solved_for, split_extrema, symbols_of, without_multiples
+from ..region.conditions import first_solved, ordered, split_extrema, symbols_of, without_multiples
 from .posynomial import Converter, NotPosynomialError, Posynomial, condition_parts
 
 GIVEN = frozenset(
@@ -164,17 +164,12 @@ def _without_equalities(made: Model) -> Model:
                 raise InputError(f"{equality.name}: wanted {equality}; the values given do not satisfy it")
             made = replace(made, conditions=rest)
             continue
-        symbol, formula = _solved(equality, free)
-        made = _substituted(replace(made, conditions=rest), symbol, formula)
+        inside = symbols_of(equality) & free
+        found = first_solved(equality, sorted(inside, key=lambda s: (s != equality.left, bool(s.is_integer), str(s))))
+        if found is None:
+            raise InputError(f"{equality.name}: cannot solve {equality} for a hyperparameter")
+        made = _substituted(replace(made, conditions=rest), *found)
     return made
-
-
-def _solved(equality: Condition, free: set[sp.Symbol]) -> tuple[sp.Symbol, sp.Expr]:
-    for symbol in sorted(symbols_of(equality) & free, key=lambda s: (s != equality.left, bool(s.is_integer), str(s))):
-        formula = solved_for(equality, symbol)
-        if formula is not None:
-            return symbol, formula
-    raise InputError(f"{equality.name}: cannot solve {equality} for a hyperparameter")
 
 
 def _substituted(made: Model, symbol: sp.Symbol, formula: sp.Expr) -> Model:

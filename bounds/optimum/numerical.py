@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
@@ -11,18 +13,56 @@ from ..language.reading import InputError
 from ..region.conditions import ordered
 
 if TYPE_CHECKING:
-    from .search import Box
     from .task import Task
 
 _DECADES = 12.0
 """Real hyperparameters are searched over this many decades on both sides of 1, whole ones from 1 upwards."""
 _REJECTED = 1e6
+_SMALL = 10
+"""Up to here the neighbours of a whole number are tried as well."""
+_TOLERANCE = 1e-7
 _FARTHEST = 1e3
 """Most decades for which the sides of a condition that fails count."""
 
 
-def differential_evolution(task: Task, *, seed: int = 0, steps: int = 300) -> dict[str, float]:
+def best_found(task: Task) -> dict[str, float]:
+    """The best admissible point of a numerical search, with each small whole number moved by 1 and the rest chosen again as long as that is
+    better: from one small whole number to the next the objective jumps, and the search may stop beside the best one.
+
+    Raises:
+        InputError: no admissible point was found.
+    """
+    point, box = differential_evolution(task), task.box()
+    measure = measured(task, _TOLERANCE)
+
+    def value(at: Mapping[str, float]) -> float:
+        objective, failed = measure(*(at[binding.name] for binding in task.model.free))
+        return float("inf") if failed else float(objective)
+
+    for name in task.model.whole:
+        moved = True
+        while moved and point[name] <= _SMALL:
+            near = [n for n in (point[name] - 1, point[name] + 1) if box[name][0] <= n <= box[name][1]]
+            best = min([point, *(found for n in near for found in _held_at(task, {name: n}))], key=value)
+            point, moved = best, best is not point
+    return point
+
+
+def _held_at(task: Task, held: Mapping[str, float]) -> list[dict[str, float]]:
+    """The best point with these values, if one is admissible."""
+    try:
+        return [differential_evolution(task, held=held)]
+    except InputError:
+        return []
+
+
+def differential_evolution(
+    task: Task, *, held: Mapping[str, float] = MappingProxyType({}), seed: int = 0, steps: int = 300
+) -> dict[str, float]:
     """The best admissible point that scipy's differential evolution finds in the logarithms of the hyperparameters.
+
+    Args:
+        held: hyperparameters that keep a value.
 
     Raises:
         InputError: no admissible point was found.
@@ -30,7 +70,7 @@ def differential_evolution(task: Task, *, seed: int = 0, steps: int = 300) -> di
     from scipy.optimize import differential_evolution as search
 
     names = [binding.name for binding in task.model.free]
-    box = _limited(task)
+    box = {**task.limited(), **{name: (value, value) for name, value in held.items()}}
     bounds = [_decades(*box[name]) for name in names]
     whole = [name in task.model.whole for name in names]
     for by_size in (False, True):  # where the admissible points are few, how far the others are from them leads there
@@ -51,17 +91,6 @@ def differential_evolution(task: Task, *, seed: int = 0, steps: int = 300) -> di
         raise InputError(f"{task.model.statement.name}: no admissible values were found by a numerical search")
     point = {name: 10.0**value for name, value in zip(names, answer.x, strict=True)}
     return {name: float(round(value)) if name in task.model.whole else value for name, value in point.items()}
-
-
-def _limited(task: Task) -> Box:
-    """The box of a task, cut by what limits one hyperparameter by a number: a search in decades finds little beside it."""
-    box = task.box()
-    pairs = [ordered(c) for c in task.model.conditions]
-    for small, large in [*pairs, *((expr, exact(limit)) for _, expr, limit in task.limits)]:
-        if small.is_Symbol and large.is_number:
-            low, high = box[small.name]
-            box[small.name] = (low, max(min(high, float(large)), low))
-    return box
 
 
 def _decades(low: float, high: float) -> tuple[float, float]:

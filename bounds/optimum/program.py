@@ -8,7 +8,7 @@ there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, inf, log
 from typing import Any
@@ -62,10 +62,6 @@ class Program:
     def size(self) -> int:
         """How many monomials there are."""
         return len(self.objective.terms) + sum(len(part.terms) for _, part in self.constraints)
-
-    def violated(self, point: Mapping[str, float], slack: float = 0.0) -> list[str]:
-        """Names of the constraints that fail at a point."""
-        return [name for name, part in self.constraints if part.at(point) > 1 + slack]
 
 
 def _log_form(part: Posynomial, names: Sequence[str]) -> tuple[Any, Any]:

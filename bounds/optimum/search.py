@@ -29,6 +29,8 @@ Replaced = Mapping[str, frozenset[str]]
 GAP = 1e-6
 NODES = 30
 _ERROR = 1e-8
+_EXACT = 1e-6
+"""Relative distances below this are no reason to split a box."""
 _LARGE = 1e7
 _MONOMIALS = 1000
 """Nodes times monomials: a long statement is searched less, so that an answer takes a second or two."""
@@ -206,9 +208,18 @@ def split(
 ) -> list[Box]:
     """Two smaller boxes, or none where the program from below is already exact enough to stop.
 
+    A real variable of a replaced factor is split as long as its box is wider than what the whole numbers are from being whole.
+
     Args:
         ending: variables whose domain has an end: what is lost with 1 - v is lost near it, so they are split in their middle.
     """
+    fractions = {
+        name: abs(solution.point[name] - round(solution.point[name])) / solution.point[name]
+        for name in whole
+        if name in solution.point and box[name][0] != box[name][1]
+    }
+    rough = max(fractions, key=lambda n: fractions[n], default="")
+    narrow = 1 + max(fractions.get(rough, 0.0), _EXACT)
     for name in sorted(_loose(box, replaced), key=lambda n: (n not in whole, n)):
         low, high = box[name]
         at = solution.point.get(name, low or 1.0)
@@ -221,16 +232,10 @@ def split(
         if name in ending:
             at, far = (low + high) / 2, low < high / 2
         middle = at if far else (sqrt(low * high) if low > 0 and high < inf else 0.0)
-        if middle > 0 and (high == inf or high / max(low, 1e-300) > 1 + 1e-6):
+        if middle > 0 and (high == inf or high / max(low, 1e-300) > narrow):
             return [{**box, name: (low, middle)}, {**box, name: (middle, high)}]
-    fractions = {
-        name: abs(solution.point[name] - round(solution.point[name])) / solution.point[name]
-        for name in whole
-        if name in solution.point and box[name][0] != box[name][1]
-    }
-    name = max(fractions, key=lambda n: fractions[n], default="")
-    if not name or fractions[name] < 1e-6:
+    if not rough or fractions[rough] < _EXACT:
         return []
-    low, high = box[name]
-    middle = float(floor(solution.point[name]))
-    return [{**box, name: (low, middle)}, {**box, name: (middle + 1, high)}] if low <= middle < high else []
+    low, high = box[rough]
+    middle = float(floor(solution.point[rough]))
+    return [{**box, rough: (low, middle)}, {**box, rough: (middle + 1, high)}] if low <= middle < high else []

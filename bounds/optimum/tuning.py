@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from ..cost.resources import MEANING, how_to_count, missing_costs
+from ..cost.resources import MEANING, how_to_count, in_whole_rounds, missing_costs
 from ..evaluation.evaluate import Bound, bound, complete, exact
 from ..evaluation.without_running import NOTHING, Beside
 from ..language.reading import InputError
@@ -25,7 +25,7 @@ from ..language.result import CONSTANTS, AbstractResult, Sheet, Table, relative,
 from ..language.theorem import Statement
 from .model import LEAST_DISTANCE, VanishingError, model
 from .polish import polish
-from .posynomial import Converter, EmptyBoxError, NotPosynomialError
+from .posynomial import Converter, NotPosynomialError
 from .program import Solution, solve
 from .search import GAP, Found, minimise, program, relaxed
 from .task import Task, make_task
@@ -40,6 +40,8 @@ NUMERICAL = "differential evolution"
 EVALUATED = "evaluated"
 _NEAR = 0.001
 """A certified gap up to which an optimum is called global."""
+_LONGER = 100
+"""Nodes of the second search, where the first one left a gap."""
 _FAR = 0.1
 """A gap from which the point of the geometric program is compared with that of a numerical search."""
 _VISIBLE = 5e-5
@@ -95,6 +97,11 @@ class Tuned(OfStatement, AbstractResult):
         return {**data, "values": values, "bound": self.bound.numbers_only()}
 
     @property
+    def amounts(self) -> dict[str, float]:
+        """The costs as texts and tables tell them, in whole rounds."""
+        return in_whole_rounds(self.about, self.cost)
+
+    @property
     def certificate(self) -> str:
         """How near to the optimum the answer is, as far as that is proved."""
         return _certificate(self.gap)
@@ -116,7 +123,7 @@ class Tuned(OfStatement, AbstractResult):
         about = self.about
         chosen = {name: Decimal(_all_digits(self.bound.numbers[name])) for name in self.values}
         schedule = symbol_table(about, "schedule", chosen)
-        spent = tuple((MEANING.get(name, name), value) for name, value in self.cost.items())
+        spent = tuple((MEANING.get(name, name), value) for name, value in self.amounts.items())
         given = {name: value for name, value in self.bound.numbers.items() if name not in self.values}
         limits = tuple((name, price) for name, price in self.prices.items())
         tables = (
@@ -172,7 +179,7 @@ class Tuned(OfStatement, AbstractResult):
             f"{self.about.name}: {chosen}",
             f"  {self.bound.metric} <= {rounded_up(float(self.bound))}",
         ]
-        rows += [f"  {MEANING.get(name, name)}: {_amount(value)}" for name, value in self.cost.items()]
+        rows += [f"  {MEANING.get(name, name)}: {_amount(value)}" for name, value in self.amounts.items()]
         rows.append(f"  {self.how}")
         notes = [*self.bound.worth.notes, *self.advice, *([self.note] if self.note else []), *self.missing]
         return "\n".join([*rows, *(f"  {note}" for note in notes), *lines_about(self.about)])
@@ -281,9 +288,9 @@ def _tuned(task: Task) -> Tuned:
     try:
         found, task, note = _search(task)
     except NotPosynomialError as reason:
-        from .numerical import differential_evolution
+        from .numerical import best_found
 
-        point = differential_evolution(task)
+        point = best_found(task)
         _refuse_uncounted(task, point)
         return _report(task, point, None, f"not a geometric program ({reason}): the optimum may be local")
     return _report(task, found.point, found, note)
@@ -313,10 +320,22 @@ def _search(task: Task) -> tuple[Found, Task, str]:
     found = minimise(task.make, box, whole)
     if found.value == inf:
         raise InputError(_infeasible(task))
+    if found.gap > _NEAR:
+        found = _searched_again(task, found)
     note = ""
     if found.gap > _FAR:
         found, note = _searched(task, found)
     return (polish(task, found) if found.gap > GAP else found), task, note
+
+
+def _searched_again(task: Task, found: Found) -> Found:
+    """The better of a point and what a search finds in a box with all ends that single hyperparameters have; of the lower bounds the
+    larger one."""
+    if (box := task.limited()) == task.box():
+        return found
+    again = minimise(task.make, box, task.model.whole, nodes=_LONGER)
+    best = min(found, again, key=lambda each: each.value)
+    return replace(best, lower=max(found.lower, min(again.lower, best.value)))
 
 
 def _searched(task: Task, found: Found) -> tuple[Found, str]:
@@ -412,15 +431,13 @@ def _infeasible(task: Task) -> str:
     """Why nothing is admissible: the conditions in conflict, and how low the bound gets if it is the target."""
     from ..region.joint import conflict_of
 
-    try:
-        names = conflict_of(task.make, task.box())
-    except EmptyBoxError as failed:  # a condition that excludes the ranges by itself
-        names = (str(failed), *(f"range of {name}" for name in task.ranges))
+    domains = task.model.box()
+    names = conflict_of(task.make, task.box(), {name: domains[name] for name in task.ranges})
     where = task.model.statement.name
     if task.target is None or "target" not in names:
         return f"{where}: no admissible choice; in conflict: {', '.join(names)}"
     least = relaxed(replace(task, cost=None, target=None).make, task.box())
-    others = [*(name for name in names if name != "target"), *(f"range of {name}" for name in task.ranges)]
+    others = [name for name in names if name != "target"]
     because = f" under {', '.join(others)}" if others else ""
     if least is None or least.escapes:
         return f"eps: wanted a target within reach, got {float(task.target):g}; {where} does not reach it{because}"

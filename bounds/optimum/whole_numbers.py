@@ -30,7 +30,7 @@ _LEVELS = ((1e-9, 10), (1e-7, 8), (1e-5, 7), (0.0, 15))
 """Shares of room that are left for rounding, and the digits to which real numbers are rounded."""
 _DIGITS = ((0.0, 10), (0.0, 7), (0.0, 4))
 """The same for a point that is not moved."""
-_WORSE = 0.99
+_WORSE = 0.9999
 """The point itself is taken where its value is below this share of the program's choice: there the program only bounds a factor."""
 
 
@@ -49,7 +49,10 @@ def _exact(task: Task, point: Mapping[str, float]) -> dict[str, Fraction]:
     for chosen in sorted(near, key=lambda c: objective_at(task, c)):
         if accepts(task, chosen):
             return chosen
-    raise InputError(f"{made.statement.name}: no admissible values with finitely many digits were found")
+    raise InputError(
+        f"{made.statement.name}: no admissible values with finitely many digits were found; "
+        f"where {' or '.join(task.ranges) or 'a hyperparameter'} can have one value only, that value is wanted, as in --set NAME=VALUE"
+    )
 
 
 _MOST_NEIGHBOURS = 4096

@@ -15,8 +15,7 @@ from ..language.rendering import condition_latex, letter, lines_about, notes_abo
 from ..language.result import CONSTANTS, AbstractResult, Math, Sheet, Table
 from ..language.theorem import RANGE, Condition, Statement
 from .conditions import reduced
-from .intervals import Interval
-from .single import HALVING, of_one
+from .intervals import HALVING, Interval, of_one
 
 if TYPE_CHECKING:
     from ...figures import Plot

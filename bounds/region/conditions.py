@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import sympy as sp
@@ -120,6 +120,21 @@ def solved_for(equality: Condition, symbol: sp.Symbol) -> sp.Expr | None:
     factor, power = ratio.as_independent(symbol, as_Add=False)
     base, exponent = power.as_base_exp()
     return factor ** (-1 / exponent) if base == symbol and exponent.is_Rational else None
+
+
+def first_solved(equality: Condition, symbols: Iterable[sp.Symbol]) -> tuple[sp.Symbol, sp.Expr] | None:
+    """The first of these symbols that an equality determines, with its value; None where it determines none of them."""
+    return next(((s, value) for s in symbols if (value := solved_for(equality, s)) is not None), None)
+
+
+def minimal(parts: Sequence[str], excluded: Callable[[list[str]], bool]) -> list[str]:
+    """Parts that exclude everything together, each one dropped if the rest still do."""
+    kept = list(parts)
+    for part in parts:
+        rest = [other for other in kept if other != part]
+        if excluded(rest):
+            kept = rest
+    return kept
 
 
 def split_extrema(conditions: list[Condition]) -> list[Condition]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -15,11 +15,14 @@ import sympy as sp
 from ..evaluation.evaluate import RELATED, exact
 from ..language.quantities import MAX_STEPS
 from ..language.result import rounded_down, rounded_up, tex_number
-from ..language.theorem import Condition, put_in
-from .roots import Bracket, bases, crossings, decided_sign, poles
+from ..language.theorem import Condition, Statement, put_in
+from .conditions import minimal, reduced
+from .roots import ROUNDED, Bracket, bases, crossings, decided_sign, is_transcendental, poles
 
 _STEP = Fraction(1, 10**12)
 """Relative distance outside an end point at which the binding condition is looked for."""
+HALVING = "ends by halving intervals in ball arithmetic, over all positive floats"
+AT_JUMPS = "; where floor or ceil jumps the point itself is left out, admissible or not"
 _NO_NUMBER = (sp.zoo, sp.nan, sp.oo, -sp.oo)
 
 
@@ -275,10 +278,26 @@ def _count_interval(
 
 
 def minimal_conflict(conditions: list[Condition], variable: sp.Symbol) -> tuple[str, ...]:
-    """A minimal set of conditions that no value satisfies: drop each one that is not needed, with all parts of its extremum."""
-    kept = list(conditions)
-    for name in names_of(conditions):
-        trial = [c for c in kept if names_of([c]) != [name]]
-        if not intersect(trial, variable):
-            kept = trial
-    return tuple(names_of(kept))
+    """A minimal set of conditions that no value satisfies; all parts of an extremum are one."""
+
+    def excluded(names: list[str]) -> bool:
+        return not intersect([c for c in conditions if names_of([c])[0] in names], variable)
+
+    return tuple(minimal(names_of(conditions), excluded))
+
+
+def of_one(statement: Statement, name: str, values: Mapping[str, Any]) -> Found:
+    """What one hyperparameter may be, everything else replaced by exact numbers.
+
+    A symbol that is neither given nor solved for comes from the schedule; if the schedule determines the solved
+    symbol from a missing one (eta = sqrt(b K / T) with T missing), the equality is solved for the missing one
+    instead, as a real number.
+    """
+    conditions, variable = reduced(statement, (name,), values), statement.symbols[name].symbol
+    pieces = intersect(conditions, variable)
+    halved = any(is_transcendental(c.left - c.right, variable) for c in conditions)
+    jumps = any(variable in item.free_symbols for c in conditions for item in (c.left - c.right).atoms(*ROUNDED))
+    note = (HALVING if halved else "") + (AT_JUMPS if jumps else "")
+    if not pieces:
+        return Found({}, minimal_conflict(conditions, variable), note=note)
+    return Found({name: longest(pieces)}, pieces={name: tuple(pieces)} if len(pieces) > 1 else {}, note=note)

@@ -20,10 +20,10 @@ import sympy as sp
 from ..language.notation import slack_symbol
 from ..language.reading import InputError
 from ..language.theorem import Condition, Statement
-from ..optimum.posynomial import Converter, NotPosynomialError, Posynomial, condition_parts
+from ..optimum.posynomial import Converter, EmptyBoxError, NotPosynomialError, Posynomial, condition_parts
 from ..optimum.program import solve
 from ..optimum.search import Box, Maker, minimise, program
-from .conditions import ordered, reduced, solved_for, split_extrema, symbols_of
+from .conditions import first_solved, minimal, ordered, reduced, solved_for, split_extrema, symbols_of
 from .intervals import Found, Interval, failing, intersect, longest, minimal_conflict
 from .roots import poles
 
@@ -69,7 +69,7 @@ def of_several(statement: Statement, names: tuple[str, ...], values: Mapping[str
     try:
         whole = without_equalities(symbols, conditions)
         if not _feasible(whole):
-            return Found({}, conflict_of(whole.make(sp.Integer(1)), whole.box()))
+            return Found({}, conflict_of(whole.make(sp.Integer(1)), whole.box(), {}))
         pieces: dict[str, tuple[Interval, ...]] = {}
         notes: list[str] = []
         for symbol in symbols:
@@ -101,14 +101,7 @@ def without_equalities(
     free, rest, determined = list(symbols), list(conditions), dict[sp.Symbol, sp.Expr]()
     while equality := next((c for c in rest if c.relation == "=="), None):
         inside = [s for s in free if s in symbols_of(equality) and s != keep]
-        found = next(
-            (
-                (s, f)
-                for s in sorted(inside, key=lambda s: bool(s.is_integer))
-                if (f := solved_for(equality, s)) is not None
-            ),
-            None,
-        )
+        found = first_solved(equality, sorted(inside, key=lambda s: bool(s.is_integer)))
         if found is None:
             break
         symbol, formula = found
@@ -332,26 +325,39 @@ def _feasible(joint: Joint) -> bool:
     return minimise(joint.make(sp.Integer(1)), joint.box(), joint.whole, nodes=10).value < inf
 
 
-def conflict_of(make: Maker, box: Box) -> tuple[str, ...]:
-    """A minimal set of constraints that exclude each other: each one is dropped if the rest still do."""
+def conflict_of(make: Maker, box: Box, without_ranges: Box) -> tuple[str, ...]:
+    """A minimal set of constraints and ranges that exclude each other: each one is dropped if the rest still do.
+
+    Args:
+        without_ranges: where each variable that has a range may be without it.
+    """
 
     def named(part: str) -> str:
         return part.partition("[")[0]
 
-    _, constraints = make(Converter(box, upper=True))
-    kept = list(dict.fromkeys(named(name) for name, _ in constraints))
-
-    def possible(names: list[str]) -> bool:
+    def possible(names: list[str], box: Box) -> bool:
         def only(converter: Converter) -> tuple[Posynomial, list[tuple[str, Posynomial]]]:
             return Posynomial.number(1.0), [pair for pair in make(converter)[1] if named(pair[0]) in names]
 
-        return solve(program(only, box, upper=True)[0]) is not None
+        try:
+            return solve(program(only, box, upper=True)[0]) is not None
+        except EmptyBoxError:
+            return False
+        except NotPosynomialError:  # without a range, and nothing is known there
+            return True
 
-    for name in list(kept):
-        rest = [other for other in kept if other != name]
-        if not possible(rest):
-            kept = rest
-    return tuple(kept)
+    try:
+        names = list(dict.fromkeys(named(name) for name, _ in make(Converter(box, upper=True))[1]))
+        kept = minimal(names, lambda rest: not possible(rest, box))
+    except EmptyBoxError as failed:  # a condition that excludes the ranges by itself
+        kept = [str(failed)]
+    ranges = []
+    for name, ends in without_ranges.items():
+        if possible(kept, wider := {**box, name: ends}):
+            ranges.append(f"range of {name}")
+        else:
+            box = wider
+    return (*kept, *ranges)
 
 
 def _text(expr: sp.Expr) -> str:

@@ -96,6 +96,12 @@ CASES = {
     "fcsg": Case("fcsg", reference.fcsg, dict(alpha=0.05, q=3, m=2, b=2)),
     "fcsg_m": Case("fcsg_m", reference.fcsg_m, dict(alpha=0.05, beta=0.3, q=3, m=2, b=2, B=3)),
     "acc_fcsg_m": Case("acc_fcsg_m", reference.acc_fcsg_m, dict(alpha=0.05, beta=0.3, q=3, m=2, b=2, B=3)),
+    "acc_fcsg_m, averaged before the first step": Case(
+        "acc_fcsg_m",
+        reference.acc_fcsg_m,
+        dict(alpha=0.05, beta=0.3, q=3, m=2, first_estimate="averaged", previous_model="averaged"),
+        dict(first_estimate=st.just("averaged")),
+    ),
     "meta_fl exact": Case("meta_fl", reference.meta_fl, dict(beta=0.05, tau=3, D=2)),
     "meta_fl first_order": Case("meta_fl", reference.meta_fl, dict(beta=0.05, tau=3, m=1, variant="first_order")),
     "meta_fl hessian_free": Case(

@@ -213,13 +213,19 @@ class Conditional:
         return mean([self.estimate(n, x, xi, etas) for xi, etas in batch])
 
 
-def _conditional(data, noise: Draw, x0: Vector, T: int, alpha, q, m, b, B, update, sends):
+def _conditional(
+    data, noise: Draw, x0: Vector, T: int, alpha, q, m, b, B, update, sends, first_estimate="own", previous_model="own"
+):
     """Algorithms 1 and 2 of the FCSG paper with the box's own time: u_1 first, then t = 1, …, T."""
     o, sent = data if hasattr(data, "batch") else Conditional(data, noise, m), Counter()
     everyone = range(o.N)
     x, older = [x0.copy() for _ in everyone], [None] * o.N
     u = [o.gradient(n, x[n], o.batch(0, n, B or b)) for n in everyone]
     path = [x]
+    if first_estimate == "averaged":
+        u = [mean(u)] * o.N
+        if q > 1:  # with q = 1 the first step averages them anyway
+            sent.update(rounds=1, model=sends * x0.size)
     for t in range(1, T + 1):
         if t % q == 0:
             ubar = mean(u)
@@ -228,7 +234,7 @@ def _conditional(data, noise: Draw, x0: Vector, T: int, alpha, q, m, b, B, updat
             sent.update(rounds=1, model=sends * x0.size)
         else:
             new = [x[n] - rate(alpha, t - 1) * u[n] for n in everyone]
-        older, x = x, new
+        older, x = [mean(x)] * o.N if previous_model == "averaged" and t % q == 0 else x, new
         batches = [o.batch(t, n, b) for n in everyone]
         u = [update(u[n], partial(o.gradient, n, batch=batches[n]), x[n], older[n]) for n in everyone]
         path.append(x)
@@ -246,11 +252,25 @@ def fcsg_m(data, noise: Draw, x0: Vector, y0, T: int, alpha, beta, q, m, b=1, B=
     return _conditional(data, noise, x0, T, alpha, q, m, b, B, update, 2)
 
 
-def acc_fcsg_m(data, noise: Draw, x0: Vector, y0, T: int, alpha, beta, q, m, b=1, B=None):
+def acc_fcsg_m(
+    data,
+    noise: Draw,
+    x0: Vector,
+    y0,
+    T: int,
+    alpha,
+    beta,
+    q,
+    m,
+    b=1,
+    B=None,
+    first_estimate="own",
+    previous_model="own",
+):
     def update(u, gradient, x, older):
         return gradient(x) + (1 - beta) * (u - gradient(older))
 
-    return _conditional(data, noise, x0, T, alpha, q, m, b, B, update, 2)
+    return _conditional(data, noise, x0, T, alpha, q, m, b, B, update, 2, first_estimate, previous_model)
 
 
 class Task:

@@ -440,6 +440,82 @@ def test_a_kept_ledger_is_read_while_it_fits(tmp_path, monkeypatch):
 # --- what is said of a statement -------------------------------------------------------------------------------------------------
 
 
+PROVE = "has a derivation that a kernel checks: fedco prove"
+UNCHECKED = "derived in docs/theory (local_scgdm), not checked by the kernel"
+INSTEAD = "; --statement corrected holds"
+READING = "Refuted under the reading (the displayed formula of Assumption 3.1 alone): an exact instance breaks this statement: "
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "outcome", "bundles", "text", "words"),
+    [
+        ("feddro.theorem_5_1", "printed", "refuted", 3, f".theorem_5_1.json and 2 more{INSTEAD}", "refuted by feddro.theorem_5_1, feddro"),
+        ("local_scgdm.theorem_3_4", "printed", "refuted", 2, f".theorem_3_4.json and 1 more{INSTEAD}", "refuted by local_scgdm.theorem"),
+        ("local_scgdm.corollary_3_5", "printed", "refuted", 1, f".corollary_3_5.json{INSTEAD}", "refuted by local_scgdm.corol"),
+        ("feddro.theorem_f_1", "composed", "refuted", 1, ".long_rounds_composed.json", "refuted by feddro.theorem_f_1.long"),
+        ("fcsg.theorem_4_1", "printed", "reading", 1, f"displayed_assumption.json{INSTEAD}", "refuted under the read"),
+        ("feddro.lemma_f_2", "printed", "slip", 1, "feddro.lemma_f_2.json", "slip (meant: 4 B_g^2 L_f^2 eta) by feddro.lemma_f_2"),
+        ("local_scgdm.corollary_3_5", "composed", "refuted", 1, f".corollary_3_5.json{INSTEAD}", "refuted by local_scgdm.corollary_3_5"),
+        ("comfedl.theorem_1", "composed", "composed", 0, f"no promise{INSTEAD}", "composed"),
+        ("fcsg.corollary_4_2", "printed", "derived", 0, "only where T >= N**3; b <= B", "derived only where T >= N**3; b <= B"),
+        ("fcsg_m.lemma_c_3", "printed", "derived", 0, "", "derived: term by term at least the corrected statement"),
+        ("local_scgdm.remark_3_6", "composed", "composed", 0, "and is no promise", "composed"),
+        ("local_scgdm.theorem_3_4", "corrected", "derived", 0, "", f"{PROVE} local_scgdm.theorem_3_4"),
+        ("local_scgdm.lemma_3_9", "corrected", "derived", 0, UNCHECKED, UNCHECKED),
+        ("baselines.minibatch_sgd", "sharpened", "derived", 0, "", f"{PROVE} baselines.minibatch_sgd --statement sharpened"),
+        ("baselines.averaged_noise", "printed", "derived", 0, "", "derived"),
+        ("local_scgdm.remark_3_6", "printed", "open", 0, "", "open"),
+    ],
+)  # fmt: skip
+def test_what_has_to_be_known_of_a_statement(name, label, outcome, bundles, text, words):
+    """By its label, the other statements, the instances that break it, its derivation and the argument that its paper gives."""
+    asked = get_theorem(name).statement(label)
+    found = decide(asked.theorem, label, "")
+    assert (found.outcome, len(found.bundles)) == (outcome, bundles)
+    assert found.warning.endswith(text) and bool(found.warning) is bool(text)
+    assert states.standing(asked).startswith(words)
+    which = (
+        "the instance that breaks the printed statement"
+        if name.startswith("local") and label == "composed"
+        else "an exact instance"
+    )
+    first = {
+        "refuted": f"REFUTED: {which} breaks this statement: ",
+        "reading": READING,
+        "slip": "Slip (meant: ",
+    }
+    assert found.warning.startswith(first.get(outcome, ""))
+    of_proved = decide(asked.theorem, label, "today")
+    said = (found.word, found.warning, found.bundles) if bundles else ("proved", "", ())
+    assert (of_proved.word, of_proved.warning, of_proved.bundles) == said
+
+
+def test_a_derivation_that_rests_on_lemmas_names_them(monkeypatch):
+    """No paper has one now."""
+    for module in (deciding, states):
+        monkeypatch.setattr(module, "rests_on", lambda about: ("k.l", "k.m"))
+    monkeypatch.setattr(audit_cache, "read", lambda key: None)
+    asked = get_theorem("local_scgdm.theorem_3_4").statement("corrected")
+    said = f"the kernel checks its derivation given k.l, k.m: {UNCHECKED}"
+    assert states.status_of(asked).warning == said
+    assert states.standing(asked) == f"{said}: fedco prove local_scgdm.theorem_3_4"
+
+
+def test_a_corrected_statement_that_is_refuted_sends_nobody_to_itself(monkeypatch):
+    """No paper has one."""
+    monkeypatch.setattr(deciding, "refuted_by", lambda about: ("local_scgdm.corollary_3_5",))
+    found = decide(get_theorem("local_scgdm.corollary_3_5"), "corrected", "today")
+    assert found.outcome == "refuted" and found.warning.endswith("/local_scgdm.corollary_3_5.json")
+
+
+def test_of_a_strangers_statement_only_its_label_is_known():
+    item, _ = known("printed", printed=HALF)
+    unchecked = {"corrected": ("derived", "derived by its author, not checked by the kernel"), "printed": ("open", "")}
+    for label, said in unchecked.items():
+        found = states.status(item, label)
+        assert (found.word, found.warning) == said
+
+
 @pytest.mark.parametrize("name", ["baselines.local_sgd", "fcsg.theorem_4_1"])
 def test_a_strangers_theorem_is_not_what_a_paper_has_under_its_id(name):
     """A bound a thousand times smaller under the id of a statement that is proved, or refuted: nothing is known of it."""

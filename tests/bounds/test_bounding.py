@@ -142,3 +142,20 @@ def test_functions_of_two_variables_say_in_which_one():
     words = {name: quantity.bounds[0].words("c") for name, quantity in QUANTITIES.items() if quantity.bounds}
     assert words["lower_strong_convexity"].startswith("g_i(x, z) >= g_i(x, y) + <grad_y g_i(x, y), z - y>")
     assert words["lower_smoothness"] == "grad_y g_i(x, .) is c-Lipschitz"
+    assert words["coupling"] == "grad_x f_i(x, .) is c-Lipschitz, and so is grad_y f_i(., y)"
+    for kind, gradient in (
+        ("minimax", "grad_x f_i"),
+        ("bilevel", "grad_x f_i"),
+        ("federated", "grad f_i"),
+        ("meta", "grad f_i"),
+    ):
+        said = f"E||{gradient} of a sample - {gradient}||^2 <= s^2"
+        assert noise("local_gradient").words("s", kind) == said, kind
+
+
+@pytest.mark.parametrize(("name", "entry"), [("sgda", "noise in x"), ("fed_ttsa", "noise of the upper level")])
+def test_the_noise_of_a_gradient_in_x_is_said_of_that_gradient(name, entry):
+    """In the theorem's list of assumptions, and in what a proof says that it uses."""
+    theorem = get_theorem(f"library.{name}")
+    said = [text for item in theorem.assumptions if item.name == entry for text in theorem.formally(item)]
+    assert said[0] == "E||grad_x f_i of a sample - grad_x f_i||^2 <= sigma^2"

@@ -210,6 +210,20 @@ def test_weights_that_nobody_gives_are_equal_in_a_comparison(theorem):
     assert "client_weight = 1/4" in row.assumed and row.tuned is not None, row.reason
 
 
+@pytest.mark.parametrize("given", [{"client_steps": 2}, {"client_steps": [1, 2, 3]}])
+def test_weights_are_equal_in_a_comparison_where_nothing_says_how_many_clients_there_are(theorem, given):
+    """As many as a list has numbers, or the 10 that a comparison takes unasked; weights of 1 would be those of a single client."""
+    row = compare("1/10", given, theorems=[theorem], cost="rounds").rows[0]
+    assert row.tuned is not None, row.reason
+    clients = 10 if given["client_steps"] == 2 else 3
+    assert f"client_weight = 1/{clients}" in row.assumed and len(row.tuned.bound.about.clients["p_i"]) == clients
+    for wrong in (0, "5/2", 10**9):
+        assert (
+            "clients: wanted a positive integer of at most 10000"
+            in compare("1/10", {"clients": wrong}, theorems=[theorem], cost="rounds").rows[0].reason
+        )
+
+
 def test_a_file_of_constants_has_lists(theorem, tmp_path):
     file = tmp_path / "constants.toml"
     file.write_text('p_i = ["1/2", 0.25, "1/4"]\nL_i = [1, 2, 4]\nsigma_i = [1, 1, 0.5]\nF_gap = 10\n')

@@ -23,6 +23,21 @@ def test_tuned_is_no_dearer_than_the_papers_schedule():
     assert "| samples per client |" in plain(str(found)) and found.to_dict()["rates"]["costs"]
 
 
+@pytest.mark.parametrize(("period", "rounds"), [(2, 2068), (3, 1379), (4137, 1)])
+def test_answers_count_whole_rounds(period, rounds):
+    """4137 steps are 2068 rounds of 2 and a step: a run sends its model 2068 times, and its inner values at every step."""
+    found = fedco.theorem("feddro.theorem_5_1").tune(budget={"samples": 4137}, I=period, **ONE_SAMPLE, delta_g="1/2")
+    assert found.amounts == {
+        "iterations": 4137,
+        "rounds": rounds,
+        "samples": 4137,
+        "model_messages": rounds,
+        "embedding_messages": 4137,
+    }
+    assert found.cost["rounds"] == 4137 / period and f"communication rounds: {rounds}\n" in str(found)
+    assert ("communication rounds", rounds) in next(t for t in found.sheet().tables if t.name == "costs").rows
+
+
 def test_the_corollary_costs_more_than_its_theorem():
     theorem, corollary = (
         complexity(fedco.theorem(f"fcsg.{n}").statement("printed"), FCSG, "1/10")
@@ -65,3 +80,17 @@ def test_what_cannot_be_compared_is_refused():
         compare("1/2", {"L_f": 1})
     with pytest.raises(InputError, match="no terms"):
         elasticities(fedco.theorem("fcsg.lemma_a_2").statement("printed"), {})
+
+
+def test_of_equally_cheap_schedules_the_one_with_the_least_terms_is_named():
+    """F/(eta T) + log(T)/(N T): a step size that falls with the logarithm costs the same order, and loses the factor 1/N."""
+    symbols = {"F": "objective_gap", "eta": "step_size", "L": "objective_smoothness", "T": "iterations", "N": "clients"}
+    found = fedco.define(
+        id="m.t",
+        symbols=symbols,
+        terms={"start": "F/(eta*T)", "logarithm": "log(T)/(N*T)*L*F"},
+        conditions={"step": "eta*L <= 1"},
+        costs={"samples": "T", "rounds": "T"},
+    ).rates()
+    assert str(found.costs["samples"]) == "eps^-1 log(1/eps)^1"
+    assert {name: str(order) for name, order in found.schedule.items()} == {"eta": "1", "T": "eps^-1 log(1/eps)^1"}

@@ -28,6 +28,7 @@ from fedco.bounds.language.quantities import COUNT, NONNEGATIVE, POSITIVE, STEPS
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.recursion import root, step_function
 from fedco.bounds.language.theorem import Condition, Statement
+from fedco.errors import UndefinedError
 from hypothesis import given, settings
 
 x, y, z = sp.symbols("x y z", real=True)
@@ -277,10 +278,31 @@ def test_a_value_that_no_number_is_says_where():
     symbols = {name: SYMBOLS[name] for name in ("F_gap", "eta", "beta", "T")}
     terms = {"a": "F_gap/(eta*T*(1 - beta))", "b": "F_gap*sqrt(2 - beta)/(eta*T)"}
     case = define(id="case.theorem", symbols=symbols, terms=terms).statement("printed")
-    for beta, message in ((1, "^a: a value makes a denominator vanish"), (3, "^b: not a real number")):
+    vanishing = "^term a: 1 - beta is 0 at these values, and is a denominator; wanted finite positive values$"
+    for beta, message in ((1, vanishing), (3, "^b: not a real number")):
         with pytest.raises(InputError, match=message):
             bound(case, {"F_gap": 1, "eta": 1, "beta": beta, "T": 1}, strict=False)
     assert bound(case, {"F_gap": 1, "eta": 1, "beta": 2, "T": 1}, strict=False).terms == {"a": -1.0, "b": 0.0}
+
+
+@pytest.mark.parametrize(
+    "condition", ["eta*F_gap <= 4*beta*eta**2/beta**2", "min(eta/beta, 1/beta) <= 4", "F_gap <= rate"]
+)
+def test_a_momentum_of_0_in_a_denominator_gets_one_clear_sentence(condition):
+    symbols = {name: SYMBOLS[name] for name in ("F_gap", "eta", "T")} | {"beta": "heavy_ball_momentum"}
+    made = define(
+        id="case.theorem",
+        symbols=symbols,
+        derived={"rate": "F_gap/beta"},
+        terms={"a": "rate/(eta*T)"},
+        conditions={"small": condition},
+        units=["objective_gap", "step_size"],
+    )
+    for asked in (made.bound, made.elasticities):
+        with pytest.raises(
+            UndefinedError, match=r"^rate: beta is 0 at these values, and is a denominator; wanted finite"
+        ):
+            asked(F_gap=1, eta="1/10", T=10, beta=0)
 
 
 # --- values that are drawn ---------------------------------------------------------------------------------------------------------

@@ -14,8 +14,9 @@ from fedco.bounds.evaluation.evaluate import bound
 from fedco.bounds.language.assumptions import RULES, Rule, rules_for
 from fedco.bounds.language.change import Change, narrowed, weakenings
 from fedco.bounds.language.constants import IDENTITY, Smooth, plug_in_bias, root_mean_square
-from fedco.bounds.language.definition import MAX_ENTRIES, define
+from fedco.bounds.language.definition import define
 from fedco.bounds.language.dimension import INNER, OBJECTIVE, ONE, VARIABLE, Dimension
+from fedco.bounds.language.fields import MAX_ENTRIES
 from fedco.bounds.language.formula import MAX_BITS, MAX_DEPTH, MAX_FORMULA, MAX_POWER, FormulaError, read_formula
 from fedco.bounds.language.homogeneity import InhomogeneousError, dimension_of
 from fedco.bounds.language.notation import Notation, derived_symbol, slack_symbol

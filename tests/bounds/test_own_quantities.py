@@ -69,6 +69,8 @@ def changed(**entry: Any) -> dict[str, Any]:
         "1/y": Dimension(y=Fraction(-1)),
         "f**(1/2)*x": Dimension(f=Fraction(1, 2), x=Fraction(1)),
         "f/f": ONE,
+        "(f/x)**2": Dimension(f=Fraction(2), x=Fraction(-2)),
+        "y/(f*x^2)^(1/2)": Dimension(f=Fraction(-1, 2), y=Fraction(1), x=Fraction(-1)),
     }.items(),
 )
 def test_a_dimension_is_powers_of_three_units(text, wanted):
@@ -76,7 +78,9 @@ def test_a_dimension_is_powers_of_three_units(text, wanted):
     assert read_dimension(wanted.written) == wanted
 
 
-@pytest.mark.parametrize("text", ["", "g", "f^", "f^x", "2*f", "*f", "f//x", "f^99", "f/x^2)", "f^1/2"])
+@pytest.mark.parametrize(
+    "text", ["", "g", "f^", "f^x", "2*f", "*f", "f//x", "f^99", "f/x^2)", "f^1/2", "(f/x", "(f+x)", "()"]
+)
 def test_no_dimension_is_refused(text):
     with pytest.raises(ValueError, match=r"wanted powers of f, y and x such as f/x\^2, or 1"):
         assert read_dimension(text) is None
@@ -255,9 +259,9 @@ MISTAKES = {
         changed(unit="1"),
         "quantities, sharpness: 'unit' is not a key of a quantity; wanted one of meaning",
     ),
-    "no meaning": (changed(meaning=None), "quantities, sharpness: wanted a meaning in one line"),
-    "a long meaning": (changed(meaning="x" * 300), "quantities, sharpness: wanted a meaning in one line"),
-    "two lines": (changed(meaning="x\ny"), "quantities, sharpness: wanted a meaning in one line"),
+    "no meaning": (changed(meaning=None), "quantities, sharpness: meaning is missing; wanted meaning"),
+    "a long meaning": (changed(meaning="x" * 300), "quantities, sharpness, meaning: wanted a text in one line"),
+    "two lines": (changed(meaning="x\ny"), "quantities, sharpness, meaning: wanted a text in one line"),
     "dimension": (changed(dimension="kg"), "quantities, sharpness, dimension: wanted powers of f, y and x"),
     "domain": (changed(domain="[0, 2]"), "quantities, sharpness, domain: '[0, 2]' is not a domain; the nearest is"),
     "role": (changed(role="observable"), "quantities, sharpness, role: 'observable' is not a role; wanted one of"),

@@ -20,7 +20,11 @@ MISTAKES = {
     "bounds": ('bounds = ["G"]', 'bounds = ["T"]', "assumption bounded gradients: T bounds nothing"),
     "dimension": ('"(f/x)**2"', '"f + x"', "metrics.stationarity, dimension"),
     "only": ('says = ["differentiable', 'only = "proved"\nsays = ["differentiable', "'proved' is not a statement"),
-    "says": ('["start of the method"]', '["start"]', "assumptions.start: 'start' is not a saying"),
+    "says": (
+        '["start of the method"]',
+        '["start"]',
+        "assumptions.start, says: 'start' is not something that a proof reads",
+    ),
 }
 
 
@@ -40,6 +44,40 @@ def test_a_strangers_folder_says_the_same(tmp_path, monkeypatch):
         assert found.statement() == built_in.statement()
         for part in ("title", "source", "notation", "metric", "assumptions", "assume", "problem", "costs", "method"):
             assert getattr(found, part) == getattr(built_in, part), part
+
+
+@pytest.mark.parametrize(
+    ("place", "line", "reason"),
+    [
+        ("theorems.local_sgd", "units = 3", "theorems.local_sgd, units: wanted a list of names, got '3'"),
+        ("theorems.local_sgd", "note = 3", "theorems.local_sgd, note: wanted a text, got '3'"),
+        ("theorems.local_sgd", "absent = 3", "theorems.local_sgd, absent: wanted a table, got '3'"),
+        ("theorems.local_sgd", "like = 3", "theorems.local_sgd, like: wanted a text, got '3'"),
+        (
+            "theorems.local_sgd.printed",
+            "assume = 3",
+            "theorems.local_sgd.printed, assume: wanted a list of names, got '3'",
+        ),
+        ("theorems.local_sgd.printed", "schedule = 3", "theorems.local_sgd.printed, schedule: wanted a table, got '3'"),
+        ("metrics.other", 'name = "x"', "metrics.other: latex is missing; wanted name, latex, dimension"),
+        ("assumptions.other", "text = 3", "assumptions.other, text: wanted a text, got '3'"),
+        (
+            "quantities.other",
+            "meaning = 3",
+            "quantities, other, meaning: wanted a text in one line of at most 200 characters",
+        ),
+        ("claims", 'where = "here"', "claims: wanted tables, each under [[claims]], got"),
+    ],
+)
+def test_what_is_of_another_type_is_one_line_too(place, line, reason, tmp_path):
+    """Also of what nothing has read until now: it was a traceback, or accepted."""
+    file, text = tmp_path / "paper.toml", FILE.read_text()
+    heading = f"\n[{place}]\n"
+    file.write_text(text.replace(heading, f"{heading}{line}\n") if heading in text else f"{text}{heading}{line}\n")
+    with pytest.raises(InputError) as refused:
+        paper = PaperFile(file)
+        paper.quantities, paper.metrics, tuple(paper.theorems.values())
+    assert reason in str(refused.value) and str(refused.value).startswith(str(file)) and "\n" not in str(refused.value)
 
 
 @pytest.mark.parametrize(("right", "wrong", "reason"), MISTAKES.values(), ids=MISTAKES)

@@ -58,6 +58,11 @@ def with_cvxpy(program: Program) -> float:
     return float(problem.value)
 
 
+def violated(program: Program, point: dict[str, float], slack: float = 0.0) -> list[str]:
+    """Names of the constraints that fail at a point."""
+    return [name for name, part in program.constraints if part.at(point) > 1 + slack]
+
+
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.filterwarnings("ignore")
 def test_agrees_with_cvxpy(seed):
@@ -68,7 +73,7 @@ def test_agrees_with_cvxpy(seed):
         assert reference == inf
         return
     assert solution.value == pytest.approx(reference, rel=1e-5)
-    assert not program.violated(solution.point, 1e-6)
+    assert not violated(program, solution.point, 1e-6)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -82,7 +87,7 @@ def test_the_lower_bound_is_one(seed):
     assert solution.lower <= solution.value and solution.gap < 1e-6
     for _ in range(400):
         point = {name: value * 10 ** rng.gauss(0, 0.5) for name, value in solution.point.items()}
-        if not program.violated(point):
+        if not violated(program, point):
             assert program.objective.at(point) >= solution.lower * (1 - 1e-12)
 
 
@@ -276,10 +281,3 @@ def test_how_far_the_solver_is_trusted(status, x, trusted, limit):
     """What it calls solved is taken; where it gave up, a point at which x <= 1 holds; nothing where it says that there is none."""
     found = solved(Program(variable("x"), (("limit", limit),)), [x], [0.25], status, proved=False)
     assert found == (Solution({"x": exp(x)}, exp(x), 0.0, {"limit": 0.25}) if trusted else None)
-
-
-def test_a_constraint_that_holds_with_equality_is_not_violated():
-    x = Posynomial.variable("x")
-    program = Program(x, (("limit", x * Posynomial.number(0.5)),))
-    assert program.violated({"x": 2.0}) == [] and program.violated({"x": 2.5}, slack=0.25) == []
-    assert program.violated({"x": 2.000001}) == ["limit"] and program.violated({"x": 2.6}, slack=0.25) == ["limit"]

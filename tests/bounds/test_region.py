@@ -14,8 +14,7 @@ from fedco.bounds.language.definition import define
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Condition
 from fedco.bounds.region.conditions import reduced
-from fedco.bounds.region.intervals import failing, intersect
-from fedco.bounds.region.single import of_one, univariate
+from fedco.bounds.region.intervals import failing, intersect, of_one
 from inverse_cases import constants, seeds, solvable
 from quick import slow_but_these
 from registry_cases import THEOREMS
@@ -54,7 +53,8 @@ def check_region(name: str, label: str, variable: str, rng: Random, scanned: int
     except InputError as error:
         assert "missing" in str(error) or "without a value" in str(error)  # a rounded schedule asks for its value
         return False
-    symbol, conditions = univariate(theorem.statement(label), variable, values)
+    statement = theorem.statement(label)
+    symbol, conditions = statement.symbols[variable].symbol, reduced(statement, (variable,), values)
     named = {condition.name for condition in theorem.statement(label).requirements} | {
         f"{n}_count" for n in theorem.symbols(label)
     }

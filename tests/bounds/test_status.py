@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 from fedco.bounds import all_theorems, get_theorem
-from fedco.bounds.audit.decide import decide
-from fedco.bounds.audit.status import standing, status, status_of, table
+from fedco.bounds.audit.status import status, table
 from fedco.bounds.language.change import with_statement
 from fedco.bounds.language.properties import PROPERTIES
 from fedco.bounds.language.rendering import describe, to_text
@@ -38,62 +37,6 @@ def exact(item, N, T):
     period = int((Fraction(T) / N**3) ** 0.25)
     chosen = {"alpha": (N / T) ** 0.5 / 12, "q": max(1, period), "beta": 5 / 6 * (N / T) ** 0.5}
     return {name: value for name, value in chosen.items() if name in item.symbols("corrected")}
-
-
-REPLAY = "breaks this statement: fedco replay docs/refutations"
-LEMMAS = "composed from the paper's lemmas as printed: it inherits their faults and is no promise; --statement corrected holds"
-
-
-@pytest.mark.parametrize(
-    ("name", "label", "word", "warning", "shown"),
-    [
-        (
-            "feddro.theorem_4_2",
-            "corrected",
-            "proved",
-            "",
-            "has a derivation that a kernel checks: fedco prove feddro.theorem_4_2",
-        ),
-        (
-            "feddro.theorem_5_1",
-            "printed",
-            "refuted",
-            f"REFUTED: an exact instance {REPLAY}/feddro.theorem_5_1.json and 2 more; --statement corrected holds",
-            "refuted by feddro.theorem_5_1, feddro.theorem_5_1.long_rounds, feddro.theorem_5_1.long_rounds_large_inner",
-        ),
-        (
-            "local_scgdm.corollary_3_5",
-            "composed",
-            "refuted",
-            f"REFUTED: the instance that breaks the printed statement {REPLAY}/local_scgdm.corollary_3_5.json; "
-            "--statement corrected holds",
-            "refuted by local_scgdm.corollary_3_5",
-        ),
-        ("comfedl.theorem_1", "composed", "composed", LEMMAS, LEMMAS),
-        (
-            "fcsg.corollary_4_2",
-            "printed",
-            "derived",
-            "derived only where T >= N**3; b <= B",
-            "derived only where T >= N**3; b <= B",
-        ),
-        (
-            "fcsg_m.lemma_c_3",
-            "printed",
-            "derived",
-            "",
-            "derived: term by term at least the corrected statement",
-        ),
-        ("local_scgdm.lemma_3_9", "printed", "open", "", "open: neither derived nor refuted"),
-    ],
-)
-def test_what_is_said_of_a_statement(name, label, word, warning, shown):
-    """Its word, what is said beside its numbers, and what `show` prints; kept or decided now."""
-    statement = get_theorem(name).statement(label)
-    found = status_of(statement)
-    assert (found.word, found.warning, standing(statement)) == (word, warning, shown)
-    again = decide(statement.theorem, label, "today" if word == "proved" else "")
-    assert (again.word, again.warning, again.bundles) == (word, warning, found.bundles)
 
 
 def test_every_answer_says_the_same_of_a_statement():

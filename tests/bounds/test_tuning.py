@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from math import inf, isnan
 from random import Random
 
@@ -306,7 +306,9 @@ def test_a_step_in_the_base_of_a_power_is_found(name):
     best = item.tune(budget={"T": 30}, **known)
     steps = np.linspace(0.01, 1, 100)
     assert best.value <= 1.001 * np.min(item.bound(eta=steps, **known).total)
-    assert best.bound.admissible and best.lower <= best.value and "optimum within" in best.certificate
+    assert (
+        best.bound.admissible and best.lower <= best.value and best.gap < 1e-3 and best.certificate == "global optimum"
+    )
 
 
 # --- answers ----------------------------------------------------------------------------------------------------------------------
@@ -420,9 +422,44 @@ def test_a_step_size_that_nothing_depends_on_may_be_anything():
     assert found.bound.admissible and found.values["alpha"] > 0
 
 
+@pytest.mark.parametrize("given", [{"N": 4}, {"N": 10}, {"N": 1}, {"N": 1, "sigma": 2}])
+def test_a_momentum_between_0_and_1_is_searched_as_far_as_a_grid_goes(given):
+    """Heavy ball with eta = alpha^2/2: what is lost with (1 - alpha)^2 is much below alpha = 1, which is no end of its domain."""
+    values = {"L_bar": 1, "sigma": 1, "F_gap": 1} | given
+    found = fedco.theorem("library.heavy_ball").tune(budget={"samples": 100}, **values)
+    noise, alpha = values["sigma"] ** 2 / values["N"], np.linspace(0.01, 1, 1000)
+    best = min(
+        np.min(2 * ((1 - alpha) ** 2 + 2) / (T * alpha) + alpha * noise / (T * b) + alpha * noise / b)
+        for b in range(1, 101)
+        for T in [100 // b]
+    )
+    assert found.value <= best * 1.001 and found.lower <= best and found.gap < 0.005
+
+
+@pytest.mark.parametrize("highest", [None, 1, 2])
+def test_a_range_that_leaves_one_value_fixes_it(highest):
+    """alpha >= 1 beside the condition alpha <= 1."""
+    values = {"L_bar": 1, "sigma": 1, "F_gap": 1, "N": 4}
+    found = fedco.theorem("library.heavy_ball").tune(budget={"samples": 100}, ranges={"alpha": (1, highest)}, **values)
+    assert found.values["alpha"] == 1 and found.value == pytest.approx(
+        fedco.theorem("library.heavy_ball").tune(budget={"samples": 100}, alpha=1, **values).value, rel=1e-6
+    )
+    with pytest.raises(
+        InputError, match="where eta can have one value only, that value is wanted, as in --set NAME=VALUE"
+    ):
+        fedco.theorem("library.heavy_ball").tune(budget={"samples": 100}, ranges={"eta": ("1/2", None)}, **values)
+
+
+def test_a_numerical_search_tries_the_neighbours_of_small_whole_numbers():
+    """One sample in a step is best here, and the search alone ends at two."""
+    values = {"L_bar": "17/9", "mu": 6, "sigma": "14/5", "D": "19/10", "N": 4}
+    found = fedco.theorem("library.sgd_strongly_convex_declining").tune(budget={"samples": 10**6}, **values)
+    assert found.values["b"] == 1 and found.value < 2.346e-7
+
+
 def test_why_nothing_is_admissible():
     apart = {"ranges": {"eta": (3, None)}}
-    with pytest.raises(InputError, match=r"no admissible choice; in conflict: step_size$"):
+    with pytest.raises(InputError, match=r"no admissible choice; in conflict: step_size, range of eta$"):
         tune(EXAMPLE, CONSTANTS, budget={"samples": 1000}, **apart)
     with pytest.raises(InputError) as caught:
         tune(EXAMPLE, CONSTANTS, eps="1e-9", ranges={"T": (None, 100)})
@@ -537,6 +574,15 @@ def test_a_range_outside_a_condition_or_a_domain_gets_one_line():
     theorem = fedco.theorem("library.sgd_strongly_convex")
     with pytest.raises(InputError, match="no admissible choice; in conflict: step_size, range of eta"):
         theorem.tune(budget={"samples": 100}, ranges={"eta": (5, 5)}, **given)
+    heavy_ball = partial(fedco.theorem("library.heavy_ball").tune, L_bar=1, sigma=1, F_gap=1, N=4)
+    with pytest.raises(InputError, match=r"no admissible choice; in conflict: budget of samples, range of T$"):
+        heavy_ball(budget={"samples": 100}, ranges={"T": (1000, None), "b": (None, 9)})
+    with pytest.raises(InputError, match=r"no admissible choice; in conflict: budget of samples, range of b$"):
+        heavy_ball(
+            budget={"samples": 100}, ranges={"T": (1000, None), "b": (1000, None)}
+        )  # each is in the way by itself
+    with pytest.raises(InputError, match=r"no admissible choice; in conflict: weight, range of alpha$"):
+        heavy_ball(budget={"samples": 100}, ranges={"alpha": (2, None)})
     convex = fedco.theorem("library.sgd_convex")
     with pytest.raises(InputError, match=r"has no smaller bound under step_size, range of T$"):
         convex.tune(eps="1/10", ranges={"T": (1, 2)}, L_bar=1, sigma=1, D=1, N=4)

@@ -194,7 +194,7 @@ class Reading:
         for item in (item for item in declared.values() if isinstance(item, Assumed)):
             for role in dict.fromkeys(role for role, _ in self._roles(item.of)):
                 rows = [row for row in self.forms(item.symbol) if role in {each.function for each in implied(row)}]
-                words = [(about(row, role) or row).words(item.symbol) for row in rows]
+                words = [(about(row, role) or row).words(item.symbol, self.theorem.problem) for row in rows]
                 found |= dict.fromkeys(f"{self.entry(item.symbol, role)}: {text}" for text in words)
         return tuple(found)
 
