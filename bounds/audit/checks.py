@@ -63,8 +63,16 @@ def _read(theorem: Theorem) -> tuple[Finding, ...]:
 def automatic(theorem: Theorem) -> tuple[Finding, ...]:
     """Findings that follow from the declaration alone, which does not change: they are looked for once."""
     if "automatic" not in theorem.kept:
-        theorem.kept["automatic"] = tuple(_of_declaration(theorem))
+        theorem.kept["automatic"] = tuple(_as_its_cause(theorem, finding) for finding in _of_declaration(theorem))
     return theorem.kept["automatic"]
+
+
+def _as_its_cause(theorem: Theorem, finding: Finding) -> Finding:
+    """A slip that is seen again in another formula is a slip there, too, and read as there."""
+    own = [each for each in _read(theorem) if finding.id in each.seen_in]
+    if not own or any(each.severity != "slip" for each in own):
+        return finding
+    return replace(finding, severity="slip", reading=own[0].charitable)
 
 
 def _of_declaration(theorem: Theorem) -> Iterator[Finding]:
