@@ -39,7 +39,7 @@ bounds (1/T) sum_t E||grad F(xbar_t)||^2  [[f]^2 [x]^-2]
   assumption smooth: every loss is smooth
 
 printed:  (without its footnote)
-  status: open
+  status: derived: term by term at least the corrected statement
   L                  largest Lipschitz constant of grad f_i  [[f] [x]^-2], positive real
   sigma              standard-deviation bound of the gradient of one sample  [[f] [x]^-1], nonnegative real
   F_gap              objective at the start minus its infimum  [[f]], nonnegative real
@@ -130,7 +130,7 @@ def test_a_theorem_as_text_markdown_latex_and_data():
         one["latex"] == LATEX[LATEX.index("% demo.theorem_1, printed") : LATEX.index("\n% demo.theorem_1 (printed): s")]
     )
     assert (one["status"], one["refuted_by"], one["derivation"], one["note"]) == (
-        "open",
+        "derived",
         [],
         False,
         "without its footnote",
@@ -413,7 +413,7 @@ def test_a_bound_word_by_word():
     assert found.numbers_only() == numbers and found.to_dict() == {
         **numbers,
         **worth,
-        "status": "open",
+        "status": "derived",
         "refuted_by": [],
     }
     assert float(found) == 4.5
@@ -473,7 +473,7 @@ def test_a_bound_on_arrays_word_by_word():
     ]
     data = found.to_dict()
     assert data["total"] == [4.5, 80 / 6 + 0.5, 2.5] and data["terms"]["first_noise"] == [0.5, 0.5, 0.5]
-    assert data["admissible"] == [True, False, True] and data["status"] == "open"
+    assert data["admissible"] == [True, False, True] and data["status"] == "derived"
     assert data["values"] == {"L": 2.0, "sigma": 3.0, "F_gap": 5.0, "N": 9.0, "T": [10.0, 3.0, 20.0]}
     sheet = found.sheet()
     assert sheet.notes == ("1 of 3 points are outside the conditions; it promises nothing there",)
@@ -521,7 +521,7 @@ def test_an_admissible_set_word_by_word():
         "conflict": [],
         "remarks": [],
     }
-    assert found.to_dict() == {**data, "status": "open", "refuted_by": []}
+    assert found.to_dict() == {**data, "status": "derived", "refuted_by": []}
     noted = replace(found, note="by hand")
     assert noted.to_dict()["note"] == "by hand" and str(noted) == str(found) + "\n  by hand"
     assert replace(found, given={}) == found != noted

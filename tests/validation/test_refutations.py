@@ -40,8 +40,8 @@ WANTED = {
 }
 NAMES = sorted(refutations())
 KEPT = sorted(exact_instances())
-LONG = "local_scgdm.theorem_3_4.leaves"
-"""Takes as long as twenty others."""
+LONG = ("local_scgdm.theorem_3_4.leaves", "acc_fcsg_m.theorem_4_7.both_averaged")
+"""Each takes as long as twenty others."""
 
 
 @cache
@@ -54,13 +54,13 @@ def test_every_claim_known_to_be_false_has_a_bundle() -> None:
     assert {item.claim for item in refutations().values()} >= WANTED
 
 
-@pytest.mark.parametrize("name", [slowly(name) if name == LONG else name for name in KEPT])
+@pytest.mark.parametrize("name", [slowly(name) if name in LONG else name for name in KEPT])
 def test_the_kept_bundle_is_the_one_that_a_replay_makes_in_seconds(name) -> None:
     """Versions apart, a file differs only when a declaration changed: `make docs` writes it again."""
     began = time.process_time()
     done = replay(bundle(name), REGISTRY, tolerance=0.0)
     assert done.confirmed and done.verdict.outcome == "REFUTED" and bundle(name).recipe == name
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < (60 if name in LONG else 5)
     assert bundle(name).values[0] > bundle(name).bound[1]
 
 

@@ -65,7 +65,8 @@ def lost_inner_lipschitz() -> Evidence:
 def communication_jump() -> Evidence:
     """Lemma D.2 at t = q = 2: four clients with slopes +-1 + xi clip(y), over all signs.
 
-    u_t^n is the averaged estimate, as the server sets it at a communication, so the dispersion of the lemma is 0. After a step from 0 the models are +-alpha.
+    u_t^n is the averaged estimate, as the server sets it at a communication, so the dispersion of the lemma is 0. After a step from 0
+    the models are +-alpha.
     """
     case, (left, _), (_, right) = kept("acc_fcsg_m.lemma_d_2")
     repaired = value("acc_fcsg_m.lemma_d_2", "corrected", **case.values, previous_consensus=case.values["alpha"] ** 2)
