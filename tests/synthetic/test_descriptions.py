@@ -244,9 +244,9 @@ def test_constants_are_not_given_for_a_theorem_that_is_about_other_problems(file
 
 def test_maml_has_the_constants_of_comfedl(file):
     """Those of docs/howto/from-a-model-to-a-schedule.md: the smoothness of an inner sample is lam times that of its Hessian."""
-    small, large = (
-        fedco.estimate({**_loaded(file), "form": "maml", "lam": lam, "points": 2}, theorem="comfedl.theorem_1")
-        for lam in (1e-3, 2e-3)
-    )
+    few = fedco.problem(f"{file}:build", size=3).parts
+    here = {"along": torch.linspace(-1, 1, 8).double()[None], "points": 1, "theorem": "comfedl.theorem_1"}
+    described = {**_loaded(file), "clients": [*zip(few.train.inputs, few.train.targets, strict=True)], "form": "maml"}
+    small, large = (fedco.estimate({**described, "lam": lam}, **here) for lam in (1e-3, 2e-3))
     assert small["inner_sample_smoothness"].value > 0
     assert large["inner_sample_smoothness"].value == pytest.approx(2 * small["inner_sample_smoothness"].value, rel=0.05)
