@@ -138,13 +138,12 @@ class Answer:
     def about(self, statement: Statement, given: Resolved | None = None) -> Answer:
         """With what has to be said of a statement (the key `status`, and a line where it is refuted or no promise), and of the
         values: what was assumed, and what was not used."""
-        from ..bounds.audit.status import status_of
+        from ..bounds.audit.status import known_of
 
-        known = status_of(statement)
+        known = known_of(statement)
         lines = [line for line in str(self.text).split("\n") if not known.warning or line.strip() != known.warning]
         notes = [*(given.notes if given else ()), *([known.warning] if known.warning else [])]
-        status = {"status": known.word, "refuted_by": list(known.bundles)}
-        data = {**self.data, **(given.to_dict() if given else {}), **status}
+        data = {**self.data, **(given.to_dict() if given else {}), **known.said}
         return replace(self, data=data, text="\n".join([*lines, *(f"  {line}" for line in notes)]))
 
     def show(self, medium: str) -> None:

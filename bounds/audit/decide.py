@@ -48,7 +48,7 @@ def _unbroken(theorem: Theorem, label: str, proved: str) -> Status:
     """What is known of a statement but for its refutations."""
     statement, paper = theorem.statement(label), paper_of(theorem)
     if proved:
-        return Status("proved", f"{OUTCOMES['proved']} ({proved})")
+        return Status("proved", f"{OUTCOMES['proved'].meaning} ({proved})")
     lemmas = rests_on(statement)
     if has_derivation(statement) and not lemmas:
         return Status("derived", f"both locks have not been tried since it last changed: fedco prove {theorem.id}")
@@ -67,8 +67,8 @@ def _unbroken(theorem: Theorem, label: str, proved: str) -> Status:
         return Status("derived", why, extra, warning=f"derived only where {'; '.join(extra)}" if extra else "")
     if label == "composed":
         warning = "composed from the paper's lemmas as printed: it inherits their faults and is no promise"
-        return Status("composed", OUTCOMES["composed"], warning=warning + _instead(theorem, label))
-    return Status("open", OUTCOMES["open"])
+        return Status("composed", OUTCOMES["composed"].meaning, warning=warning + _instead(theorem, label))
+    return Status("open", OUTCOMES["open"].meaning)
 
 
 def _instead(theorem: Theorem, label: str) -> str:

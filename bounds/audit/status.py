@@ -9,22 +9,39 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..language.theorem import Statement, Theorem
 from ..registry import paper_of
 from . import audit_cache
 
+
+class Outcome(NamedTuple):
+    """What can be known of a statement: a sign for it, the word, and what it means."""
+
+    sign: str
+    word: str
+    meaning: str
+
+
 OUTCOMES = {
-    "refuted": "an exact instance satisfies its conditions and breaks it",
-    "reading": "an exact instance breaks it under one reading of the paper, not under another",
-    "slip": "an exact instance breaks it; a letter, a sign or a factor repairs it",
-    "open": "neither derived nor refuted",
-    "composed": "put together by code from the paper's lemmas as printed; it has their faults and is no promise",
-    "derived": "follows by a derivation that was read and tested, of which the kernel has not checked all",
-    "proved": "the kernel checks its derivation, and every step holds on exact instances",
+    "refuted": Outcome("✗", "refuted", "an exact instance satisfies its conditions and breaks it"),
+    "reading": Outcome(
+        "△", "refuted under a reading", "an exact instance breaks it under one reading of the paper, not under another"
+    ),
+    "slip": Outcome("·", "slip", "an exact instance breaks it; a letter, a sign or a factor repairs it"),
+    "open": Outcome("○", "open", "neither derived nor refuted"),
+    "composed": Outcome(
+        "◇",
+        "composed",
+        "put together by code from the paper's lemmas as printed; it has their faults and is no promise",
+    ),
+    "derived": Outcome(
+        "◆", "derived", "follows by a derivation that was read and tested, of which the kernel has not checked all"
+    ),
+    "proved": Outcome("✓", "proved", "the kernel checks its derivation, and every step holds on exact instances"),
 }
-"""What can be known of a statement, worst first, and what it means."""
+"""By name, worst first."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +79,11 @@ class Status:
         return f"{self.word}: {self.reason}"
 
     @property
+    def said(self) -> dict[str, Any]:
+        """As answers have it in JSON."""
+        return {"status": self.word, "refuted_by": list(self.bundles)}
+
+    @property
     def reason(self) -> str:
         """What shows it, and where."""
         return self.why + (f" where {'; '.join(self.given)}" if self.given else "")
@@ -84,7 +106,7 @@ def status(theorem: Theorem, label: str = "") -> Status:
     return decided
 
 
-def status_of(statement: Statement) -> Status:
+def known_of(statement: Statement) -> Status:
     """The same for a statement."""
     return status(statement.theorem, statement.label)
 
@@ -115,7 +137,7 @@ def rests_on(statement: Statement) -> tuple[str, ...]:
 
 def standing(statement: Statement) -> str:
     """The status in words, with what stands behind it and the command that checks it."""
-    known = status_of(statement)
+    known = known_of(statement)
     if known.bundles:
         return f"{known.word} by {', '.join(known.bundles)}"
     if has_derivation(statement) and not rests_on(statement):

@@ -74,7 +74,7 @@ def notes_about(statement: Statement) -> tuple[str, ...]:
     """What has to be said beside a number of this statement."""
     from ..audit import status
 
-    said = (status.status_of(statement).warning, about_alike(statement.theorem))
+    said = (status.known_of(statement).warning, about_alike(statement.theorem))
     return tuple(text for text in said if text)
 
 
@@ -95,9 +95,9 @@ def status_of(statement: Statement) -> dict[str, Any]:
     """The same as data: `status` and `refuted_by`; and `clients`, where it is what a theorem says of equal clients."""
     from ..audit import status
 
-    known = status.status_of(statement)
+    known = status.known_of(statement)
     alike = about_alike(statement.theorem)
-    return {"status": known.word, "refuted_by": list(known.bundles), **({"clients": alike} if alike else {})}
+    return {**known.said, **({"clients": alike} if alike else {})}
 
 
 def describe(theorem: Theorem, labels: Sequence[str] = ()) -> dict[str, Any]:

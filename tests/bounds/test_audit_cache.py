@@ -16,7 +16,7 @@ from fedco.bounds.audit import audit_cache, make_audit_cache
 from fedco.bounds.audit.checks import audit
 from fedco.bounds.audit.findings import SEVERITIES, Finding, RecheckError
 from fedco.bounds.audit.refuted import exact_instances, kept
-from fedco.bounds.audit.status import status_of
+from fedco.bounds.audit.status import known_of
 from fedco.bounds.registry import get_paper
 from quick import slow_but
 
@@ -112,11 +112,11 @@ def test_what_is_kept_as_proved_is_what_both_locks_accept(key):
 
 def test_a_bound_says_proved_only_while_the_kept_audit_is_valid(copied):
     statement = fedco.theorem("fcsg_m.theorem_4_4").statement("corrected")
-    assert status_of(statement).word == "proved"
+    assert known_of(statement).word == "proved"
     with open(copied / "fcsg_m" / "corrected.py", "a") as file:
         file.write("\n")
     audit_cache.fingerprint.cache_clear()
-    assert status_of(statement).word == "derived"
+    assert known_of(statement).word == "derived"
 
 
 def test_every_file_that_says_what_code_a_proof_is_compared_with_counts():

@@ -497,7 +497,7 @@ def test_a_derivation_that_rests_on_lemmas_names_them(monkeypatch):
     monkeypatch.setattr(audit_cache, "read", lambda key: None)
     asked = get_theorem("local_scgdm.theorem_3_4").statement("corrected")
     said = f"the kernel checks its derivation given k.l, k.m: {UNCHECKED}"
-    assert states.status_of(asked).warning == said
+    assert states.known_of(asked).warning == said
     assert states.standing(asked) == f"{said}: fedco prove local_scgdm.theorem_3_4"
 
 
@@ -524,7 +524,7 @@ def test_a_strangers_theorem_is_not_what_a_paper_has_under_its_id(name):
         statement = declared.statement(label)
         terms = tuple(replace(term, expr=term.expr / 1000) for term in statement.terms)
         other = with_statement(declared, replace(statement, terms=terms)).statement(label)
-        assert states.status_of(other).word == {"corrected": "derived", "composed": "composed"}.get(label, "open")
+        assert states.known_of(other).word == {"corrected": "derived", "composed": "composed"}.get(label, "open")
         assert states.proved_on(other) == "" and refuted_by(other) == ()
 
 

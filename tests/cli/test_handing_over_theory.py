@@ -203,8 +203,8 @@ def test_what_is_said_of_a_statement_is_printed_with_it(swap, capsys):
     """The caution once, after the notes about the values; JSON has its status, and what refutes it."""
     from fedco.cli.command import Answer
 
-    known = SimpleNamespace(warning="REFUTED: by x", word="refuted", bundles=("x",))
-    swap("fedco.bounds.audit.status.status_of", lambda statement: known)
+    known = SimpleNamespace(warning="REFUTED: by x", said={"status": "refuted", "refuted_by": ["x"]})
+    swap("fedco.bounds.audit.status.known_of", lambda statement: known)
     given = SimpleNamespace(notes=("assumed: a",), to_dict=lambda: {"assumed": ["a"]})
     told = Answer({"v": Fraction(1).numerator}, "line\n  REFUTED: by x\nend").about(None, given)
     told.show("")

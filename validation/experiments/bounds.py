@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from ...algorithms import Method
-from ...bounds.audit.status import status_of
+from ...bounds.audit.status import known_of
 from ...bounds.evaluation.without_running import Worth
 from ...bounds.language.metrics import MEAN
 from ...bounds.language.theorem import Theorem
@@ -117,7 +117,7 @@ def _match(theorem: Theorem, method: Method, problem: Any, steps: int) -> Match:
     if own is None or not is_same(own, method, problem):
         raise InputError(f"{theorem.id}: is about a run with other hyperparameters or another method than this one")
     every = recipe.every(numbers) if recipe.every else 1
-    return Match(theorem, label, problem, recipe, hyper, every, status_of(theorem.statement(label)).word)
+    return Match(theorem, label, problem, recipe, hyper, every, known_of(theorem.statement(label)).word)
 
 
 _OTHER_NAMES: Mapping[str, tuple[str, ...]] = {

@@ -135,7 +135,7 @@ def _render(
         style=Markup(_read("explorer.css")),
         script=Markup("\n".join(map(_read, SCRIPTS))),
         generated=Markup(generated),
-        data=Markup(as_json({"theorems": theorems, "meanings": OUTCOMES})),
+        data=Markup(as_json({"theorems": theorems, "outcomes": OUTCOMES})),
         formulas=Markup("\n".join(f'<template id="{name}">{formula}</template>' for name, formula in formulas)),
         made=f"Written by fedco {__version__}. Formulas are generated from the declarations of the theorems; values are double precision.",
     )

@@ -24,7 +24,7 @@ import torch
 from ... import __version__
 from ...bounds.audit.necessary import Needed, formulas_digest, kept_bundles, needed, searched_for, seconds_for
 from ...bounds.audit.necessary import keep as keep_needed
-from ...bounds.audit.status import has_derivation, status
+from ...bounds.audit.status import has_derivation
 from ...bounds.language.change import Change, weakenings
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Statement, Theorem
@@ -90,21 +90,6 @@ def searched(theorem: Theorem, label: str) -> Searched | None:
     if entry is None or entry["statement"] != formulas_digest(theorem.statement(label)):
         return None
     return Searched(**{each.name: entry[each.name] for each in fields(Searched)})
-
-
-def standing(theorem: Theorem, label: str, supported: int = 0) -> str:
-    """One line on a statement: refuted (exact), survived a search, supported on so many instances, or not searched.
-
-    Args:
-        supported: instances on which a validation supports it.
-    """
-    known, found = status(theorem, label), searched(theorem, label)
-    if known.outcome == "refuted":
-        return f"refuted (exact): {', '.join(known.bundles)}"
-    lines = [] if found is None else [str(found)]
-    if supported:
-        lines.append(f"supported on {supported} instances")
-    return "; ".join(lines) or "not searched"
 
 
 def lines_of(theorem: Theorem) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...algorithms import NotApplicable
 from ...algorithms.engine.progress import Progress
-from ...bounds.audit.status import status_of
+from ...bounds.audit.status import known_of
 from ...bounds.language.quantity import COUNT
 from ...bounds.language.reading import read_number
 from ...bounds.language.theorem import Theorem
@@ -147,10 +147,10 @@ def practice(
             along = explanation.along if explanation else {}
             gains = gain_lines(bench, theory, along, rows, answer.best, seeds)
             rules = heuristics(bench, theory, rows, answer.best, seeds)
-    notes = [text for text in (status_of(about).warning,) if text]
+    notes = [text for text in (known_of(about).warning,) if text]
     if kind == "estimated":
         notes.append(f"constants of {made.name} are estimated: outside of what was tried the bound promises nothing")
-    notes += [_about_counts(setting, whole)] if _about_counts(setting, whole) else []
+    notes += filter(None, [_about_counts(setting, whole)])
     notes += replace(first, beside=known_without_running(made)).worth.notes
     return replace(
         answer,

@@ -12,23 +12,12 @@ from typing import Any
 from markupsafe import Markup
 
 from ...bounds.audit.refutation import GRADES
-from ...bounds.audit.status import OUTCOMES as MEANINGS
+from ...bounds.audit.status import OUTCOMES
 from ...bounds.cost.resources import MEANING
 from ...bounds.language.typesetting import mathml
 from .charts import SERIES, Axis, Line, figure, number
 from .pictures import instance_picture, scene_pictures
 
-_SHOWN = {
-    "refuted": ("✗", "refuted"),
-    "reading": ("△", "refuted under a reading"),
-    "slip": ("·", "slip"),
-    "open": ("○", "open"),
-    "composed": ("◇", "composed"),
-    "derived": ("◆", "derived"),
-    "proved": ("✓", "proved"),
-}
-OUTCOMES = {name: (*_SHOWN[name], meaning) for name, meaning in MEANINGS.items()}
-"""What can be known of a statement, worst first: sign, word, meaning."""
 SEVERITIES = {
     "breaks": ("✗", "does not follow as stated"),
     "constant": ("△", "survives with another constant or condition"),

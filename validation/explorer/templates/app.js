@@ -20,10 +20,7 @@ for (const theorem of DATA.theorems) {
   theorem.statement = Object.fromEntries(theorem.statements.map((s) => [s.label, s]));
   for (const s of theorem.statements) s.at = Object.fromEntries(s.symbols.map((name, i) => [name, i]));
 }
-const STATUS = {
-  refuted: ["bad", "✗ refuted"], reading: ["warn", "△ refuted under a reading"], slip: ["warn", "△ slip"], proved: ["good", "✓ proved"], derived: ["good", "✓ derived"],
-  composed: ["warn", "! composed"], open: ["warn", "? open"],
-};
+const LEVEL = { refuted: "bad", proved: "good", derived: "good" }; // of a badge; any other one warns
 
 const state = { theorem: DATA.theorems[0], label: "", texts: {}, preset: 0, over: "", x: "", y: "", rivals: null };
 const statementNow = () => state.theorem.statement[state.label];
@@ -77,7 +74,7 @@ const fillAxes = () => { // the two hyperparameters of the picture are among tho
   fillNames("region-y", names, state.y);
   $("region").closest("section").hidden = names.length < 2 || !statement.conditions.length;
 };
-const badge = (status) => { const [kind, text] = STATUS[status] || ["warn", status]; return node("span", { class: `badge ${kind}` }, text); };
+const badge = (status) => { const [sign, word] = DATA.outcomes[status]; return node("span", { class: `badge ${LEVEL[status] || "warn"}` }, `${sign} ${word}`); };
 const hypers = (theorem) => theorem.symbols.filter((s) => s.role === "hyperparameter");
 
 const choose = (theorem, { label, preset = 0, texts, over, x, y, rivals } = {}) => {
@@ -163,7 +160,7 @@ const swatch = (i) => node("span", { class: "swatch", style: `background:${hue(i
 
 const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}.`;
 const statusText = ({ status, word, why }) => { // what the status means, and what shows it where that says more
-  const meaning = DATA.meanings[status];
+  const [, , meaning] = DATA.outcomes[status];
   if (why.startsWith(meaning)) return sentence(why);
   return sentence(meaning) + (status === "refuted" ? "" : ` ${word}: ${why}`);
 };
