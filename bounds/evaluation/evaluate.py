@@ -348,11 +348,13 @@ def _floor(value: Any) -> Any:
     """Rounded down, of numbers that are whole but for rounding to the nearest: 100*0.29 is 29."""
     import numpy as np
 
-    return np.floor(value + WHOLE * np.maximum(1.0, np.abs(value)))
+    return np.floor(value + np.clip(WHOLE * np.abs(value), WHOLE, NOT_WHOLE))
 
 
 WHOLE = 1e-9
 """How near a whole number a number in doubles is one, relatively."""
+NOT_WHOLE = 1e-3
+"""How far from every whole number a number in doubles is none, however large it is."""
 IN_DOUBLES: Mapping[str, Callable[[Any], Any]] = {"floor": _floor, "ceil": lambda value: -_floor(-value)}
 """What rounding means on arrays."""
 

@@ -288,6 +288,16 @@ def test_a_changed_instance_refutes_nothing(name, where, value) -> None:
     assert made.notes["reading"].startswith("without assumption ") and made.notes["grade"] == "reading" != item.grade
 
 
+def test_a_bundle_in_a_folder_that_is_not_what_it_says_gets_one_line(monkeypatch) -> None:
+    """Somebody's paper has a bundle whose instance breaks a condition: replaying it is refused, not ended by an error of ours."""
+    name = "local_scgdm.corollary_3_5"
+    wrong = from_data(name, _moved(exact_instances()[name].data, ("hyperparameters", "eta"), Fraction(1, 8)))
+    kept_bundle = bundle(name)
+    monkeypatch.setattr(refuted, "exact_instances", lambda: {name: wrong})
+    with pytest.raises(BundleError, match="eta_choice fails"):
+        replay(kept_bundle, REGISTRY)
+
+
 def test_a_condition_that_sets_a_hyperparameter_holds_for_the_run() -> None:
     item = refutations()["local_scgdm.corollary_3_5"]
     with pytest.raises(RefutationError, match="eta_choice fails"):

@@ -21,7 +21,7 @@ from sympy.printing.codeprinter import PrintMethodNotImplementedError
 from sympy.printing.jscode import JavascriptCodePrinter
 from sympy.printing.precedence import PRECEDENCE
 
-from ...bounds.evaluation.evaluate import WHOLE
+from ...bounds.evaluation.evaluate import NOT_WHOLE, WHOLE
 from ...bounds.language.power import Power
 from ...bounds.language.power_sum import DIRECT, EULER_MACLAURIN, PowerSum
 from ...bounds.language.reading import InputError
@@ -35,7 +35,7 @@ HELPERS = (
 const $$range = (low, high) => Array.from({length: Math.max(0, high - low)}, (_, i) => low + i);
 const $$zip = (first, ...rest) => first.map((item, i) => [item, ...rest.map((other) => other[i])]);
 const $$steps = (n) => Number.isInteger(n) && n <= MOST_STEPS;
-const $$floor = (x) => Math.floor(x + WHOLE * Math.max(1, Math.abs(x)));
+const $$floor = (x) => Math.floor(x + Math.min(Math.max(NEAR * Math.abs(x), NEAR), FAR));
 const $$ceil = (x) => -$$floor(-x);
 const $$powerSum = (first, count, power) => {
   let sum = first > 0 || (power >= 0 && Number.isInteger(power)) ? 0 : NaN;
@@ -55,7 +55,8 @@ const $$powerSum = (first, count, power) => {
   return sum;
 };
 """.replace("DIRECT", str(DIRECT))
-    .replace("WHOLE", repr(WHOLE))
+    .replace("NEAR", repr(WHOLE))
+    .replace("FAR", repr(NOT_WHOLE))
     .replace("CORRECTIONS", ", ".join(map(repr, EULER_MACLAURIN)))
 )
 """Functions that translated code calls; the page defines MOST_STEPS."""

@@ -121,7 +121,10 @@ def _claim(item: Refutation) -> str:
 
 def _recompute(item: Refutation) -> Callable[[Bundle], Sides]:
     def run(bundle: Bundle) -> Sides:
-        fresh = bundle_of(item)
+        try:
+            fresh = bundle_of(item)
+        except RefutationError as error:
+            raise BundleError(str(error)) from error
         for name in _COMPARED:
             stored, again = getattr(bundle, name), getattr(fresh, name)
             if plain(stored) != plain(again):
