@@ -1,5 +1,7 @@
 """Exact rates: the exponents of every hyperparameter and cost as the target goes to 0, from a linear program.
 
+Where a difference was counted without what it subtracts they are upper bounds, and the answer says so.
+
 With `h = eps^(-a_h)` for every hyperparameter a monomial has an exponent that is linear in the a's. The bound is at
 most eps (up to a constant) where every monomial has exponent at least 1, a condition holds where each of its
 monomials stays bounded, and the best rate is the optimum of a linear program, solved in rationals. A sum in a denominator
@@ -97,6 +99,7 @@ class Rates(OfStatement, AbstractResult):
         costs: every resource -> its order.
         schedule: hyperparameters -> their orders at the optimum.
         at_one: whole hyperparameters that are exactly 1 there, so that terms with their excess over 1 vanish.
+        dropped: differences such as `1 - q` that were counted without what they subtract; the orders are then upper bounds.
     """
 
     minimised: tuple[str, ...]
@@ -104,6 +107,7 @@ class Rates(OfStatement, AbstractResult):
     schedule: dict[str, Order]
     at_one: tuple[str, ...]
     about: Statement = field(repr=False)
+    dropped: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         return {**self.numbers_only(), **status_of(self.about)}
@@ -117,6 +121,7 @@ class Rates(OfStatement, AbstractResult):
             "costs": {name: order.to_dict() for name, order in self.costs.items()},
             "schedule": {name: order.to_dict() for name, order in self.schedule.items()},
             "at_one": list(self.at_one),
+            **({"dropped": list(self.dropped)} if self.dropped else {}),
         }
 
     def sheet(self) -> Sheet:
@@ -130,8 +135,15 @@ class Rates(OfStatement, AbstractResult):
             Table("orders", heads, costs, relative(row[2] for row in costs)),
             Table("schedule", ("symbol", "order"), schedule),
         )
-        notes = (*notes_about(self.about), f"least {' then '.join(self.minimised)} as eps goes to 0")
+        notes = (
+            *notes_about(self.about),
+            f"least {' then '.join(self.minimised)} as eps goes to 0",
+            *self._from_above(),
+        )
         return Sheet(f"{self.about.name}: orders", None, tables, notes)
+
+    def _from_above(self) -> tuple[str, ...]:
+        return (f"the orders are upper bounds, as {_counted(self.dropped)}",) if self.dropped else ()
 
     def plot(self) -> Plot:
         """The power of 1/eps of every cost."""
@@ -145,7 +157,12 @@ class Rates(OfStatement, AbstractResult):
         rows = [f"{self.about.name}, least {' then '.join(self.minimised)}:"]
         rows += [f"  {name} ~ {order}" for name, order in self.costs.items()]
         rows.append("  with " + ", ".join(f"{name} ~ {order}" for name, order in self.schedule.items()))
-        return "\n".join([*rows, *lines_about(self.about)])
+        return "\n".join([*rows, *(f"  {line}" for line in self._from_above()), *lines_about(self.about)])
+
+
+def _counted(dropped: Sequence[str]) -> str:
+    """What was made of differences, in words."""
+    return f"{' and '.join(dropped)} {'was' if len(dropped) == 1 else 'were'} counted without what is subtracted"
 
 
 def rates(statement: Statement, minimise_first: Sequence[str] = ("samples", "rounds")) -> Rates:
@@ -164,7 +181,7 @@ def rates(statement: Statement, minimise_first: Sequence[str] = ("samples", "rou
     clients = _clients_of(made)
     best: tuple[tuple[Fraction, ...], Rates] | None = None
     small = [tuple(d for d in decays if d.term in chosen) for chosen in _subsets([d.term for d in decays])]
-    tried = ((each, ones) for each in _with_largest_parts(made) for ones in _branches(each))
+    tried = ((each, ones) for each in _with_parts_chosen(made) for ones in _branches(each))
     for (each, ones), decaying in product(tried, small):
         found = _branch(each, ones, tuple(minimise_first), clients, decaying)
         if found is None:
@@ -173,9 +190,42 @@ def rates(statement: Statement, minimise_first: Sequence[str] = ("samples", "rou
         key = tuple(value for cost in costs for value in (cost.eps, cost.logs, cost.clients or Fraction(0)))
         if best is None or key < best[0]:
             best = key, found
+    dropped = _dropped(made)
     if best is None:
-        raise InputError(f"{statement.name}: no schedule makes this bound small; it has a floor")
-    return best[1]
+        raise InputError(f"{statement.name}: {_without_schedule(made, dropped)}")
+    return replace(best[1], dropped=dropped)
+
+
+def _without_schedule(made: Model, dropped: Sequence[str]) -> str:
+    """Why there are no exponents: a floor, where the linear program has the exact orders of all terms."""
+    if dropped:
+        return f"no exponents, no powers of the target make this bound small; {_counted(dropped)}"
+    powers = (power for term in made.terms.values() for power in sp.sympify(term).atoms(sp.Pow))
+    if any(power.exp.is_negative and _LOG in power.base.free_symbols for power in powers):
+        return "no exponents, no powers of the target make this bound small; a logarithm counts as less than any power"
+    return "no schedule makes this bound small; it has a floor"
+
+
+def _dropped(made: Model) -> tuple[str, ...]:
+    """Differences of the terms and costs that the linear program bounds by what they subtract from, of another order than their own
+    where they vanish. The excess of a whole number over 1 is none of these: it vanishes at 1, which is tried."""
+    found: dict[str, None] = {}
+    for each in _with_parts_chosen(made):
+        converter = Converter({})
+        formulas = [*each.terms.values(), *each.costs.values()]
+        for formula in formulas:
+            converter.convert(formula)
+        sums = {str(add): add for formula in formulas for add in sp.sympify(formula).atoms(sp.Add)}
+        found |= dict.fromkeys(text for text in converter.replacements if not _at_one(sums.get(text), each.whole))
+    return tuple(found)
+
+
+def _at_one(difference: sp.Expr | None, whole: Sequence[str]) -> bool:
+    """Whether a difference of one whole number can vanish at 1 only."""
+    symbols = list(difference.free_symbols) if difference is not None else []
+    if len(symbols) != 1 or str(symbols[0]) not in whole:
+        return False
+    return difference.xreplace({symbols[0]: sp.Integer(1)}) == 0  # type: ignore[union-attr]
 
 
 @dataclass(frozen=True)
@@ -187,7 +237,7 @@ class _Decay:
 
 
 def _subsets(names: Sequence[str]) -> list[tuple[str, ...]]:
-    """Which terms are small because of their exponential factor; the others are small without it."""
+    """All choices among some names, such as which terms are small because of their exponential factor, the largest first."""
     return [chosen for count in range(len(names), -1, -1) for chosen in combinations(names, count)]
 
 
@@ -315,9 +365,43 @@ def _clients_of(made: Model) -> str | None:
     return next((b.name for b in made.free if b.quantity.name == "clients"), None)
 
 
-def _with_largest_parts(made: Model) -> list[Model]:
-    """The model with one of its parts in the place of every sum in a denominator of a term or a cost: the inverse of a sum of positive
-    parts is of the order of the least inverse, so that the best of these models has the exact orders."""
+def _with_parts_chosen(made: Model) -> list[Model]:
+    """The model with one of its parts in the place of every minimum and of every sum in a denominator of a term or a cost: a minimum is
+    at most each of its parts and equals one, and the inverse of a sum of positive parts is of the order of the least inverse, so that the
+    best of these models has the exact orders."""
+    found = [each for smallest in _with_smallest(made) for each in _with_largest(smallest)]
+    return found if len(found) <= _MOST_PARTS else [made]
+
+
+def _with_smallest(made: Model) -> list[Model]:
+    """The model with one argument in the place of every minimum with which a term or a cost grows."""
+    formulas = [sp.sympify(f) for f in (*made.terms.values(), *made.costs.values())]
+    minima = {least for f in formulas for least in f.atoms(sp.Min) if all(_grows_with(g, least) for g in formulas)}
+    if not minima:
+        return [made]
+    least = min(minima, key=lambda each: (sp.count_ops(each), sp.default_sort_key(each)))
+    return [each for part in least.args for each in _with_smallest(_replaced(made, {least: part}))]
+
+
+def _grows_with(formula: sp.Expr, part: sp.Expr) -> bool:
+    """Whether a formula between positive numbers is seen to grow with one of its parts."""
+    if formula == part or not formula.has(part):
+        return True
+    if formula.is_Pow and not (formula.exp.is_Rational and formula.exp.is_positive):
+        return False
+    if formula.is_Add and any(each.has(part) and each.could_extract_minus_sign() for each in formula.args):
+        return False
+    known = (sp.Add, sp.Mul, sp.Pow, sp.Max, sp.Min)
+    return isinstance(formula, known) and all(_grows_with(each, part) for each in formula.args)
+
+
+def _replaced(made: Model, table: Mapping[sp.Expr, sp.Expr]) -> Model:
+    terms, costs = ({n: sp.sympify(f).xreplace(table) for n, f in of.items()} for of in (made.terms, made.costs))
+    return replace(made, terms=terms, costs=costs)
+
+
+def _with_largest(made: Model) -> list[Model]:
+    """The model with one of its parts in the place of every sum in a denominator of a term or a cost."""
     formulas = (*made.terms.values(), *made.costs.values())
     if any(_is_subtracted(add) for f in formulas for add in sp.sympify(f).atoms(sp.Add)):
         raise InputError(
@@ -331,8 +415,7 @@ def _with_largest_parts(made: Model) -> list[Model]:
 
     def model_with(parts: tuple[sp.Expr, ...]) -> Model:
         chosen = {p: part**p.exp for each, part in zip(sums, parts, strict=True) for p in powers if p.base == each}
-        terms, costs = ({n: sp.sympify(f).xreplace(chosen) for n, f in of.items()} for of in (made.terms, made.costs))
-        return replace(made, terms=terms, costs=costs)
+        return _replaced(made, chosen)
 
     return [model_with(parts) for parts in product(*(each.args for each in sums))]
 
@@ -348,7 +431,7 @@ def _is_subtracted(add: sp.Add) -> bool:
 def _has_form(made: Model) -> bool:
     """Whether the terms are posynomials, with one variable for all logarithms and any part in the place of a sum in a denominator."""
     try:
-        for each in _with_largest_parts(_growing(made)[0]):
+        for each in _with_parts_chosen(_growing(made)[0]):
             for term in each.terms.values():
                 Converter({}).convert(term)
     except (NotPosynomialError, InputError):
@@ -357,7 +440,7 @@ def _has_form(made: Model) -> bool:
 
 
 def _branches(made: Model) -> list[tuple[str, ...]]:
-    """No variable fixed, and each whole variable with a vanishing excess over 1 at exactly 1."""
+    """Which whole variables with a vanishing excess over 1 are exactly 1: none, or any of them."""
     converter = Converter({})
     try:
         for term in made.terms.values():
@@ -365,7 +448,7 @@ def _branches(made: Model) -> list[tuple[str, ...]]:
     except NotPosynomialError as reason:
         raise InputError(f"{made.statement.name}: no exponents, {reason}{_go_on(reason)}") from None
     excess = {name for names in converter.replacements.values() for name in names if name in made.whole}
-    return [(), *((name,) for name in sorted(excess))]
+    return sorted(_subsets(sorted(excess)), key=len)
 
 
 def _branch(

@@ -191,11 +191,38 @@ class Converter:
             if not inner.is_monomial or turned.sides:
                 raise NotPosynomialError(f"the sum {str(base)[:60]} in a denominator")
             return inner.power(power)
+        if power % 2 == 0 and base.is_Add and not self._is_nonnegative(base):
+            return self._even_power(base, power)
         inner = self.convert(base)
         try:
             return inner.power(power)
         except NotPosynomialError:
             return self._largest([inner]).power(power)
+
+    def _is_nonnegative(self, expr: sp.Expr) -> bool:
+        """Whether a sum is seen to be nonnegative on the box: it subtracts nothing, or is a difference in one variable that is
+        nonnegative at the end where it is least."""
+        added, minus = _signed(expr)
+        names = _names(expr)
+        if not minus or len(names) != 1:
+            return not minus
+        (symbol,) = expr.free_symbols
+        rises = all(part.is_number for part in minus)
+        if not rises and not all(part.is_number for part in added):
+            return False
+        edge = self.box.get(names[0], (0.0, inf))[0 if rises else 1]
+        return edge < inf and bool(expr.xreplace({symbol: exact_float(edge)}) >= 0)
+
+    def _even_power(self, base: sp.Expr, power: Fraction) -> Posynomial:
+        """Of a difference of either sign: from above (a - b)^n <= a^n + b^n, from below 0."""
+        self.replacements[_text(base)] = frozenset(_names(base))
+        if not self.upper:
+            return Posynomial({})
+        parts = (self.convert(sp.Add(*each)) for each in _signed(base))
+        total = Posynomial({})
+        for part in parts:
+            total = total + part.power(power)
+        return total
 
     def _sum(self, expr: sp.Expr) -> Posynomial:
         added, minus = _signed(expr)

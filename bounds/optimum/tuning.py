@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from ..cost.resources import MEANING, how_to_count, in_whole_rounds, missing_costs
-from ..evaluation.evaluate import Bound, bound, complete, exact
+from ..evaluation.evaluate import Bound, bound, complete, exact, holds, sign
 from ..evaluation.without_running import NOTHING, Beside
 from ..language.reading import InputError
 from ..language.rendering import OfStatement, lines_about, status_of, symbol_table
@@ -318,8 +318,10 @@ def _search(task: Task) -> tuple[Found, Task, str]:
         if safe.escapes or task.cost is None:
             _refuse_endless(task, safe)
     found = minimise(task.make, box, whole)
-    if found.value == inf:
+    if found.value == inf and found.lower == inf:
         raise InputError(_infeasible(task))
+    if found.value == inf:
+        raise NotPosynomialError("a difference was replaced by what it subtracts from, and nothing was admissible then")
     if found.gap > _NEAR:
         found = _searched_again(task, found)
     note = ""
@@ -418,13 +420,29 @@ def _vanishes(root: Solution) -> bool:
     return bool(root.escapes) and root.value < 1e-20
 
 
+_PROBED = ("1/1000", "1/10", "1/2", "1", "10")
+"""Values of the hyperparameters, moved into their domains, at which the sign of a term is looked at."""
+
+
 def _refuse_signs(task: Task) -> None:
-    for name, term in task.model.terms.items():
-        if term.could_extract_minus_sign():
+    made, box = task.model, task.model.box()
+    points = [
+        {b.symbol: exact(min(max(Fraction(v), Fraction(box[b.name][0])), _end(box[b.name][1]))) for b in made.free}
+        for v in _PROBED
+    ]
+    admissible = [point for point in points if all(holds(c.at(point)) for c in made.conditions)]
+    for name, term in made.terms.items():
+        parts = sp.Add.make_args(sp.expand(term))
+        is_minus = all(part.as_coeff_Mul()[0].is_negative for part in parts)
+        if is_minus or any(sign(term.xreplace(point)) < 0 for point in admissible):
             raise InputError(
                 f"{task.model.statement.theorem.id}: the term {name} may be negative, as in a step of a proof; wanted a sum of terms "
                 "that are not"
             )
+
+
+def _end(highest: float) -> Fraction:
+    return Fraction(10) if highest == inf else Fraction(highest)
 
 
 def _infeasible(task: Task) -> str:
@@ -432,7 +450,7 @@ def _infeasible(task: Task) -> str:
     from ..region.joint import conflict_of
 
     domains = task.model.box()
-    names = conflict_of(task.make, task.box(), {name: domains[name] for name in task.ranges})
+    names = conflict_of(task.make, task.box(), {n: domains[n] for n in task.ranges}, task.model.whole)
     where = task.model.statement.name
     if task.target is None or "target" not in names:
         return f"{where}: no admissible choice; in conflict: {', '.join(names)}"
@@ -478,20 +496,22 @@ def _report(task: Task, point: Mapping[str, float], found: Found | None, note: s
 
 
 def _prices(task: Task, chosen: Mapping[str, Fraction]) -> tuple[dict[str, float], tuple[str, ...]]:
-    """Multipliers where replaced whole factors are fixed at the chosen values and everything else is free."""
+    """Multipliers where replaced whole factors are fixed at the chosen values and everything else is free; none where a difference or
+    minimum of a real hyperparameter was replaced, as they would be those of another program."""
     converter = Converter(task.box(), True)
     task.make(converter)
-    replaced = {name for names in converter.replacements.values() for name in names if name in task.model.whole}
+    shown = tuple(f"{text} (exact at fixed {', '.join(sorted(n))})" for text, n in converter.replacements.items())
+    replaced = {name for names in converter.replacements.values() for name in names}
+    if replaced & set(task.model.real):
+        return {}, shown
     box = {**task.box(), **{name: (float(chosen[name]), float(chosen[name])) for name in replaced}}
     answer = solve(program(task.make, box, upper=True)[0])
     prices: dict[str, float] = {}
     for name, price in (answer.prices if answer else {}).items():
         if name != "side":
-            shown = name.partition("[")[0]
-            prices[shown] = prices.get(shown, 0.0) + price
-    return prices, tuple(
-        f"{text} (exact at fixed {', '.join(sorted(n))})" for text, n in converter.replacements.items()
-    )
+            about = name.partition("[")[0]
+            prices[about] = prices.get(about, 0.0) + price
+    return prices, shown
 
 
 def _sentence(task: Task, name: str, price: float) -> str:

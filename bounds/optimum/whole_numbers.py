@@ -75,8 +75,10 @@ def _multiples(task: Task, whole: Mapping[str, Fraction]) -> Iterator[dict[str, 
 def _finished(task: Task, whole: dict[str, Fraction], point: Mapping[str, float]) -> dict[str, Fraction] | None:
     """What the program chooses at these whole numbers, or the point itself where the program only knows worse ones."""
     chosen = _first_accepted(task, whole, point, _LEVELS)
+    if chosen is None:
+        return _first_accepted(task, whole, point, _DIGITS)
     itself = _with_reals(task, whole, point, *_DIGITS[0])
-    if chosen is None or itself is None or objective_at(task, itself) >= _WORSE * objective_at(task, chosen):
+    if itself is None or objective_at(task, itself) >= _WORSE * objective_at(task, chosen):
         return chosen
     return _first_accepted(task, whole, point, _DIGITS) or chosen
 

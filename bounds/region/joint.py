@@ -9,7 +9,7 @@ them there may be gaps where another variable is a whole number.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, floor, inf, nextafter
@@ -28,7 +28,12 @@ from .intervals import Found, Interval, failing, intersect, longest, minimal_con
 from .roots import poles
 
 _MARGIN = 1e-9
+_LARGEST_GAP = 1e-6
+"""Largest relative distance between an end and what is proved of it."""
+_NODES = 20
+"""Boxes that are searched for a point, or excluded."""
 BROKEN = "not whole inside: an equality fixes it, and an equality between counts is read over the real numbers"
+OVER_REALS = "fixed by an equality that is read over the real numbers: an end need not be possible for whole numbers"
 NUMERICAL = "ends by geometric programming, moved inwards by a relative 1e-9"
 GAPS = "between two ends there may be values for which the others cannot be chosen"
 
@@ -68,8 +73,15 @@ def of_several(statement: Statement, names: tuple[str, ...], values: Mapping[str
     symbols = tuple(statement.symbols[name].symbol for name in names)
     try:
         whole = without_equalities(symbols, conditions)
-        if not _feasible(whole):
-            return Found({}, conflict_of(whole.make(sp.Integer(1)), whole.box(), {}))
+        make = whole.make(sp.Integer(1))
+        found_one = minimise(make, whole.box(), whole.whole, nodes=_NODES)
+        if found_one.value == inf:
+            if found_one.lower < inf:
+                raise InputError(
+                    f"{', '.join(names)}: cannot be described together: no admissible values were found, and it is not proved that there "
+                    "are none, as differences were replaced by what they subtract from; solve for one at a time"
+                )
+            return Found({}, conflict_of(make, whole.box(), {}, whole.whole))
         pieces: dict[str, tuple[Interval, ...]] = {}
         notes: list[str] = []
         for symbol in symbols:
@@ -85,6 +97,10 @@ def of_several(statement: Statement, names: tuple[str, ...], values: Mapping[str
     shown = tuple(f"{c.name}: {_text(c.left)} {c.relation} {_text(c.right)}" for c in conditions)
     broken = [str(symbol) for symbol, value in point.items() if symbol.is_integer and not value.is_Integer]
     notes += [f"{', '.join(broken)} {BROKEN}"] if broken else []
+    rounded = [
+        str(s) for s, f in whole.determined.items() if s.is_integer and not f.is_integer and str(s) not in broken
+    ]
+    notes += [f"{', '.join(rounded)} {OVER_REALS}"] if rounded else []
     notes += [] if point else ["no point with room in every condition"]
     inside = {str(symbol): str(value) for symbol, value in point.items()}
     single = {name: found for name, found in pieces.items() if len(found) == 1}
@@ -182,6 +198,8 @@ def _eliminated(conditions: list[Condition], symbol: sp.Symbol) -> list[Conditio
     touched = {c: condition_parts(*ordered(c), converter) for c in conditions if symbol in symbols_of(c)}
     others = [c for c in conditions if c not in touched]
     powers = {c: part.exponent(str(symbol)) for c, part in touched.items()}
+    if not all(_grows(each, symbol) for each in _differences(touched, converter) if symbol in each.free_symbols):
+        return None
     if converter.sides or any(min(found) < 0 < max(found) for found in powers.values()):
         return None
     rising = [c for c, found in powers.items() if max(found) > 0]
@@ -191,6 +209,19 @@ def _eliminated(conditions: list[Condition], symbol: sp.Symbol) -> list[Conditio
     if rising and symbol.is_integer:
         return others + [c.at({symbol: sp.Integer(1)}) for c in rising]
     return others + [made for c in touched if (made := _in_the_limit(c, symbol)) is not None]
+
+
+def _differences(conditions: Iterable[Condition], converter: Converter) -> list[sp.Expr]:
+    """The differences and minima of some conditions in whose place a converter puts what bounds them."""
+    sides = [side for c in conditions for side in ordered(c)]
+    known = {str(part): part for side in sides for part in side.atoms(sp.Add, sp.Min)}
+    return [known[text] for text in converter.replacements if text in known]
+
+
+def _grows(difference: sp.Expr, symbol: sp.Symbol) -> bool:
+    """Whether a difference is seen to grow with a symbol, as `q - 1` does and `1 - q` does not."""
+    slope = sp.Add.make_args(sp.expand(sp.diff(difference, symbol))) if difference.is_Add else (sp.Integer(-1),)
+    return not any(part.could_extract_minus_sign() for part in slope)
 
 
 def _combined(
@@ -236,7 +267,9 @@ def _numerical(joint: Joint, on: sp.Symbol) -> Interval:
     binding: dict[str, str | None] = {}
     for side, power in (("lower", 1), ("upper", -1)):
         found = minimise(joint.make(on**power), joint.box(), joint.whole)
-        free_end = found.value == inf or name in found.escapes
+        if found.value == inf or (found.gap > _LARGEST_GAP and name not in found.escapes):
+            raise NotPosynomialError(f"the {side} end of {name} was not found")
+        free_end = name in found.escapes
         ends[side] = None if free_end else found.point[name]
         binding[side] = None if free_end else _binding_at(joint, on**power)
     if on.is_integer:
@@ -321,12 +354,8 @@ def holds_at(conditions: tuple[Condition, ...], point: Mapping[sp.Symbol, sp.Exp
     return not failing([c.at(point) for c in conditions], sp.Dummy(), Fraction(1))
 
 
-def _feasible(joint: Joint) -> bool:
-    return minimise(joint.make(sp.Integer(1)), joint.box(), joint.whole, nodes=10).value < inf
-
-
-def conflict_of(make: Maker, box: Box, without_ranges: Box) -> tuple[str, ...]:
-    """A minimal set of constraints and ranges that exclude each other: each one is dropped if the rest still do.
+def conflict_of(make: Maker, box: Box, without_ranges: Box, whole: tuple[str, ...]) -> tuple[str, ...]:
+    """A minimal set of constraints and ranges that are proved to exclude each other: each one is dropped if the rest still do.
 
     Args:
         without_ranges: where each variable that has a range may be without it.
@@ -340,7 +369,7 @@ def conflict_of(make: Maker, box: Box, without_ranges: Box) -> tuple[str, ...]:
             return Posynomial.number(1.0), [pair for pair in make(converter)[1] if named(pair[0]) in names]
 
         try:
-            return solve(program(only, box, upper=True)[0]) is not None
+            return minimise(only, box, whole, nodes=_NODES).lower < inf
         except EmptyBoxError:
             return False
         except NotPosynomialError:  # without a range, and nothing is known there

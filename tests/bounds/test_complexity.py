@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import fedco
 import pytest
 from fedco.bounds.cost.comparison import compare
@@ -94,3 +96,50 @@ def test_of_equally_cheap_schedules_the_one_with_the_least_terms_is_named():
     ).rates()
     assert str(found.costs["samples"]) == "eps^-1 log(1/eps)^1"
     assert {name: str(order) for name, order in found.schedule.items()} == {"eta": "1", "T": "eps^-1 log(1/eps)^1"}
+
+
+def _own(terms: dict[str, str], conditions: dict[str, str] | None = None, **extra: str) -> fedco.Theorem:
+    symbols = {
+        "F": "objective_gap",
+        "L": "objective_smoothness",
+        "s": "local_gradient_noise",
+        "T": "iterations",
+        **extra,
+    }
+    used = {
+        name: quantity
+        for name, quantity in symbols.items()
+        if any(re.search(rf"\b{name}\b", text) for text in terms.values())
+    }
+    costs = {"samples": "T*b" if "b" in used else "T", "rounds": "T"}
+    return fedco.define(id="m.t", symbols=used, terms=terms, conditions=conditions or {}, costs=costs)
+
+
+@pytest.mark.parametrize(
+    ("terms", "extra", "samples"),
+    [
+        ({"a": "F*L/T", "v": "s**2*(b - 1)", "d": "s**2*(p - 1)"}, {"b": "batch_size", "p": "communication_period"}, "eps^-1"),
+        ({"a": "F*L/T", "v": "s**2*min(1/b, 1)"}, {"b": "batch_size"}, "eps^-2"),
+        ({"a": "F*L*min(1/T, 1/sqrt(T))"}, {}, "eps^-1"),
+        ({"a": "F*L*min(1/sqrt(T), 1/T + min(1/T**2, 2/T))"}, {}, "eps^-1"),
+    ],
+)  # fmt: skip
+def test_whole_numbers_that_are_1_together_and_minima_have_exact_orders(terms, extra, samples):
+    found = _own(terms, **extra).rates()
+    assert str(found.costs["samples"]) == samples and not found.dropped
+
+
+def test_a_bound_is_said_to_have_a_floor_only_where_every_order_is_exact():
+    with pytest.raises(InputError, match="it has a floor"):
+        _own({"a": "F*L/T", "v": "s**2"}).rates()
+    with pytest.raises(InputError, match="no powers of the target make this bound small; a logarithm"):
+        _own({"a": "F*L/log(T)"}, {"long": "T >= 2"}).rates()
+    with pytest.raises(InputError, match="no powers of the target make this bound small; 1 - q was counted without"):
+        _own({"a": "F*L/T", "v": "s**2*(1 - q)"}, q="server_momentum").rates()
+
+
+def test_orders_from_a_difference_of_real_numbers_are_upper_bounds_and_say_so():
+    found = _own({"a": "F*L/T", "v": "s**2*(1 - q)/b"}, q="server_momentum", b="batch_size").rates()
+    assert str(found.costs["samples"]) == "eps^-2", "with q near 1 it is eps^-1"
+    assert found.dropped == ("1 - q",) == tuple(found.to_dict()["dropped"])
+    assert "the orders are upper bounds, as 1 - q was counted without what is subtracted" in str(found)

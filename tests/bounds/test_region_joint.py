@@ -271,3 +271,31 @@ def test_a_root_of_a_number_of_more_than_1024_bits_is_decided(count, most):
     ranges = [theorem.admissible((count, other), "corrected", **values).intervals[count] for other in ("eta", "beta")]
     assert ranges[0].upper == ranges[1].upper == most
     assert ranges[0].lower == ranges[1].lower == 1
+
+
+def test_what_is_replaced_by_more_proves_no_conflict():
+    """(eta - 1)^2 <= 1/b holds at eta = 1 for every b; without the minus it holds nowhere near."""
+    symbols = {"L": "local_smoothness", "F": "objective_gap", "T": "iterations", "eta": "step_size", "b": "batch_size"}
+    own = fedco.define(
+        id="m.t", symbols=symbols, terms={"a": "F/(eta*T) + F*L*b/T"}, conditions={"s": "(eta*L - 1)**2 <= 1/b"}
+    )
+    with pytest.raises(InputError, match="it is not proved that there are none"):
+        own.admissible(solve=["eta", "b"], L=1, F=1, T=100)
+
+
+def test_ends_of_counts_that_an_equality_ties_together_are_said_to_be_of_real_numbers():
+    symbols = {
+        "L": "local_smoothness",
+        "F": "objective_gap",
+        "T": "iterations",
+        "p": "communication_period",
+        "b": "batch_size",
+    }
+    conditions = {"tied": "2*p == 3*b", "most": "p <= T"}
+    own = fedco.define(id="m.t", symbols=symbols, terms={"a": "F*L*b/T + F*L*p/T"}, conditions=conditions)
+    found = own.admissible(solve=["p", "b"], L=1, F=1, T=10)
+    assert "an end need not be possible for whole numbers" in found.note, "p = 10 would need 20/3 samples"
+    whole = fedco.define(
+        id="m.t", symbols=symbols, terms={"a": "F*L*b/T + F*L*p/T"}, conditions={**conditions, "tied": "p == 3*b"}
+    )
+    assert "whole numbers" not in whole.admissible(solve=["p", "b"], L=1, F=1, T=10).note

@@ -444,10 +444,10 @@ def test_a_range_that_leaves_one_value_fixes_it(highest):
     assert found.values["alpha"] == 1 and found.value == pytest.approx(
         fedco.theorem("library.heavy_ball").tune(budget={"samples": 100}, alpha=1, **values).value, rel=1e-6
     )
-    with pytest.raises(
-        InputError, match="where eta can have one value only, that value is wanted, as in --set NAME=VALUE"
-    ):
-        fedco.theorem("library.heavy_ball").tune(budget={"samples": 100}, ranges={"eta": ("1/2", None)}, **values)
+    one_step = fedco.theorem("library.heavy_ball").tune(
+        budget={"samples": 100}, ranges={"eta": ("1/2", None)}, **values
+    )
+    assert one_step.values["eta"] == sp.Rational(1, 2)
 
 
 def test_a_numerical_search_tries_the_neighbours_of_small_whole_numbers():
@@ -590,3 +590,44 @@ def test_a_range_outside_a_condition_or_a_domain_gets_one_line():
     free = define(id="m.t", symbols=symbols, units=["objective_gap", "step_size"], terms={"all": "1/((1 - x)*T)"})
     with pytest.raises(InputError, match=r"^range of x: wanted a number in \[0, 1\), got at least 1$"):
         free.tune(budget={"T": 10}, ranges={"x": (1, 1)})
+
+
+def _with_differences(terms: dict[str, str], conditions: dict[str, str], **extra: str) -> fedco.Theorem:
+    symbols = {
+        "L": "local_smoothness",
+        "F": "objective_gap",
+        "T": "iterations",
+        "sigma": "local_gradient_noise",
+        **extra,
+    }
+    texts = " ".join([*terms.values(), *conditions.values()])
+    used = {name: quantity for name, quantity in symbols.items() if name in texts}
+    return fedco.define(
+        id="m.t", symbols=used, terms=terms, conditions=conditions, costs={"samples": "T", "rounds": "T"}
+    )
+
+
+def test_prices_are_not_told_where_they_are_those_of_another_program():
+    """2/(T eta) + eta (1 - eta) at eta = 1 is 2/T, where a sample more buys 1%; with 1 - eta replaced by 1 the optimum is inside."""
+    terms = {"start": "2*F/(T*eta)", "noise": "L*sigma**2*eta*(1 - eta*L)"}
+    own = _with_differences(terms, {"step": "eta <= 1/L"}, eta="step_size")
+    found = own.tune(budget={"samples": 1000}, L=1, sigma=1, F=1)
+    assert (found.values["eta"], found.value, found.advice) == (1, 0.002, ())
+    strict = own.tune(eps="1/10", L=1, sigma=1, F=1)
+    assert (strict.values["eta"], strict.values["T"]) == (1, 20), (
+        "the point itself, though the program with 1 allows none"
+    )
+
+
+@pytest.mark.parametrize(("extra", "conditions"), [("server_momentum", {}), ("momentum", {"end": "q <= 1"})])
+def test_a_difference_that_is_nonnegative_where_it_is_admissible_is_no_negative_term(extra, conditions):
+    own = _with_differences({"start": "2*F*L/T", "noise": "sigma**2*(1 - q)"}, conditions, q=extra)
+    for options in ({"eps": "1/10"}, {"budget": {"samples": 1000}}):
+        found = own.tune(L=1, sigma=1, F=1, **options)
+        assert found.bound.admissible and found.bound.total <= 0.1
+
+
+def test_a_term_that_is_negative_at_an_admissible_point_is_refused():
+    own = _with_differences({"start": "2*F*L/T", "step": "sigma**2*(q**2 - q)"}, {"end": "q <= 1"}, q="momentum")
+    with pytest.raises(InputError, match="the term step may be negative"):
+        own.tune(L=1, sigma=1, F=1, budget={"samples": 1000})
