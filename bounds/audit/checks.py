@@ -7,7 +7,6 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from math import lcm
-from typing import Any
 
 import sympy as sp
 
@@ -228,37 +227,6 @@ def _root_order(expr: sp.Expr, symbol: sp.Symbol) -> int:
     return lcm(1, *(int(exponent.q) for exponent in exponents))
 
 
-def _smaller(
-    theorem: Theorem,
-    kind: str,
-    found: Mapping[str, Any],
-    shown: Callable[[str], tuple[sp.Expr, sp.Expr]],
-    than: str,
-    check: Any,
-) -> Iterator[Finding]:
-    """The finding that some terms are smaller than what they should be.
-
-    Args:
-        found: term -> outcome and point. shown: term -> what is printed, and what follows. than: how the first one is smaller.
-        check: of the theorem and the points.
-    """
-    points = {name: item[1] for name, item in found.items() if item[0] == "violated"}
-    if points:
-        name, point = next(iter(points.items()))
-        printed, expected = shown(name)
-        yield Finding(
-            f"{theorem.id}:{kind}",
-            theorem.id,
-            ", ".join(f"term {name}" for name in points),
-            "corollary" if kind == "corollary" else "constant",
-            "constant",
-            sp.sstr(printed),
-            sp.sstr(expected),
-            f"{than.format(name=name)}, for instance at {_shown(point)}",
-            partial(check, theorem, {name: point for name, point in points.items() if point}),
-        )
-
-
 def _still_smaller(
     theorem: Theorem, sides: Callable[[str], tuple[sp.Expr, sp.Expr]], points: Mapping[str, dict], also: bool = True
 ) -> Evidence:
@@ -276,8 +244,23 @@ def _term_findings(theorem: Theorem) -> Iterator[Finding]:
         printed, composed = (sp.factor_terms(_term_or_zero(statement, name)) for statement in statements)
         return printed, composed
 
-    than = "the printed term {name} is smaller than what the paper's own lemmas give"
-    yield from _smaller(theorem, "terms", compare_terms(theorem), shown, than, _check_terms)
+    points = {
+        name: point for name, (outcome, point) in compare_terms(theorem).items() if outcome == "violated" and point
+    }
+    if points:
+        name, point = next(iter(points.items()))
+        printed, expected = shown(name)
+        yield Finding(
+            f"{theorem.id}:terms",
+            theorem.id,
+            ", ".join(f"term {name}" for name in points),
+            "constant",
+            "constant",
+            sp.sstr(printed),
+            sp.sstr(expected),
+            f"the printed term {name} is smaller than what the paper's own lemmas give, for instance at {_shown(point)}",
+            partial(_check_terms, theorem, points),
+        )
 
 
 def compare_terms(theorem: Theorem) -> dict[str, tuple[str, dict | None]]:
@@ -417,32 +400,64 @@ def _check_condition(theorem: Theorem, condition: str, point: dict) -> Evidence:
 
 
 def _corollary_findings(theorem: Theorem) -> Iterator[Finding]:
+    """That a corollary is smaller than its theorem with the schedule put in, where both hold: in the sum of its terms, as the names and the
+    division of terms are no claim."""
     terms = corollary_terms(theorem)
-    than = "the corollary is smaller than its theorem with the schedule put in"
-    yield from _smaller(theorem, "corollary", terms, lambda name: terms[name][2], than, _check_corollary)
+    if all(outcome in ("equal", "larger") for outcome, *_ in terms.values()):
+        return
+    left, right = _corollary_sums(theorem)
+    outcome, point = compare_expressions(left, right, stated(theorem))
+    if outcome == "violated" and point is not None:
+        smaller = [
+            name for name, (outcome, *_) in terms.items() if outcome == "violated" and _is_in_both(theorem, name)
+        ]
+        printed, expected = terms[smaller[0]][2] if smaller else (left, right)
+        yield Finding(
+            f"{theorem.id}:corollary",
+            theorem.id,
+            ", ".join(f"term {name}" for name in smaller) or "the sum of the terms",
+            "corollary",
+            "constant",
+            sp.sstr(printed),
+            sp.sstr(expected),
+            f"the corollary is smaller than its theorem with the schedule put in, for instance at {_shown(point)}",
+            partial(_check_corollary, theorem, point),
+        )
 
 
 def _corollary_terms(theorem: Theorem) -> dict[str, tuple[str, dict | None, tuple[sp.Expr, sp.Expr]]]:
     (parent, table), printed = _substitution(theorem), theorem.statement("printed")
-    counts = _counts(table)
+    given = stated(theorem)
     result = {}
     for name in dict.fromkeys(term.name for statement in (printed, parent) for term in statement.terms):
         right = scheduled(parent, parent.expand(_term_or_zero(parent, name)).xreplace(table)).xreplace(table)
         left = scheduled(printed, printed.expand(_term_or_zero(printed, name))).xreplace(table)
-        result[name] = (*compare_expressions(left, right, counts), (left, right))
+        result[name] = (*compare_expressions(left, right, given), (left, right))
     return result
 
 
 def corollary_terms(theorem: Theorem) -> dict[str, tuple[str, dict | None, tuple[sp.Expr, sp.Expr]]]:
-    """Each term of a corollary against its theorem with the schedule put in; a substituted count is at least 1."""
+    """Each term of a corollary against its theorem with the schedule put in, where both hold."""
     if "corollary" not in theorem.kept:
         theorem.kept["corollary"] = _corollary_terms(theorem)
     return theorem.kept["corollary"]
 
 
-def _check_corollary(theorem: Theorem, points: dict[str, dict]) -> Evidence:
-    terms = corollary_terms(theorem)
-    return _still_smaller(theorem, lambda name: terms[name][2], points)
+def _is_in_both(theorem: Theorem, term: str) -> bool:
+    """Whether a corollary and its theorem both have a term of this name, so that the two can be set side by side."""
+    statements = (theorem.statement("printed"), _substitution(theorem)[0])
+    return all(any(each.name == term for each in statement.terms) for statement in statements)
+
+
+def _corollary_sums(theorem: Theorem) -> tuple[sp.Expr, sp.Expr]:
+    """All terms of a corollary, and all terms of its theorem with the schedule put in."""
+    lefts, rights = zip(*(sides for *_, sides in corollary_terms(theorem).values()), strict=True)
+    return sp.Add(*lefts), sp.Add(*rights)
+
+
+def _check_corollary(theorem: Theorem, point: dict) -> Evidence:
+    sides = _corollary_sums(theorem)
+    return _still_smaller(theorem, lambda _: sides, {"sum": point}, _admitted(theorem, stated(theorem), point))
 
 
 def recheck(finding_id: str, name: str | Theorem | None = None) -> Evidence:
