@@ -1,7 +1,8 @@
 """All theorems on the same quantities: what each says that a target costs, through the shared vocabulary.
 
 The papers' letters clash, their quantities do not: a problem with `outer_sample_lipschitz = 2` has an outer Lipschitz
-constant of at most 2 too, so a stronger quantity stands in for a weaker one that is not given.
+constant of at most 2 too, so a stronger quantity stands in for a weaker one that is not given. Where only a weaker one is given its
+number is taken for the stronger one, which assumes more of the problem. The answer lists both kinds under what it assumes.
 """
 
 from __future__ import annotations

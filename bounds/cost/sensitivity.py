@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from ...figures import Plot
 
 RELATIVE_STEP = Fraction(1, 10**6)
+_PERCENT = sp.Rational(1, 100)
+_SMOOTH = 1e-3
+"""Largest difference of the slopes to both sides where there is no kink."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,7 +76,8 @@ class Elasticities(OfStatement, AbstractResult):
 
 
 def elasticities(statement: Statement, values: Mapping[str, Any]) -> Elasticities:
-    """Logarithmic derivatives of the bound, by exact central differences of relative width 1e-6.
+    """Logarithmic derivatives of the bound, by exact central differences of relative width 1e-6; where it has a kink or a jump, such as of
+    a minimum or of what is rounded, the change for 1% more.
 
     Raises:
         InputError: unknown, missing or out-of-domain values, or a statement without terms.
@@ -91,12 +95,22 @@ def elasticities(statement: Statement, values: Mapping[str, Any]) -> Elasticitie
         found = sp.N(sp.Add(*(statement.at(term.expr, full) for term in statement.terms)), 30)
         return float(found) if found.is_real else nan  # a power of a negative number
 
-    found = {}
-    for symbol, value in given.items():
-        if value > 0 and not (symbol.is_integer and not symbol.is_positive):
-            up, down = (total({**given, symbol: value * (1 + side * exact(RELATIVE_STEP))}) for side in (1, -1))
-            width = log((1 + RELATIVE_STEP) / (1 - RELATIVE_STEP))
-            found[str(symbol)] = log(up / down) / width if up > 0 and down > 0 else 0.0
+    here = total(given)
+
+    def change(symbol: sp.Symbol, value: sp.Expr) -> float:
+        up, down = (total({**given, symbol: value * (1 + side * exact(RELATIVE_STEP))}) for side in (1, -1))
+        if not (up > 0 and down > 0):
+            return 0.0
+        slopes = log(up / here) / log(1 + RELATIVE_STEP), log(down / here) / log(1 - RELATIVE_STEP)
+        if abs(slopes[0] - slopes[1]) <= _SMOOTH * (1 + abs(slopes[0])):
+            return log(up / down) / log((1 + RELATIVE_STEP) / (1 - RELATIVE_STEP))
+        return 100 * (total({**given, symbol: value * (1 + _PERCENT)}) / here - 1)
+
+    found = {
+        str(symbol): change(symbol, value)
+        for symbol, value in given.items()
+        if value > 0 and not (symbol.is_integer and not symbol.is_positive)
+    }
     whole = float(sp.N(sp.Add(*(statement.at(term.expr, point) for term in statement.terms)), 25))
     return Elasticities(whole, found, statement)
 

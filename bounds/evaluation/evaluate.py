@@ -318,12 +318,14 @@ def _number(expr: sp.Expr, where: str) -> float:
     expr = sp.sympify(expr)
     if expr.has(sp.zoo, sp.nan, sp.oo):
         raise UndefinedError(f"{where}: a value makes a denominator vanish; wanted finite positive values")
-    if expr.is_Rational:
-        return float(expr)
-    value = sp.N(expr, 25)
+    value = expr if expr.is_Rational else sp.N(expr, 25)
     if not value.is_real:
         raise InputError(f"{where}: not a real number at these values (the root of a negative number)")
-    return float(value)
+    return float(value) or _LEAST * int(sp.sign(value))
+
+
+_LEAST = 5e-324
+"""The least positive double: what is smaller and not 0 is not shown as 0."""
 
 
 def compiled(statement: Statement) -> tuple[tuple[str, ...], Any]:

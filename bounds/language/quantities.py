@@ -298,6 +298,7 @@ _noise(
 _constant(
     "objective_smoothness",
     "Lipschitz constant of the gradient of the whole objective",
+    "local_smoothness",
     bounds=lipschitz("objective_gradient"),
 )
 _noise("objective_gap", "objective at the start minus its infimum", bounds=Form(GAP, "objective"))

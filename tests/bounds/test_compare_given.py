@@ -2,7 +2,7 @@
 
 import fedco
 import pytest
-from fedco.bounds.cost.comparison import Comparison, OrderTable
+from fedco.bounds.cost.comparison import Comparison, OrderTable, compare
 from fedco.errors import InputError
 
 A, B = "baselines.local_sgd", "baselines.minibatch_sgd"
@@ -82,3 +82,13 @@ def test_a_mean_and_a_minimum_in_one_table_are_named():
     assert "metric (1/T) sum_t E||grad F(xbar_t)||^2: mine.mean (printed), mine.other (printed)" in said
     assert "metric min_t E||grad F(xbar_t)||^2: mine.least (printed)" in said
     assert "metric (1/T)" not in str(fedco.compare(mean, other, eps="1/10"))
+
+
+def test_theorems_about_the_objective_and_about_the_clients_are_compared_on_the_same_problem():
+    """F = mean f_i is as smooth as the least smooth client, so that the number given for the clients bounds that of F too."""
+    names = ("baselines.local_sgd", "baselines.minibatch_sgd")
+    for given in ("10", "1/10"):
+        found = compare("1/10", {"clients": 8, "local_smoothness": given}, theorems=[fedco.theorem(n) for n in names])
+        clients, objective = found.rows
+        assert "objective_smoothness = local_smoothness" in objective.assumed
+        assert {clients.tuned.bound.values["L"], objective.tuned.bound.values["L_bar"]} == {given}

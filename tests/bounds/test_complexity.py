@@ -143,3 +143,28 @@ def test_orders_from_a_difference_of_real_numbers_are_upper_bounds_and_say_so():
     assert str(found.costs["samples"]) == "eps^-2", "with q near 1 it is eps^-1"
     assert found.dropped == ("1 - q",) == tuple(found.to_dict()["dropped"])
     assert "the orders are upper bounds, as 1 - q was counted without what is subtracted" in str(found)
+
+
+def test_one_percent_more_at_a_kink_or_a_jump_is_what_it_says():
+    """floor(3.03/3) = 1 as before, ceil(10.1/10) = 2 is twice 1, and min(eta L, 1/2) stays 1/2 above eta = 1/2."""
+    symbols = {
+        "F": "objective_gap",
+        "L": "objective_smoothness",
+        "eta": "step_size",
+        "p": "communication_period",
+        "T": "iterations",
+    }
+    rounded = fedco.define(id="m.t", symbols=symbols, terms={"a": "F*L*floor(p/3)/T", "b": "F*L*min(eta*L, 1/2)/T"})
+    given = {"L": 1, "F": 1, "eta": "1/2", "p": 3, "T": 100}
+    found = elasticities(rounded.statement(), given).values
+    assert (found["p"], found["eta"]) == (0, 0) and found["T"] == pytest.approx(-1) and found["F"] == pytest.approx(1)
+    assert found["L"] == pytest.approx(1), "1.01 (1 + 1/2) against 3/2"
+    jump = fedco.define(id="m.t", symbols=symbols, terms={"a": "F*L*ceil(p/10)/(T*(eta*L)**2)"})
+    assert elasticities(jump.statement(), given | {"p": 10}).values["p"] == pytest.approx(100)
+
+
+def test_what_is_too_small_for_a_double_is_not_shown_as_0():
+    symbols = {"F": "objective_gap", "L": "objective_smoothness", "eta": "step_size", "T": "iterations"}
+    shrinking = fedco.define(id="m.t", symbols=symbols, terms={"a": "F*L*(1 - eta*L)**T"})
+    assert shrinking.bound(L=1, F=1, eta="1/2", T=10**7).total == 5e-324
+    assert shrinking.bound(L=1, F=0, eta="1/2", T=10**7).total == 0

@@ -238,7 +238,7 @@ def test_where_a_formula_has_no_value_nothing_is_admissible(page: Any) -> None:
     page.fill("#in-alpha", "1000")
     settle(page)
     words = page.inner_text("#intervals [data-symbol=q]")
-    assert "no admissible value" in words and "no value of it satisfies all conditions" in words
+    assert "no admissible value on the grid" in words and "no value of the grid satisfies all conditions" in words
 
 
 def test_dark_follows_the_system_and_the_button(page: Any, open_page: Any, headline_page: Path) -> None:

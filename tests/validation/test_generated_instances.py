@@ -102,6 +102,15 @@ def test_what_a_theorem_is_validated_on():
     assert Generated((), ("a", "b", "a")).why == "a; b"
 
 
+def test_a_problem_that_is_named_twice_is_used_once():
+    declared = registry.recipe_for("feddro.theorem_5_1").instances
+    names = list(dict.fromkeys(each.problem for each in declared if isinstance(each.problem, str)))[:1]
+    once, twice = (
+        instances_of(theorem("feddro.theorem_5_1"), "printed", declared, n * names).instances for n in (1, 2)
+    )
+    assert once == twice != ()
+
+
 def test_at_rest_is_refused_where_the_gap_stays(monkeypatch):
     with pytest.raises(InputError, match="no parameter that starts it at a stationary point"):
         _ = Setting(theorem(SGD), "printed", problem("federated_noisy"), {}).at_rest

@@ -250,9 +250,10 @@ JUDGED = (
     "An ordering is the paper's, the opposite, or undecided. It is decided from pairs of runs with one seed, by the exact two-sided sign "
     "test, whose p-value is given, at the level 0.05 divided by the number of comparisons of all figures and controls, so that the "
     "chance of any wrong word is at most 0.05; the advantage is by how much the first is better than the second in the mean, with a 95% "
-    "bootstrap interval, which decides nothing. Step sizes that are tuned are part of what is compared. Where an ordering is not the "
-    "paper's, controls are tried: the figure with something changed for all methods alike, with every ordering judged again. A figure "
-    "is explained only where a reason was stated before the control was run and every ordering is then the paper's."
+    "bootstrap interval, which decides nothing: where a few runs are far off, most pairs say one thing and the mean another. Step sizes "
+    "that are tuned are part of what is compared. For some figures controls are tried: the figure with something changed for all methods "
+    "alike, with every ordering judged again. A figure is explained only where a reason was stated before the control was run and every "
+    "ordering is then the paper's."
 )
 """How the orderings are to be read."""
 

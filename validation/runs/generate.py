@@ -9,7 +9,7 @@ Every instance has two horizons at which the statement is admissible and below t
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -107,6 +107,15 @@ def generate(theorem: Theorem, label: str, problem: Any, fixed: Mapping[str, Fra
     return Generated(tuple(found), tuple(missing))
 
 
+def _once(problems: Iterable[Any]) -> list[Any]:
+    """What is named or given twice once."""
+    kept: list[Any] = []
+    for each in problems:
+        if not any(each is other or (isinstance(each, str) and each == other) for other in kept):
+            kept.append(each)
+    return kept
+
+
 def instances_of(
     theorem: Theorem,
     label: str,
@@ -136,7 +145,7 @@ def instances_of(
     reasons: list[str] = []
     missing: list[str] = []
     of_users: list[str] = []
-    for given in fitting_problems(theorem, label) if problems is None else problems:
+    for given in _once(fitting_problems(theorem, label) if problems is None else problems):
         problem = ready(given, theorem, label, say)
         mine = [instance for instance in declared if instance.problem is problem or instance.problem == problem]
         made = Generated(tuple(mine), ()) if mine else generate(theorem, label, problem, fixed)

@@ -169,7 +169,8 @@ class Verdict(AbstractResult):
             return ""
         bracket = ""
         if self.bracket is not None and self.bracket.lower != self.bracket.upper:
-            bracket = f" [{self.bracket.lower:.4g}, {self.bracket.upper:.4g}]"
+            level = f" ({self.bracket_coverage:.0%} interval)" if self.bracket_coverage else ""
+            bracket = f" [{self.bracket.lower:.4g}, {self.bracket.upper:.4g}]{level}"
         tightness = "" if self.tightness is None else f", tightness {self.tightness:.3g}"
         seeds = "" if self.alpha is None else f", {self.seeds} seeds, alpha {self.alpha:.2g}"
         return f"{self.empirical:.4g}{bracket} against bound {self.bound:.4g}{tightness}{seeds}; "

@@ -343,8 +343,8 @@ const drawIntervals = (found, now) => {
     track.append(node("span", { style: `position:absolute;top:-3px;bottom:-3px;width:3px;left:calc(${at(value)}% - 1px);background:var(--ink)` }));
     const binds = pieces.map((p) => [p.lowBinds && `below: ${p.lowBinds}`, p.highBinds && `above: ${p.highBinds}`].filter(Boolean).join("; ")).filter(Boolean).join(" · ");
     return node("div", { class: "interval", "data-symbol": symbol.name },
-      node("div", { class: "words" }, node("strong", {}, symbol.name), node("span", { class: "number" }, pieces.length ? pieces.map(wordsOf).join(" or ") : "no admissible value"),
-        node("span", { class: `badge ${inside ? "good" : "bad"}` }, `${inside ? "✓" : "✗"} ${show(value)}`), node("span", { class: "hint" }, binds ? `bound ${plain(binds)}` : pieces.length ? "no condition limits it" : "no value of it satisfies all conditions")),
+      node("div", { class: "words" }, node("strong", {}, symbol.name), node("span", { class: "number" }, pieces.length ? pieces.map(wordsOf).join(" or ") : "no admissible value on the grid"),
+        node("span", { class: `badge ${inside ? "good" : "bad"}` }, `${inside ? "✓" : "✗"} ${show(value)}`), node("span", { class: "hint" }, binds ? `bound ${plain(binds)}` : pieces.length ? "no condition limits it" : "no value of the grid satisfies all conditions; fedco admissible decides it exactly")),
       track);
   });
   $("intervals").replaceChildren(...(rows.length ? rows : ["This statement has no hyperparameters."]));

@@ -185,7 +185,7 @@ FIGURES = (
         (
             *_AGREE,
             "gamma is 0.3, 0.5, 0.7, 0.9: the paper's text names 0.3 and 0.7; it is the weight of the new inner state, as in the "
-            "algorithm's box",
+            "algorithm's box; as the weight of the old one 0.3 and 0.7 change places, and with them the first two orderings",
         ),
         (
             *better([("gamma=0.3", "gamma=0.7")], "train_loss", when="along"),
