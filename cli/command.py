@@ -261,4 +261,13 @@ def _trust(context: typer.Context, trusts: bool) -> bool:
     return trusts
 
 
-_CALLBACKS = {"scheduler": _checked_address, "trust": _trust}
+def _once(named: Any) -> Any:
+    """What is named twice in a list once."""
+    return list(dict.fromkeys(named)) if isinstance(named, list) else named
+
+
+_CALLBACKS = {
+    "scheduler": _checked_address,
+    "trust": _trust,
+    **dict.fromkeys(("problem", "theorem", "metric", "names"), _once),
+}

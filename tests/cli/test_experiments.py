@@ -168,3 +168,11 @@ def test_a_finding_names_the_bundle_that_refutes_its_claim() -> None:
     bundles = {row["id"]: row["bundle"] for row in rows}
     assert bundles["feddro.varying_steps"] == "refutations/feddro.theorem_4_1.json"
     assert bundles["feddro.sign_before_13"] is None
+
+
+def test_a_word_that_is_repeated_counts_once(tmp_path) -> None:
+    options = ("--T", "3", "--seeds", "2", "--set", "eta=0.1", "--set", "b=1", "--out", str(tmp_path / "runs"))
+    twice = 2 * ("--theorem", "baselines.minibatch_sgd", "--metric", "gradient_sq")
+    done = run("run", "minibatch_sgd", "--problem", "federated_sines", *twice, *options)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.count("bound baselines.minibatch_sgd") == 1
