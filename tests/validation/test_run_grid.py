@@ -165,4 +165,4 @@ def test_a_short_run_keeps_every_step_and_a_long_one_about_a_hundred(monkeypatch
     assert str(found).startswith("objective") and "written to" not in str(found)
     bound = {"statement": "t", "point": {}, "T": [3, 9], "values": [2.0, 1.23456]}
     said = str(run.RunResult(found.table, found.summary, (bound,), found.description, Path("x")))
-    assert said.splitlines()[-2:] == ["bound t at {}: 1.235 at T=9", "written to x"]
+    assert said.splitlines()[-2:] == ["bound t: 1.235 at T=9", "written to x"]

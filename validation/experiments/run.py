@@ -133,7 +133,8 @@ class RunResult(AbstractResult):
         return "\n".join([str(self.summary), *self._bounds_at_the_end(), *written])
 
     def _bounds_at_the_end(self) -> list[str]:
-        return [f"bound {b['statement']} at {b['point']}: {b['values'][-1]:.4g} at T={b['T'][-1]}" for b in self.bounds]
+        named = [(b, "".join(f", {name}={value}" for name, value in b["point"].items())) for b in self.bounds]
+        return [f"bound {b['statement']}: {b['values'][-1]:.4g} at T={b['T'][-1]}{at}" for b, at in named]
 
 
 def _cells(found: tuple[float, float, float] | None) -> tuple[Cell, Cell, Cell]:
