@@ -88,7 +88,9 @@ class Bound(OfStatement, AbstractResult):
     beside: Beside = field(default=NOTHING, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        return {**self.numbers_only(), **self.worth.to_dict(), **status_of(self.about)}
+        general = [asdict(failure) for failure in self.general_failures]
+        beyond = {"general_failures": general} if general else {}
+        return {**self.numbers_only(), **beyond, **self.worth.to_dict(), **status_of(self.about)}
 
     def numbers_only(self) -> dict[str, Any]:
         """`to_dict` without what is known of the statement."""
@@ -122,7 +124,7 @@ class Bound(OfStatement, AbstractResult):
             constants,
             Table("conditions", ("condition", "relation", "holds", "slack", "wanted", "got"), conditions),
         )
-        notes = (*self.worth.notes, *notes_about(about))
+        notes = (*self._general_notes(), *self.worth.notes, *notes_about(about))
         if not self.admissible:
             fail = f"{', '.join(self.failed)} {'fail' if len(self.failed) > 1 else 'fails'}"
             notes = (f"outside the conditions of the statement: {fail}; it promises nothing here", *notes)
@@ -133,6 +135,36 @@ class Bound(OfStatement, AbstractResult):
             return None
         latex = rf"{self.about.theorem.metric.latex} \le {tex_number(rounded_up(self.total))}"
         return Math(f"{self.metric} <= {rounded_up(self.total)}", latex)
+
+    @property
+    def general_failures(self) -> tuple[Failure, ...]:
+        """Of a printed corollary: the conditions of the theorem from which it follows that fail here at its schedule."""
+        theorem = self.about.theorem
+        if (
+            self.about.label != "printed"
+            or theorem.follows_from is None
+            or "printed" not in theorem.follows_from[0].labels
+        ):
+            return ()
+        general, substitution = theorem.follows_from
+        parent = general.statement("printed")
+        at = {self.about.symbols[name].symbol: sp.sympify(value) for name, value in self.values.items()}
+        point = at | {theorem.notation[key].symbol: sp.sympify(expr).xreplace(at) for key, expr in substitution.items()}
+        for constant in parent.derived:
+            point[constant.symbol] = parent.at(constant.expr, point)
+        decided = ((c, c.each_side(lambda side: parent.at(side, point))) for c in parent.conditions)
+        return tuple(
+            _failure(parent, condition, point)
+            for condition, here in decided
+            if not here.left.free_symbols | here.right.free_symbols and not holds(here)
+        )
+
+    def _general_notes(self) -> tuple[str, ...]:
+        failures, theorem = self.general_failures, self.about.theorem
+        if not failures or theorem.follows_from is None:
+            return ()
+        failed = "; ".join(map(str, failures))
+        return (f"conditions of {theorem.follows_from[0].id}, from which it follows, fail here: {failed}",)
 
     @property
     def worth(self) -> Worth:
@@ -158,7 +190,7 @@ class Bound(OfStatement, AbstractResult):
         rows = [f"  {name} = {value:.6g}" for name, value in {**self.terms, **self.derived}.items()]
         verdict = "admissible" if self.admissible else "NOT admissible:"
         failures = [f"    {failure}" for failure in self.failures]
-        notes = [f"  {note}" for note in self.worth.notes]
+        notes = [f"  {note}" for note in (*self._general_notes(), *self.worth.notes)]
         return "\n".join([head, *rows, f"  {verdict}", *failures, *notes, *lines_about(self.about)])
 
 

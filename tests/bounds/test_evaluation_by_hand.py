@@ -6,8 +6,10 @@ import operator
 from fractions import Fraction as Q
 from itertools import pairwise
 from math import inf, isqrt, nextafter
+from pathlib import Path
 from random import Random
 
+import fedco
 import mpmath
 import numpy as np
 import pytest
@@ -23,7 +25,7 @@ from fedco.bounds.evaluation.strategies import (
     satisfies,
     values,
 )
-from fedco.bounds.language.definition import define
+from fedco.bounds.language.definition import define, load
 from fedco.bounds.language.quantities import COUNT, NONNEGATIVE, POSITIVE, STEPS
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.recursion import root, step_function
@@ -391,3 +393,24 @@ def test_the_sign_of_a_tiny_difference(digits):
 def test_a_tie_is_0():
     assert sign(sp.sqrt(2) + sp.sqrt(3) - sp.sqrt(5 + 2 * sp.sqrt(6))) == 0
     assert sign(sp.sqrt(8) - 2 * sp.sqrt(2)) == 0 and sign(sp.Integer(0)) == 0
+
+
+def test_a_corollary_says_where_the_conditions_of_its_theorem_fail():
+    """eta = sqrt(N/T)/L of a corollary without T >= N is 4/L at N = 16, T = 1, where the theorem asks for eta <= 1/L."""
+    parent = load(Path(fedco.__file__).parent / "examples" / "pr_sgd.toml")
+    symbols = {binding.name: binding.quantity.name for binding in parent.notation}
+    terms = {
+        "initialisation": "2*L*F_gap/sqrt(N*T)",
+        "variance": "sigma**2/sqrt(N*T)",
+        "drift": "4*N*p**2*(G**2 + sigma**2)/T",
+    }
+    own = define(
+        id="pr_sgd.corollary_1", symbols=symbols, terms=terms, schedule={"eta": "sqrt(N/T)/L"}, follows_from=parent
+    )
+    given = {"L": 1, "sigma": 1, "G": 2, "F_gap": 10, "N": 16, "p": 1}
+    outside, inside = own.bound(**given, T=1), own.bound(**given, T=16)
+    (failure,) = outside.general_failures
+    assert (failure.name, failure.got) == ("step_size", 4.0) and outside.to_dict()["general_failures"]
+    assert "conditions of pr_sgd.theorem_1, from which it follows, fail here: step_size" in str(outside)
+    assert any("from which it follows" in note for note in outside.sheet().notes)
+    assert not inside.general_failures and "general_failures" not in inside.to_dict()
