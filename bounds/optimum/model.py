@@ -15,8 +15,8 @@ from ..evaluation.evaluate import exact, holds
 from ..language.notation import Binding
 from ..language.reading import InputError, missing_values, read_values
 from ..language.theorem import RANGE, Condition, Statement
-from ..region.conditions import first_solved, ordered, split_extrema, symbols_of, without_multiples
-from .posynomial import Converter, NotPosynomialError, Posynomial, condition_parts
+from ..region.conditions import first_solved, split_extrema, symbols_of, without_multiples
+from .posynomial import Converter, Posynomial, condition_limits
 
 GIVEN = frozenset(
     (
@@ -80,14 +80,7 @@ class Model:
 
     def limits(self, converter: Converter) -> list[tuple[str, Posynomial]]:
         """The conditions as `posynomial <= 1`; in a lower bound, one that has no such form is left out."""
-        made = []
-        for condition in self.conditions:
-            try:
-                made.append((condition.name, condition_parts(*ordered(condition), converter)))
-            except NotPosynomialError:
-                if converter.upper:
-                    raise
-        return made
+        return condition_limits(self.conditions, converter)
 
 
 def model(

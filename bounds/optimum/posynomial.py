@@ -7,13 +7,16 @@ replaced factor is fixed the two agree and nothing is replaced.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import inf
 
 import sympy as sp
+
+from ..language.theorem import Condition
+from ..region.conditions import ordered
 
 Exponent = int | Fraction
 """An int where it is whole: exponents are hashed and added far more often than anything else here."""
@@ -130,12 +133,14 @@ class Converter:
     Args:
         box: variable -> (lowest, highest) value; a variable with equal ends is put in as a number.
         upper: bound from above (safe: what is admissible for the bound is so for the expression) or from below.
+        signed: a factor that may be negative has no lower bound here; else it is taken to be nonnegative, as it is in a term that is.
 
     `sides` collects what auxiliary variables have to satisfy (`part <= 1`), `replacements` what was replaced, in words.
     """
 
     box: Box
     upper: bool = True
+    signed: bool = False
     sides: list[Posynomial] = field(default_factory=list)
     replacements: dict[str, frozenset[str]] = field(default_factory=dict)
     known: dict[sp.Expr, Posynomial] = field(default_factory=dict)
@@ -186,7 +191,7 @@ class Converter:
             raise NotPosynomialError(f"exponent {exponent}")
         power = Fraction(int(exponent.p), int(exponent.q))
         if power < 0 and not base.is_Symbol:
-            turned = Converter(self.box, not self.upper, replacements=self.replacements)
+            turned = Converter(self.box, not self.upper, self.signed, replacements=self.replacements)
             inner = turned.convert(base)
             if not inner.is_monomial or turned.sides:
                 raise NotPosynomialError(f"the sum {str(base)[:60]} in a denominator")
@@ -244,16 +249,22 @@ class Converter:
         if len(names) == 1 and len(minus) == 1 and plus.is_monomial:
             if lost.is_number and min(plus.exponent(names[0])) > 0:
                 edge = high if self.upper else low
+                self._refuse_negative(shown, edge < inf and plus.at({names[0]: edge}) >= float(lost))
                 share = 1.0 if edge == inf else 0.0 if edge == 0 else 1 - float(lost) / plus.at({names[0]: edge})
                 return plus * Posynomial.number(max(share, 0.0))
             grows = Converter({}).convert(lost)
             if not plus.names and min(grows.exponent(names[0])) > 0:
                 edge = low if self.upper else high
                 rest = -inf if edge == inf else plus.at({}) - grows.at({names[0]: edge})
+                self._refuse_negative(shown, rest >= 0)
                 return Posynomial.number(max(rest, 0.0))
         if self.upper:
             return plus
         raise NotPosynomialError(f"no lower bound for {shown[:60]}")
+
+    def _refuse_negative(self, shown: str, is_nonnegative: bool) -> None:
+        if self.signed and not self.upper and not is_nonnegative:
+            raise NotPosynomialError(f"{shown[:60]}, which may be negative")
 
     def _largest(self, parts: list[Posynomial]) -> Posynomial:
         """A new variable that is at least each part (a minimiser makes it the largest of them)."""
@@ -308,6 +319,22 @@ def exact_float(value: float) -> sp.Rational:
     return sp.Rational(*Fraction(value).as_integer_ratio())
 
 
+def condition_limits(conditions: Iterable[Condition], converter: Converter) -> list[tuple[str, Posynomial]]:
+    """Conditions as `posynomial <= 1`; in a lower bound, one that has no such form is left out.
+
+    Raises:
+        NotPosynomialError: one has no such form, in an upper bound.
+    """
+    signed, made = replace(converter, signed=True, known={}), []
+    for condition in conditions:
+        try:
+            made.append((condition.name, condition_parts(*ordered(condition), signed)))
+        except NotPosynomialError:
+            if converter.upper:
+                raise
+    return made
+
+
 def condition_parts(left: sp.Expr, right: sp.Expr, converter: Converter) -> Posynomial:
     """`left <= right` between positive sides as `posynomial <= 1`.
 
@@ -315,7 +342,7 @@ def condition_parts(left: sp.Expr, right: sp.Expr, converter: Converter) -> Posy
         NotPosynomialError: the right side, denominators cleared, is not a monomial.
     """
     (left_top, left_bottom), (right_top, right_bottom) = _split(left), _split(right)
-    opposite = Converter(converter.box, not converter.upper, replacements=converter.replacements)
+    opposite = Converter(converter.box, not converter.upper, converter.signed, replacements=converter.replacements)
     large = opposite.convert(right_top) * opposite.convert(left_bottom)
     if not large.is_monomial or opposite.sides:
         raise NotPosynomialError(f"{str(left)[:40]} <= {str(right)[:40]} is not posynomial <= monomial")

@@ -20,7 +20,14 @@ import sympy as sp
 from ..language.notation import slack_symbol
 from ..language.reading import InputError
 from ..language.theorem import Condition, Statement
-from ..optimum.posynomial import Converter, EmptyBoxError, NotPosynomialError, Posynomial, condition_parts
+from ..optimum.posynomial import (
+    Converter,
+    EmptyBoxError,
+    NotPosynomialError,
+    Posynomial,
+    condition_limits,
+    condition_parts,
+)
 from ..optimum.program import solve
 from ..optimum.search import Box, Maker, minimise, program
 from .conditions import first_solved, minimal, ordered, reduced, solved_for, split_extrema, symbols_of
@@ -54,7 +61,7 @@ class Joint:
         return {str(symbol): (1.0 if symbol.is_integer else 0.0, inf) for symbol in self.symbols}
 
     def limits(self, converter: Converter) -> list[tuple[str, Posynomial]]:
-        return [(c.name.partition("[")[0], condition_parts(*ordered(c), converter)) for c in self.conditions]
+        return [(name.partition("[")[0], part) for name, part in condition_limits(self.conditions, converter)]
 
     def make(self, objective: sp.Expr) -> Maker:
         return lambda converter: (converter.convert(objective), self.limits(converter))

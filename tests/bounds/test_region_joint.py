@@ -299,3 +299,16 @@ def test_ends_of_counts_that_an_equality_ties_together_are_said_to_be_of_real_nu
         id="m.t", symbols=symbols, terms={"a": "F*L*b/T + F*L*p/T"}, conditions={**conditions, "tied": "p == 3*b"}
     )
     assert "whole numbers" not in whole.admissible(solve=["p", "b"], L=1, F=1, T=10).note
+
+
+def test_a_factor_that_may_be_negative_proves_no_conflict():
+    """b (eta - 1) + 3/2 <= 1 at eta = 1/2, b = 1; with 0 for eta - 1 below 1 it holds nowhere."""
+    symbols = {"L": "local_smoothness", "F": "objective_gap", "T": "iterations", "eta": "step_size", "b": "batch_size"}
+    symbols |= {"p": "communication_period"}
+    conditions = {"s": "b*(eta*L - 1) + p/10 <= 1"}
+    own = fedco.define(
+        id="m.t", symbols=symbols, terms={"a": "F/(eta*T) + F*L*b/T"}, conditions=conditions, costs={"samples": "T"}
+    )
+    assert own.tune(budget={"samples": 100}, L=1, F=1, p=15).bound.admissible
+    with pytest.raises(InputError, match="it is not proved that there are none"):
+        own.admissible(solve=["eta", "b"], L=1, F=1, T=100, p=15)
