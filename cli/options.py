@@ -74,7 +74,7 @@ OPTIONS = {
     "prove.statement": Option(
         "Which statement to prove, such as sharpened; without it the corrected one where there is one, else the printed one.", "LABEL"
     ),
-    "sharpen.tune": Option("Choose the step sizes and momenta that have no value: those with the least sharpened bound among 25 points."),
+    "sharpen.tune": Option("Choose the step sizes and momenta that have no value: the least sharpened bound of at most 25 points."),
     "sharpen.out": Option("The file of the certificate.", "FILE"),
     "shared": Option("Write names of quantities, which mean the same in every paper, instead of letters."),
     "constants.out": Option("The file to write; it must not exist yet. Without it the text is printed.", "FILE.toml"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -40,7 +41,7 @@ from .metrics import (
     with_weights,
     word_of,
 )
-from .notation import STEP, Binding, Notation, derived_symbol, latex_of
+from .notation import STEP, Binding, Notation, derived_symbol, latex_of, letters_of
 from .power import Power
 from .properties import PROPERTIES
 from .quantities import DOMAINS, POSITIVE, QUANTITIES, Quantity
@@ -436,6 +437,11 @@ class Definition:
         except ValueError as error:
             self.refuse(place, str(error))
 
+    @cached_property
+    def letters(self) -> dict[str, str]:
+        """The LaTeX of every symbol and derived constant."""
+        return letters_of(map(str, (*self.table("symbols"), *self.table("derived"))))
+
     def _notation(self) -> Notation:
         rows = [self._row(self.name("symbols", name), quantity) for name, quantity in self.table("symbols").items()]
         own = (each for each in self.quantities.values() if each.name not in QUANTITIES)
@@ -462,7 +468,7 @@ class Definition:
                 f"each client has its own {quantity}: wanted a name that ends in {SUFFIX}, such as p_i",
             )
         note = self.table("quantities")[quantity]["meaning"] if found is not None and found.name != quantity else ""
-        return name, latex_of(name), found.name if found is not None else quantity, note
+        return name, self.letters[name], found.name if found is not None else quantity, note
 
     def _derived(self) -> tuple[Derived, ...]:
         found = []
@@ -478,7 +484,7 @@ class Definition:
 
     def _constant(self, name: str, value: Any) -> Derived:
         formula, more = self.said(f"derived, {name}", value, "latex", "meaning")
-        latex, meaning = more.get("latex", latex_of(name)), more.get("meaning", "")
+        latex, meaning = more.get("latex", self.letters.get(name, latex_of(name))), more.get("meaning", "")
         return Derived(name, self.formula(f"derived, {name}", formula), latex, meaning)
 
     def _terms(self) -> tuple[Term, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -146,6 +146,15 @@ STEP = sp.Symbol("t", integer=True, nonnegative=True)
 def slack_symbol(name: str) -> sp.Symbol:
     """A nonnegative auxiliary variable of an exact certificate; never part of a statement."""
     return _symbol(f"slack_{name}", NONNEGATIVE)
+
+
+def letters_of(names: Iterable[str]) -> dict[str, str]:
+    """The LaTeX of several names, each of which has its own: of L_1 and L1 the second is set as it is written."""
+    found: dict[str, str] = {}
+    for name in names:
+        letter = latex_of(name)
+        found[name] = rf"\mathrm{{{name.replace('_', chr(92) + '_')}}}" if letter in found.values() else letter
+    return found
 
 
 def latex_of(name: str) -> str:

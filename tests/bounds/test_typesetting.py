@@ -6,6 +6,7 @@ import random
 import re
 from xml.etree import ElementTree
 
+import fedco
 import pytest
 import sympy as sp
 from fedco.bounds.language.rendering import describe_statement, latex_of, statement_latex
@@ -186,3 +187,17 @@ def test_mathml_carries_no_markup_of_a_stranger(text: str):
     allowed = {"math", "mrow", "mi", "mo", "mn", "mtext", "mstyle"}
     assert {part.tag.rpartition("}")[2] for part in root.iter()} <= allowed
     assert not any(name.startswith("on") for part in root.iter() for name in part.attrib)
+
+
+def test_two_symbols_have_two_letters():
+    """L_1 and L1 are both set as L with the subscript 1 where nothing is done about it."""
+    symbols = {"L_1": "local_smoothness", "L1": "objective_smoothness", "F": "objective_gap", "T": "iterations"}
+    own = fedco.define(
+        id="m.t",
+        symbols=symbols,
+        terms={"a": "F*(L_1 + L1)/T"},
+        derived={"L1_": "2*L1"},
+        conditions={"c": "L1_ <= L_1"},
+    )
+    letters = [binding.latex for binding in own.notation] + [constant.latex for constant in own.statement().derived]
+    assert len(set(letters)) == 5 and letters[:2] == ["L_{1}", r"\mathrm{L1}"]

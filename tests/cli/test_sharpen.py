@@ -51,6 +51,32 @@ def test_outside_the_conditions_the_theorem_says_nothing(command):
     assert found["checked"] is False and found["reason"]
 
 
+def test_nothing_is_said_of_a_method_that_cannot_run_there(command):
+    given = {
+        "C_f": "1",
+        "L_f": "1",
+        "C_g": "1",
+        "L_g": "1",
+        "delta_g": "1",
+        "F_gap": "1",
+        "eta": "1/10",
+        "b": "1",
+        "N": "4",
+    }
+    status, out, _ = command("sharpen", "baselines.scgd", *sets(given, T="1000", gamma="3/2"))
+    assert status == 1 and "the method cannot be run at these values: gamma <= 1 is wanted" in out
+
+
+def test_a_sharpened_bound_that_is_vacuous_says_so(command):
+    """The squared gradient is at most 2 L_bar F_gap = 2 at the start, whatever is run."""
+    status, out, _ = command("sharpen", NAME, *sets(VALUES, T="1", sigma="5"))
+    assert status == 0 and "vacuous: the bound" in out
+    status, out, _ = command("sharpen", NAME, *sets(VALUES, T="1", sigma="5"), "--json")
+    assert json.loads(out)["vacuous"] is True
+    status, out, _ = command("sharpen", NAME, *sets(VALUES), "--json")
+    assert json.loads(out)["vacuous"] is False
+
+
 def test_the_step_size_is_chosen_under_the_sharpened_bound(command, tmp_path):
     """2 F_gap/(T eta) is halved and L eta sigma^2/(N b) is too: the best power of 2 is that of their sum over 2 - L eta."""
     given = {name: value for name, value in VALUES.items() if name != "eta"}

@@ -65,7 +65,8 @@ def test_what_survived_says_how_near_it_came(found, said, monkeypatch):
     monkeypatch.setattr(attack, "search", lambda *_, **__: Found(**found))
     survived = falsify("baselines.local_sgd", seconds=1.0)
     assert survived.why == said and survived.ratio == found.get("ratio", 0.0)
-    assert survived.outcome == ("SURVIVED" if "evaluations" in found else "NOT_APPLICABLE")
+    is_tested = "evaluations" in found and "ratio" in found
+    assert survived.outcome == ("SURVIVED" if is_tested else "NOT_APPLICABLE")
 
 
 def test_a_search_runs_on_one_thread_and_gives_the_others_back(monkeypatch):
@@ -78,7 +79,7 @@ def test_a_search_runs_on_one_thread_and_gives_the_others_back(monkeypatch):
 
         def search_together(base, formula, claims, **__):
             seen.append(torch.get_num_threads())
-            claims[0].found.evaluations = 1
+            claims[0].found.evaluations, claims[0].found.ratio = 1, 0.25
 
         monkeypatch.setattr(attack, "search_together", search_together)
         change = next(iter(weakenings(SGD.statement("printed"))))

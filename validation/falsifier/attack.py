@@ -274,9 +274,9 @@ def _result(
     common: dict[str, Any] = {"families": tuple(found.families), "evaluations": found.evaluations}
     name, label = target.theorem.id, target.label
     if found.violation is None or found.draft is None:
-        is_tested = found.evaluations > 0 and not found.never_exact
+        is_tested = found.evaluations > 0 and found.ratio > 0 and not found.never_exact
         outcome, ratio = (
-            "SURVIVED" if is_tested else "NOT_APPLICABLE",
+            "SURVIVED" if is_tested else "NOT_APPLICABLE",  # a search that tested nothing says nothing
             0.0 if found.never_exact else min(found.ratio, 1.0),
         )
         lines = (*_survived(found), *_equal_clients(target))

@@ -8,9 +8,13 @@ from functools import cached_property
 from itertools import product
 
 import numpy as np
+import sympy as sp
 
+from ...algorithms.declared import declared
 from ...bounds.language.metrics import TAKE_WEIGHTS
 from ...bounds.language.reading import InputError
+from ...ranges import AT_MOST
+from ..runs.method_of import UnbuiltError
 from .declared import Target
 from .formula import Formula
 from .instance_space import least_counts, whole_choices
@@ -190,12 +194,28 @@ class Asked:
 
 
 def search_spaces(target: Target, formula: Formula, hidden: float = 1.0) -> list[SearchSpace]:
-    """The search spaces of a statement, those without noise first; only some clients take part where it says so."""
+    """The search spaces of a statement, those without noise first; only some clients take part where it says so.
+
+    Raises:
+        UnbuiltError: the theorem's method wants a fixed number of clients, more than one.
+    """
+    _refuse_fixed_participants(target)
     asked = Asked(target, formula, hidden)
     silent, share = asked.silent(), target.named("participation")
     everybody = share is None or formula.fixed.get(share, 1) == 1
     laws = [law for law in (LAWS if everybody else (PARTIAL,)) if _applies(law, target, silent)]
     return [search_space for law in laws for search_space in law.search_spaces(asked, silent)]
+
+
+def _refuse_fixed_participants(target: Target) -> None:
+    call = target.theorem.method
+    own = declared().get(call.name) if call is not None else None
+    for name, quantity in own.quantities.items() if own is not None and call is not None else ():
+        value, limit = call.values.get(name), AT_MOST.get(quantity)
+        if limit is not None and limit.over == "clients" and isinstance(value, sp.Integer) and value > 1:
+            raise UnbuiltError(
+                f"{call.name} with {name} = {value} wants as many clients, and the search has other numbers of them"
+            )
 
 
 def _applies(law: Law, target: Target, silent: Sequence[SearchSpace]) -> bool:

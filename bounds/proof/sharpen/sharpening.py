@@ -12,7 +12,8 @@ from time import perf_counter
 from typing import Any
 
 from ...evaluation.evaluate import bound as evaluated
-from ...evaluation.evaluate import complete
+from ...evaluation.evaluate import complete, holds
+from ...evaluation.without_running import Worth, worth
 from ...language.metrics import GRADIENT, GRADIENT_SQ
 from ...language.reading import InputError
 from ...language.result import rounded_up
@@ -93,6 +94,13 @@ class Sharpened:
         """How many times the bound is smaller than the stated one."""
         return None if self.stated is None or not self.bound else self.stated / float(self.bound)
 
+    @property
+    def worth(self) -> Worth:
+        """What the sharpened bound is worth, or the stated one where there is none."""
+        values = {name: str(value) for name, value in self.at.items()}
+        total = self.stated if self.bound is None else above(self.bound)
+        return worth(self.theorem.statement(self.statement), total, values)
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON; floats are rounded up."""
         return {
@@ -105,6 +113,7 @@ class Sharpened:
             "checked": self.bound is not None,
             "reason": self.reason,
             "seconds": round(self.seconds, 3),
+            **self.worth.to_dict(),
         }
 
     def text(self, path: str | None = None) -> str:
@@ -118,6 +127,7 @@ class Sharpened:
         rows = [
             f"for your constants this method satisfies {self.theorem.metric.name} <= {rounded_up(above(self.bound))} ({says}{smaller})",
             "checked step by step by the kernel, at these numbers",
+            *self.worth.notes,
         ]
         return "\n".join([*rows, *([f"certificate: {path}; fedco prove {path} checks it again"] if path else [])])
 
@@ -160,6 +170,11 @@ def sharpen(
     plan = proof_of(theorem, label)
     here = evaluated(statement, numbers, strict=False)
     stated = here.total if here.admissible else None
+    point = {binding.symbol: numbers[name] for name, binding in statement.symbols.items()}
+    outside = [c for c in statement.whole_range if not holds(c.each_side(lambda side: statement.at(side, point)))]
+    if outside:
+        reason = f"the method cannot be run at these values: {str(outside[0]).replace('**', '^')} is wanted"
+        return Sharpened(theorem, label, numbers, stated, None, None, reason, perf_counter() - started)
     cases = plan.cases if isinstance(plan, Alternatives) else (("", plan),)
     found: list[tuple[str, Derivation]] = []
     optima: list[float] = []
