@@ -60,6 +60,10 @@ def test_a_definition_says_its_weights_and_is_written_with_them():
         ({"metric": None}, "mine.weighted: weights: mean_gradient_sq takes none; wanted one of"),
         ({"weights": "-t - 1"}, "mine.weighted: weights: wanted weights that are positive, got '-t - 1'"),
         ({"weights": "0"}, "mine.weighted: weights: wanted weights that are positive, got '0'"),
+        (
+            {"weights": "t - 3"},
+            "mine.weighted: weights: wanted weights of at least 0, got 't - 3', which is below 0 at t = 0",
+        ),
         ({"weights": "t + zeta"}, "mine.weighted: weights: column 5: 'zeta' is not a declared name"),
         ({"weights": "t +"}, "mine.weighted: weights: column 4"),
         ({"weights": 3}, "mine.weighted: weights: wanted a text, got '3'"),
