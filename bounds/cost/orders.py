@@ -216,16 +216,21 @@ def _dropped(made: Model) -> tuple[str, ...]:
         for formula in formulas:
             converter.convert(formula)
         sums = {str(add): add for formula in formulas for add in sp.sympify(formula).atoms(sp.Add)}
-        found |= dict.fromkeys(text for text in converter.replacements if not _at_one(sums.get(text), each.whole))
+        found |= dict.fromkeys(
+            text for text in converter.replacements if not _vanishes_at_one_only(sums.get(text), each.whole)
+        )
     return tuple(found)
 
 
-def _at_one(difference: sp.Expr | None, whole: Sequence[str]) -> bool:
-    """Whether a difference of one whole number can vanish at 1 only."""
+def _vanishes_at_one_only(difference: sp.Expr | None, whole: Sequence[str]) -> bool:
+    """Whether a difference grows with one whole number and is at least 0 at 1: it vanishes there if anywhere, as `q - 1` does, and is of
+    the order of what it subtracts from elsewhere."""
     symbols = list(difference.free_symbols) if difference is not None else []
-    if len(symbols) != 1 or str(symbols[0]) not in whole:
+    if difference is None or len(symbols) != 1 or str(symbols[0]) not in whole:
         return False
-    return difference.xreplace({symbols[0]: sp.Integer(1)}) == 0  # type: ignore[union-attr]
+    slope = sp.Add.make_args(sp.expand(sp.diff(difference, symbols[0])))
+    rises = not any(part.could_extract_minus_sign() for part in slope)
+    return rises and bool(difference.xreplace({symbols[0]: sp.Integer(1)}) >= 0)
 
 
 @dataclass(frozen=True)

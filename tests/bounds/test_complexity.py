@@ -168,3 +168,11 @@ def test_what_is_too_small_for_a_double_is_not_shown_as_0():
     shrinking = fedco.define(id="m.t", symbols=symbols, terms={"a": "F*L*(1 - eta*L)**T"})
     assert shrinking.bound(L=1, F=1, eta="1/2", T=10**7).total == 5e-324
     assert shrinking.bound(L=1, F=0, eta="1/2", T=10**7).total == 0
+
+
+@pytest.mark.parametrize(
+    ("factor", "dropped"), [("(2*p - 1)", ()), ("(p - 1)", ()), ("(1 - 1/p)", ()), ("(2 - p)", ("2 - p",))]
+)
+def test_a_difference_of_a_whole_number_that_vanishes_at_1_at_most_is_of_its_own_order(factor, dropped):
+    found = _own({"a": f"F*L/T + F*L*{factor}*p/T"}, {"most": "p <= 2"}, p="communication_period").rates()
+    assert found.dropped == dropped
