@@ -12,7 +12,7 @@ from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
 from fedco.validation.exact.curve import Curve
 from fedco.validation.exact.infinite_clients import laid_out
-from fedco.validation.exact.long_run import in_powers
+from fedco.validation.exact.long_run import Counted, in_powers
 from fedco.validation.exact.noise import AllPaths, Bends, Noisy
 from fedco.validation.exact.problem import Instance, exact_problem
 from fedco.validation.exact.run import CannotReplay, Walk, constant, scalar, stepped
@@ -22,7 +22,7 @@ from fedco.validation.falsifier.attack import falsify_changes
 from fedco.validation.falsifier.confirm import NotConfirmed, coefficient_lower_bound, confirm
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.formula import Formula, Panel
-from fedco.validation.falsifier.long_run import Counted, long_runs
+from fedco.validation.falsifier.long_run import long_runs
 from fedco.validation.falsifier.noise import measured, moments, paths, signs_of
 from fedco.validation.falsifier.rounding import confirmed, drafts
 from fedco.validation.falsifier.search_space import REJECTED, _guided
