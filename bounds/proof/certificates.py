@@ -14,7 +14,7 @@ from typing import Any
 
 import sympy as sp
 
-from ..evaluation.evaluate import holds
+from ..evaluation.evaluate import holds, in_doubles
 from ..language.theorem import Condition
 
 
@@ -181,7 +181,7 @@ def _candidates(
     import numpy as np
 
     with np.errstate(all="ignore"):
-        slacks = sp.lambdify(symbols, [c.slack for c in (claim, *given)], "numpy", cse=True)(*arrays)
+        slacks = in_doubles(symbols, [c.slack for c in (claim, *given)])(*arrays)
         bad = np.asarray(slacks[0]) < 0
         for condition, slack in zip(given, slacks[1:], strict=True):
             bad = bad & (np.asarray(slack) >= (-1e-9 if condition.relation == "==" else 0.0))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ...bounds.evaluation.evaluate import IN_DOUBLES
+from ...bounds.evaluation.evaluate import in_doubles
 from ...bounds.language.change import Change
 from ...bounds.language.power import Power
 from ...bounds.language.theorem import Condition, Statement, Theorem
@@ -111,7 +111,7 @@ class Formula:
             expanded = self.statement.expand(expr)
             needs = tuple(sorted(str(symbol) for symbol in expanded.free_symbols))
             arguments = [self.theorem.notation[need].symbol for need in needs]
-            made[name] = needs, sp.lambdify(arguments, expanded, [IN_DOUBLES, "numpy"])
+            made[name] = needs, in_doubles(arguments, expanded)
         return made
 
     def complete(self, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -166,7 +166,7 @@ class Formula:
 
     def compiled(self, outputs: list[sp.Expr]) -> Any:
         arguments = [self.theorem.notation[name].symbol for name in self.names]
-        return sp.lambdify(arguments, outputs, modules=[IN_DOUBLES, "numpy"], cse=True)
+        return in_doubles(arguments, outputs)
 
     def sides(self, values: Mapping[str, Any]) -> Sides:
         """The bound and the conditions at arrays that broadcast against each other."""
