@@ -9,8 +9,8 @@ from ...bounds.language.bounding import MEAN_SQUARE, NOISE, SAMPLE
 from ...bounds.language.metrics import speaks_of_minimiser
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import all_theorems, get_theorem
-from .parameters import WITHOUT_NOISE
 from .problem_list import Listed, listed
+from .recipe import WITHOUT_NOISE
 
 CHOSEN_BY_THE_RUN = ("initial_inner_error",)
 """Constants that the start of a run sets, and no problem certifies."""

@@ -32,8 +32,7 @@ from ..experiments.estimates import with_constants
 from .fit import assumed, fitting_problems, misfit, why_none_fits
 from .measures import said_cap
 from .method_of import measured_by
-from .parameters import AT_REST, NEAR, WITHOUT_NOISE
-from .recipe import Instance
+from .recipe import AT_REST, NEAR, WITHOUT_NOISE, Instance
 from .users_certificates import attack_certificates
 from .values import GIVEN_BY_THE_PROBLEM, HORIZONS, constants, evaluate_at, horizon_of
 

@@ -35,8 +35,7 @@ from ...bounds.language.reading import InputError, read_number
 from ...bounds.registry import get_theorem
 from .declaration import Runs, Sweep
 from .method_of import build_by_name, steps_of
-from .parameters import SETS
-from .recipe import Build, Instance, Recipe
+from .recipe import SETS, Build, Instance, Recipe
 from .values import GIVEN_BY_THE_PROBLEM, HORIZONS
 
 Exact = int | Fraction

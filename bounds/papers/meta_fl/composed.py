@@ -13,8 +13,8 @@ from types import SimpleNamespace
 import sympy as sp
 
 from ...language.bounding import AVERAGE, MEAN_SQUARE, PATH, PATH_SQ, Form, size, unlike
+from ...language.clients import sampling
 from ...language.notation import derived_symbol, slack_symbol
-from ...language.sampling import sampling
 from ...language.theorem import Condition, DeclarationError, Derived, Statement, Term, Theorem
 from ...proof.compose import Chain
 from . import PAPER, constants
