@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +11,9 @@ from ...bounds.language.metrics import speaks_of_minimiser
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import all_theorems, get_theorem
 from .problem_list import Listed, listed
-from .recipe import WITHOUT_NOISE
 
+WITHOUT_NOISE: Mapping[str, Any] = {"sigma": 0.0}
+"""Parameters for statements about exact gradients."""
 CHOSEN_BY_THE_RUN = ("initial_inner_error",)
 """Constants that the start of a run sets, and no problem certifies."""
 

@@ -101,8 +101,6 @@ AT_REST: Mapping[str, Any] = {"start": 0.0, "target": 0.0, "dim": 8}
 LOCAL_NOISE: Mapping[str, Any] = {"clients": 4, "inner_dim": 1, "sigma_g": 0.3, "delta_g": 0.3}
 """Local composite problems with large inner noise."""
 NOISY_AT_REST: Mapping[str, Any] = {**AT_REST, **LOCAL_NOISE, "sigma_f": 0.3}
-WITHOUT_NOISE: Mapping[str, Any] = {"sigma": 0.0}
-"""Parameters for statements about exact gradients."""
 SETS: Mapping[str, Mapping[str, Any]] = {
     "near": NEAR,
     "at_rest": AT_REST,
