@@ -288,7 +288,7 @@ def _moved(round_of: Callable[..., AffineRound], state: Any, period: int) -> lis
     reach = [_SMALL if entry.parts else Q(0) for entry in _flat(state)]
     while True:
         affine = round_of(reach, period)
-        moves = np.concatenate([affine.step, affine.noise], axis=1)[:-1].any(axis=1)
+        moves = [row.any() for row in np.concatenate([affine.step, affine.noise], axis=1)[:-1]]
         further = [_SMALL if r or m else Q(0) for r, m in zip(reach, moves, strict=True)]
         if further == reach:
             return reach

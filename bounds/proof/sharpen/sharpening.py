@@ -63,7 +63,6 @@ SLACKS = (1e-4, 1e-3, 1e-2, 5e-2)
 DIGITS = (6, 9, 12)
 ROOM = 0.1
 """The same where it is only asked which matrices have room at all."""
-FACES = 6
 _ACCURACY = 1e-6
 """Of the solver, relatively: what it ends above the stated bound by more is no optimum."""
 Sharper = Derivation | Alternatives
