@@ -254,6 +254,9 @@ class _Evaluator:
 
 def _whole_power(ball: Any, power: int) -> Any:
     """A power of a ball; of a wide one on one side of 0 between the powers of its ends, where products of balls are much wider."""
+    if power > 0 and ball.mid() == 0:  # of which `arb` gives no power
+        end = ball.upper() ** power
+        return end.union(-end if power % 2 else 0)
     if ball.rel_accuracy_bits() > _NARROW_BITS or ball.contains(0):
         return ball**power
     return (ball.lower() ** power).union(ball.upper() ** power)

@@ -8,6 +8,7 @@ import pytest
 from families import in_doubles, run_in_doubles
 from fedco.algorithms import FCSG, FedDRO, LocalSCGDM, LocalSGD, MetaFL
 from fedco.bounds.language.change import Change, changed, weakenings
+from fedco.bounds.language.metrics import LAST, MEAN
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
 from fedco.validation.exact.curve import Curve
@@ -359,7 +360,8 @@ def test_a_long_run_in_powers_is_the_run_step_by_step(kind: str, every: int, aft
 def test_a_group_of_clients_that_remember_is_its_members(kind: str) -> None:
     """Two equal clients for each, each with signs of its own and estimates that it keeps from round to round."""
     for rounds in (2, 3):
-        compared_in_powers(kind, rounds, Statistic(), members=2)
+        for over in (MEAN, LAST):
+            compared_in_powers(kind, rounds, Statistic(over=over), members=2)
 
 
 def test_sums_over_many_rounds_are_the_limit_of_a_linear_recursion() -> None:
