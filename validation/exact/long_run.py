@@ -111,6 +111,7 @@ class AffineRound:
             share: the variance of a sign, `(...)`.
         """
         jitter = self.noise @ self.noise.swapaxes(-2, -1) * share[..., None, None]
+        # squares and no powers, which `arb` does not have around 0
         each = np.square(self.seen_noise).sum(axis=(-2, -1)) * share
         nothing = np.zeros_like(self.step)
         base = self.seen.swapaxes(-2, -1) @ self.seen
@@ -121,9 +122,7 @@ class AffineRound:
             whole = _Sums(0, nothing, nothing, nothing + np.eye(self.step.shape[-1], dtype=int))
             for part in doubled:
                 whole = whole.then(part) if part.rounds & count else whole
-            if (
-                only_last
-            ):  # squared last: what decays is far smaller than what it is a difference of; `arb` has no power around 0
+            if only_last:  # squared last: what decays is far smaller than what it is a difference of
                 begun = np.square(self.seen @ whole.power @ start).sum(axis=(-2, -1))
                 yield begun + (whole.weight * jitter).sum(axis=(-2, -1)) + each
             else:
