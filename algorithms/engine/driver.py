@@ -94,7 +94,11 @@ def drive(
     recorder = Recorder(record or {}, steps, every, average, draws.runs, device, draws.grid, shares, problem.dim)
     run = identity(method, problem, draws, start, recorder) if checkpoint else {}
     saver = Checkpoint(checkpoint, checkpoint_every, run)
-    with torch.no_grad(), _threads(threads), stop_request() if checkpoint else nullcontext(lambda: False) as stop_asked:
+    with (
+        torch.no_grad(),
+        on_threads(threads),
+        stop_request() if checkpoint else nullcontext(lambda: False) as stop_asked,
+    ):
         blocks = [
             _Block(method, problem, start, draws, columns) for columns in blocks_of_seeds(draws, problem, seeds_at_once)
         ]
@@ -165,7 +169,8 @@ def _hand_out(state: State, blocks: list[_Block]) -> None:
 
 
 @contextmanager
-def _threads(count: int) -> Iterator[None]:
+def on_threads(count: int) -> Iterator[None]:
+    """Torch computes on so many threads in here."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
