@@ -166,7 +166,13 @@ class Bound(OfStatement, AbstractResult):
 
 
 def exact(value: Fraction | int) -> sp.Rational:
+    """A rational number as sympy has it."""
     return sp.Rational(value.numerator, value.denominator)
+
+
+def fraction_of(value: sp.Rational) -> Fraction:
+    """A rational number of sympy as a fraction."""
+    return Fraction(int(value.p), int(value.q))
 
 
 def sign(expr: sp.Expr) -> int:

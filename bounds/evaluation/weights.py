@@ -17,7 +17,7 @@ from ..language.power import Power
 from ..language.reading import InputError
 from ..language.theorem import Metric, put_in
 from .enclosure import EnclosureError, enclose
-from .evaluate import in_doubles
+from .evaluate import fraction_of, in_doubles
 
 _SMALL = 4
 """Primes above this many of them are tried as values of the symbols, whole ones or their inverses: no two are alike."""
@@ -49,7 +49,7 @@ class StepWeights:
             raise InputError(
                 f"the weight {self.formula} at t = {t}: wanted a nonnegative number that is rational, {what}"
             )
-        return Fraction(int(found.p), int(found.q))
+        return fraction_of(found)
 
     def shares(self, steps: int, *, after: bool) -> np.ndarray:
         """`(steps + 1,)` the weights at t = 0, ..., steps over their sum; 0 where the metric does not speak of the iterate.

@@ -14,7 +14,7 @@ from typing import Any
 
 import sympy as sp
 
-from ..evaluation.evaluate import holds, in_doubles
+from ..evaluation.evaluate import exact, fraction_of, holds, in_doubles
 from ..language.theorem import Condition
 
 
@@ -56,7 +56,7 @@ class PolynomialCertificate:
         expr = self.expr
         for symbol, value in self.substitution:
             expr = expr.xreplace({symbol: value})
-        point = {s: sp.Rational(v.numerator, v.denominator) for s, v in zip(self.symbols, values, strict=True)}
+        point = {s: exact(v) for s, v in zip(self.symbols, values, strict=True)}
         top, bottom = (_value(part, values) for part in (self.numerator, self.denominator))
         return bool(
             sp.simplify(expr.xreplace(point) - sp.Rational((top / bottom).numerator, (top / bottom).denominator)) == 0
@@ -128,14 +128,14 @@ def _without_roots(expr: sp.Expr) -> tuple[sp.Expr, tuple[tuple[sp.Symbol, sp.Ex
 def _coefficients(expr: sp.Expr) -> list[tuple[tuple[int, ...], Fraction]] | None:
     symbols = sorted(expr.free_symbols, key=str)
     if not symbols:
-        return [((), Fraction(int(expr.p), int(expr.q)))] if expr.is_Rational else None
+        return [((), fraction_of(expr))] if expr.is_Rational else None
     try:
         polynomial = sp.Poly(sp.expand(expr), *symbols)
     except sp.PolynomialError:
         return None
     if not all(c.is_Rational for c in polynomial.coeffs()):
         return None
-    return [(monomial, Fraction(int(c.p), int(c.q))) for monomial, c in polynomial.terms()]
+    return [(monomial, fraction_of(c)) for monomial, c in polynomial.terms()]
 
 
 def nonnegative_coefficients(expr: sp.Expr) -> bool:
@@ -194,7 +194,7 @@ def _candidates(
 
 def violates(claim: Condition, given: Iterable[Condition], point: Mapping[sp.Symbol, Fraction]) -> bool:
     """Whether a point satisfies all given conditions and violates the claim, decided exactly."""
-    table = {symbol: sp.Rational(value.numerator, value.denominator) for symbol, value in point.items()}
+    table = {symbol: exact(value) for symbol, value in point.items()}
 
     def at(condition: Condition) -> bool:
         return holds(condition.each_side(lambda side: side.xreplace(table)))

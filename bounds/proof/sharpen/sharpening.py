@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import Any
 
 from ...evaluation.evaluate import bound as evaluated
-from ...evaluation.evaluate import complete
+from ...evaluation.evaluate import complete, fraction_of
 from ...language.metrics import GRADIENT, GRADIENT_SQ
 from ...language.reading import InputError
 from ...language.result import rounded_up
@@ -203,7 +203,7 @@ def exact_values(statement: Statement, values: Mapping[str, Any]) -> dict[str, F
         value = point[binding.symbol]
         if not value.is_Rational:
             raise InputError(f"{name}: wanted a rational number, got {value}")
-        found[name] = Fraction(int(value.p), int(value.q))
+        found[name] = fraction_of(value)
     return found
 
 
