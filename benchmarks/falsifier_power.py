@@ -38,8 +38,8 @@ from fedco.bounds.audit.checks import never_negative
 from fedco.bounds.audit.necessary import needed
 from fedco.bounds.audit.status import status
 from fedco.bounds.language.change import Change, with_statement
-from fedco.bounds.language.markdown import table as markdown_table
 from fedco.bounds.language.reading import InputError
+from fedco.bounds.language.result import markdown_table
 from fedco.bounds.language.theorem import Statement, Theorem
 from fedco.bounds.proof.derivations import derivation, verdict
 from fedco.bounds.proof.kernel import ProofError

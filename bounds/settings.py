@@ -19,9 +19,8 @@ from .language.assumptions import RULES
 from .language.client_lists import for_clients
 from .language.clients import SUFFIX
 from .language.quantities import QUANTITIES
-from .language.reading import InputError, is_array, read_number, read_value, shown_name
+from .language.reading import InputError, is_array, read_number, read_toml, read_value, shown_name
 from .language.theorem import Statement, Theorem
-from .language.toml_file import read_toml
 from .registry import all_theorems
 
 UNKNOWN = "?"

@@ -6,10 +6,11 @@ A command is a function whose parameters are its options, with their types and d
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from contextlib import suppress
 
 from ..bounds.options import VERBS, Option
-from .completion import method_names, problem_names, theorem_ids
 
 ARGUMENTS = {
     "name": Option("For instance feddro.theorem_5_1 (see `fedco theorems`), my_bound.toml, or my_paper.py:theorem_1.", "ID|FILE"),
@@ -177,6 +178,52 @@ OPTIONS = {
     "reproduce.max_hours": Option("Refuse a figure if one of its curves, or the tuning of it, is estimated to take longer.", least=0),
     "reproduce.out": Option("Folder for figures, tables and JSON.", "DIR"),
 }  # fmt: skip
+
+
+def option_of(command: str, parameter: str) -> tuple[str, Option]:
+    """The row of a parameter of a command, and its key."""
+    keys = (f"{command}.{parameter}", parameter)
+    return next((key, rows[key]) for key in keys for rows in (ARGUMENTS, OPTIONS) if key in rows)
+
+
+# --- what the shell completes: each is read without torch, and nothing here may fail ---
+
+
+def theorem_ids(incomplete: str) -> list[str]:
+    """The ids of theorems that begin so; paper keys while no paper is named, which needs no paper to be read."""
+    from ..bounds.registry import get_paper, is_paper, paper_keys
+
+    key, dot, _ = incomplete.partition(".")
+    found: list[str] = []
+    with suppress(Exception):
+        if dot and is_paper(key):
+            found = list(get_paper(key).theorems)
+        else:
+            keys = [name for name in paper_keys() if name.startswith(key)]
+            found = [f"{name}." for name in keys] if len(keys) > 1 else list(get_paper(keys[0]).theorems)
+    return [name for name in found if name.startswith(incomplete)]
+
+
+def problem_names(incomplete: str) -> list[str]:
+    """The names of registered problems that begin so, from the kept list, current or not."""
+    found: list[str] = []
+    with suppress(Exception):
+        from ..validation.runs.problem_list import FILE
+
+        found = [item["name"] for item in json.loads(FILE.read_text(encoding="utf-8"))["problems"]]
+    return [name for name in found if name.startswith(incomplete)]
+
+
+def method_names(incomplete: str) -> list[str]:
+    """The names of methods that begin so."""
+    found: list[str] = []
+    with suppress(Exception):
+        from ..algorithms.declared import declared
+
+        found = list(declared())
+    return [name for name in found if name.startswith(incomplete)]
+
+
 COMPLETED: dict[str, Callable[[str], list[str]]] = {
     "name": theorem_ids,
     "constants.names": theorem_ids,
@@ -187,9 +234,3 @@ COMPLETED: dict[str, Callable[[str], list[str]]] = {
     "method": method_names,
 }
 """Arguments and options that the shell completes."""
-
-
-def option_of(command: str, parameter: str) -> tuple[str, Option]:
-    """The row of a parameter of a command, and its key."""
-    keys = (f"{command}.{parameter}", parameter)
-    return next((key, rows[key]) for key in keys for rows in (ARGUMENTS, OPTIONS) if key in rows)

@@ -15,9 +15,8 @@ import torch
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Scalar, Start, State, average, broadcast, choice, client_mean, descend
+from ..engine.method import Scalar, Start, State, average, broadcast, choice, client_mean, descend, participants
 from ..engine.oracles import PLAIN_ORACLES, TWO_MESSAGE_COSTS
-from ..engine.participation import participants
 from ..engine.schedule import Schedule, at
 from .plain import plain_gradient
 from .rounds import InRounds, RoundState

@@ -24,9 +24,9 @@ from ..engine.method import (
     broadcast,
     client_mean,
     descend,
+    participants,
 )
 from ..engine.oracles import VALUE_ORACLES
-from ..engine.participation import participants
 from ..engine.schedule import Schedule, at
 from .plain import plain_gradient, plain_value
 from .rounds import InRounds, RoundState

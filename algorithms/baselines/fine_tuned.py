@@ -13,9 +13,8 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Batches, Method, Scalar, SpecialCase, Start, State, blend, choice, descend
+from ..engine.method import Batches, Method, Scalar, SpecialCase, Start, State, blend, choice, descend, participants
 from ..engine.oracles import META_ORACLES
-from ..engine.participation import participants
 from ..engine.schedule import Schedule, at
 from ..methods.meta_fl import MetaFL
 from .rounds import InRounds

@@ -14,9 +14,21 @@ from typing import Any, ClassVar, TypeVar
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, average, choice, descend, is_due
+from ..engine.method import (
+    Messages,
+    Method,
+    Scalar,
+    Start,
+    State,
+    at_round_start,
+    average,
+    choice,
+    descend,
+    fraction,
+    is_due,
+    participants,
+)
 from ..engine.oracles import PLAIN_ORACLES, ROUND_COSTS, TWO_MESSAGE_COSTS
-from ..engine.participation import at_round_start, fraction, participants
 from ..engine.schedule import Schedule, at, largest
 from .plain import plain_gradient
 

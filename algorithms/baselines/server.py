@@ -16,9 +16,8 @@ from torch import Tensor
 
 from ...errors import InputError
 from ..engine.draws import Draws
-from ..engine.method import Counts, Scalar, Start, average, blend, choice, descend
+from ..engine.method import Counts, Scalar, Start, average, blend, choice, descend, participants
 from ..engine.oracles import PLAIN_ORACLES, ROUND_COSTS
-from ..engine.participation import participants
 from ..engine.schedule import Schedule, at
 from .plain import plain_gradient
 from .rounds import InRounds, RoundState

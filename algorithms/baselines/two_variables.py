@@ -13,9 +13,8 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Scalar, Start, State, average, broadcast, descend, is_due
+from ..engine.method import Messages, Scalar, Start, State, average, broadcast, descend, fraction, is_due, participants
 from ..engine.oracles import BILEVEL_ORACLES, MINIMAX_ORACLES, ROUND_COSTS
-from ..engine.participation import fraction, participants
 from ..engine.schedule import Schedule, at
 from .plain import AtEveryStep
 from .rounds import InRounds

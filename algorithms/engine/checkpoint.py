@@ -10,12 +10,11 @@ from typing import Any
 import torch
 
 from ... import storage
-from . import store
 from .draws import Draws
 from .fingerprint import TRAJECTORY, code_fingerprint, source_fingerprint
 from .method import Method, Start, State
 from .recorder import Recorder
-from .result import under
+from .result import read_tensors, under, write_tensors
 
 _SECONDS_BETWEEN_CHECKPOINTS = 30.0
 _OTHER_ARITHMETIC = " (fedco's methods or problems, torch, or the processor changed since: the last bits could differ)"
@@ -33,7 +32,7 @@ class Checkpoint:
         is_time = is_late if self.every is None else t % self.every == 0
         if self.path and (is_last or is_time):
             tensors = {f"state/{name}": v for name, v in state().tensors().items()}
-            store.write(self.path, tensors | recorder.arrays(t), {"t": t, "run": self.identity})
+            write_tensors(self.path, tensors | recorder.arrays(t), {"t": t, "run": self.identity})
             self.saved = time.monotonic()
 
     def resume(self, initial: State, recorder: Recorder, steps: int, hand_out: Callable[[State], None]) -> int:
@@ -42,7 +41,7 @@ class Checkpoint:
         A damaged file is set aside with a warning, and the run begins anew.
         """
         path = self.path
-        found = path and storage.undamaged(path, lambda: store.read(path, initial.x.device))
+        found = path and storage.undamaged(path, lambda: read_tensors(path, initial.x.device))
         if not found:
             return 0
         arrays, description = found

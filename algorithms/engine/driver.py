@@ -13,11 +13,13 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
+from torch import Tensor
 
 from .checkpoint import Checkpoint, identity
 from .draws import Draws
@@ -26,7 +28,6 @@ from .method import Method, Start, State
 from .progress import Interrupted, Progress, stop_request
 from .recorder import Metric, Recorder
 from .result import Result
-from .seeds import join, join_states, seeds_of, start_of
 
 _SECONDS_BETWEEN_REPORTS = 0.5
 _NUMBERS_PER_BLOCK = 1 << 19  # of a model tensor, 4 MiB: see benchmarks/README.md
@@ -93,7 +94,11 @@ def drive(
     recorder = Recorder(record or {}, steps, every, average, draws.runs, device, draws.grid, shares, problem.dim)
     run = identity(method, problem, draws, start, recorder) if checkpoint else {}
     saver = Checkpoint(checkpoint, checkpoint_every, run)
-    with torch.no_grad(), _threads(threads), stop_request() if checkpoint else nullcontext(lambda: False) as stop_asked:
+    with (
+        torch.no_grad(),
+        on_threads(threads),
+        stop_request() if checkpoint else nullcontext(lambda: False) as stop_asked,
+    ):
         blocks = [
             _Block(method, problem, start, draws, columns) for columns in blocks_of_seeds(draws, problem, seeds_at_once)
         ]
@@ -164,7 +169,8 @@ def _hand_out(state: State, blocks: list[_Block]) -> None:
 
 
 @contextmanager
-def _threads(count: int) -> Iterator[None]:
+def on_threads(count: int) -> Iterator[None]:
+    """Torch computes on so many threads in here."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
@@ -186,3 +192,40 @@ class _Reporter:
         if self.callback and (step == self.steps or now - self.reported > _SECONDS_BETWEEN_REPORTS):
             self.reported = now
             self.callback(Progress(step, self.steps, self.first, self.lanes, self.seconds()))
+
+
+# --- a run cut along its seeds, and put together again: runs are laid out as grid * seeds, the grid slow ---
+
+
+AnyState = TypeVar("AnyState", bound=State)
+
+
+def join(parts: list[Tensor], grid: int, axis: int = 0) -> Tensor:
+    """Tensors whose axis ``axis`` is (grid * some of the seeds) -> one whose axis is (grid * all of the seeds)."""
+    if len(parts) == 1:
+        return parts[0]
+    return torch.cat([part.unflatten(axis, (grid, -1)) for part in parts], axis + 1).flatten(axis, axis + 1)
+
+
+def join_states(states: list[AnyState], joined: Callable[[list[Tensor]], Tensor]) -> AnyState:
+    """The state of all seeds from those of some seeds each, whose tensors `joined` puts together."""
+    each = [state.tensors() for state in states]
+    return replace(states[0], **{name: joined([tensors[name] for tensors in each]) for name in each[0]})
+
+
+def seeds_of(state: AnyState, grid: int, columns: slice) -> AnyState:
+    """The part of a state that belongs to the seeds ``columns``."""
+    return replace(state, **{name: _cut(v, grid, columns) for name, v in state.tensors().items()})
+
+
+def start_of(start: Start, draws: Draws, columns: slice) -> Start:
+    """The part of a start that belongs to the seeds ``columns``: one row for all runs stays as it is."""
+    rows = {name: v for name, v in vars(start).items() if v is not None and v.dim() == 2}
+    for name, v in rows.items():
+        if len(v) != draws.runs:
+            raise ValueError(f"start.{name} must be float64 of shape (n,) or ({draws.runs}, n); got {tuple(v.shape)}")
+    return replace(start, **{name: _cut(v, draws.grid, columns) for name, v in rows.items()})
+
+
+def _cut(v: Tensor, grid: int, columns: slice) -> Tensor:
+    return v.unflatten(0, (grid, -1))[:, columns].flatten(0, 1).contiguous()

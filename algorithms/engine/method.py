@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import torch
 from torch import Tensor
@@ -379,3 +379,28 @@ def is_due(t: int, period: int) -> bool:
 def choice(*options: str) -> Any:
     """A dataclass field for a place where the pseudocode has several readings; the first option is the default."""
     return field(default=options[0], metadata={"options": options})
+
+
+AnyState = TypeVar("AnyState", bound=State)
+
+
+# --- partial participation: a round is run by m clients, drawn uniformly without replacement ---
+
+
+def participants(draws: Draws, m: int | None, purpose: str = "clients") -> Tensor | None:
+    """The clients of a round as a 0/1 mask (runs, clients); None when all take part."""
+    return None if m is None else draws.subset(purpose, m)
+
+
+def at_round_start(
+    state: AnyState, draws: Draws, t: int, period: int, m: int | None, purpose: str = "clients"
+) -> AnyState:
+    """The state with the clients of a new round, when step t begins one."""
+    if m is None or t % period:
+        return state
+    return replace(state, active=participants(draws, m, purpose))
+
+
+def fraction(problem: Any, m: int | None) -> int | Fraction:
+    """The share of the rounds that one client takes part in, as a mean over clients."""
+    return 1 if m is None else Fraction(m, problem.clients)

@@ -16,11 +16,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .driver import drive
+from .driver import drive, join, join_states
 from .limits import BYTES_PER_INDEX, check_jobs, check_memory
 from .method import Method
 from .result import Result
-from .seeds import join, join_states
 
 
 def drive_in_processes(

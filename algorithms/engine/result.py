@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
+from ... import storage
 from ...figures import Axis, Curve, Panel, Plot, panel_plot
 from ...notebook import ShownAsTable
-from . import store
 from .method import Messages, State
 
 
@@ -105,12 +106,12 @@ class Result(ShownAsTable):
         arrays |= {f"sums/{name}": v for name, v in self.sums.items()}
         arrays |= {name: each for name in _MODELS if (each := getattr(self, name)) is not None}
         plain = {name: getattr(self, name) for name in _PLAIN_FIELDS}
-        store.write(path, arrays, {**plain, "messages": self.messages.to_json()})
+        write_tensors(path, arrays, {**plain, "messages": self.messages.to_json()})
 
     @staticmethod
     def load(path: str | Path) -> Result:
         """The result that ``save`` wrote; its state is None."""
-        arrays, description = store.read(path)
+        arrays, description = read_tensors(path)
         messages = Messages.from_json(description.pop("messages"))
         description["seeds"] = tuple(description["seeds"])
         return Result(
@@ -133,3 +134,18 @@ _PLAIN_FIELDS = ("method", "problem", "hyperparameters", "root_seed", "seeds", "
 def under(prefix: str, arrays: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The arrays whose names begin with ``prefix``, without it."""
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def write_tensors(path: str | Path, tensors: Mapping[str, Tensor], description: Mapping[str, Any]) -> None:
+    """Replace the file ``path`` by these tensors and their description, atomically and durably."""
+    storage.write_arrays(path, {name: tensor.cpu().numpy() for name, tensor in tensors.items()}, description)
+
+
+def read_tensors(path: str | Path, device: torch.device | str = "cpu") -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The tensors and the description that ``write_tensors`` left at ``path``.
+
+    Raises:
+        DamagedError: when the file is not one that ``write_tensors`` made.
+    """
+    arrays, description = storage.read_arrays(path)
+    return {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}, description

@@ -13,9 +13,21 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from ..engine.draws import Draws
-from ..engine.method import Messages, Method, Scalar, Start, State, average, choice, descend, is_due
+from ..engine.method import (
+    Messages,
+    Method,
+    Scalar,
+    Start,
+    State,
+    at_round_start,
+    average,
+    choice,
+    descend,
+    fraction,
+    is_due,
+    participants,
+)
 from ..engine.oracles import LOCAL_ORACLES
-from ..engine.participation import at_round_start, fraction, participants
 from ..engine.schedule import Schedule, at
 
 

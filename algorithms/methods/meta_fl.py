@@ -14,9 +14,22 @@ from torch import Tensor
 
 from ...errors import InputError
 from ..engine.draws import Draws
-from ..engine.method import Batches, Messages, Method, Scalar, Start, State, average, choice, descend, is_due
+from ..engine.method import (
+    Batches,
+    Messages,
+    Method,
+    Scalar,
+    Start,
+    State,
+    at_round_start,
+    average,
+    choice,
+    descend,
+    fraction,
+    is_due,
+    participants,
+)
 from ..engine.oracles import META_ORACLES
-from ..engine.participation import at_round_start, fraction, participants
 from ..engine.schedule import Schedule, at
 
 

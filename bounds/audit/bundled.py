@@ -19,7 +19,7 @@ import sympy as sp
 
 from ...lossless import decode
 from ...storage import read_json
-from ..evaluation.evaluate import complete
+from ..evaluation.evaluate import complete, fraction_of
 from ..language.bounding import SEPARATE, UNIFORM_SET
 from ..registry import get_paper, get_theorem
 from .instance import DRAWN, Clients, Curve, Law, X, exact
@@ -126,7 +126,7 @@ def _scheduled(data: Mapping[str, Any]) -> dict[str, Any]:
     statement = get_theorem(claim).statement(label)
     values = {name: row["value"] for name, row in data["certificates"].items()} | data["hyperparameters"]
     point = complete(statement, {name: value for name, value in values.items() if name in statement.symbols})
-    found = {str(symbol): Fraction(int(v.p), int(v.q)) for symbol, v in point.items() if v.is_Rational}
+    found = {str(symbol): fraction_of(v) for symbol, v in point.items() if v.is_Rational}
     return {**found, **data["hyperparameters"]}
 
 
@@ -302,7 +302,7 @@ def picture_of(
         tuple(_slope(curve) for curve in curves),
         (low, high),
         marks,
-        tuple(Fraction(int(end.p), int(end.q)) for end in ends),
+        tuple(fraction_of(end) for end in ends),
         variable,
         _slope(clients.objective) if clients.extra else None,
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import sympy as sp
 
-from ..evaluation.evaluate import exact, holds, sign
+from ..evaluation.evaluate import exact, fraction_of, holds, sign
 from ..registry import get_theorem
 
 
@@ -22,7 +22,7 @@ def total(claim: str, label: str = "printed", only: str = "", **values: Any) -> 
 def value(claim: str, label: str = "printed", only: str = "", **values: Any) -> Fraction:
     """The same, where it is rational."""
     number = sp.simplify(total(claim, label, only, **values))
-    return Fraction(int(number.p), int(number.q))
+    return fraction_of(number)
 
 
 def less(left: Fraction | sp.Expr, right: Fraction | sp.Expr) -> bool:

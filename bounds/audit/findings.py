@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...errors import InputError
 from ..language.result import AbstractResult, Sheet, Table
 
 if TYPE_CHECKING:
@@ -206,3 +208,46 @@ def confirm(fact: bool, **evidence: Any) -> Evidence:
     if not fact:
         raise RecheckError(f"not confirmed: {evidence}")
     return evidence
+
+
+FILE = "findings.toml"
+TABLES = {"findings": Finding, "again": Again, "withdrawn": Withdrawn}
+
+
+def read_findings(module: Mapping[str, Any]) -> tuple[tuple[Finding, ...], tuple[Again | Withdrawn, ...]]:
+    """The findings in their order, and what was seen again elsewhere or did not stand when it was read again.
+
+    A row of `findings` has the words of `Finding`; `check` is the name of a function of the module, without it the id behind the key.
+
+    Args:
+        module: `vars()` of the `checks.py` that calls this.
+
+    Raises:
+        InputError: the file cannot be read, has another table, or a row has a word too many or too few, or no check.
+    """
+    from ..language.reading import read_toml  # with sympy, which the kept findings do without
+
+    file = Path(module["__file__"]).with_name(FILE)
+    tables = read_toml(file)
+    if unknown := tables.keys() - TABLES.keys():
+        raise InputError(f"{file}: wanted the tables {', '.join(TABLES)}, got {sorted(unknown)[0][:40]!r}")
+    for table, rows in tables.items():
+        if not (isinstance(rows, list) and all(isinstance(row, Mapping) for row in rows)):
+            raise InputError(f"{file}: wanted [[{table}]], one table for each row")
+    made = {table: tuple(_row(file, table, row, module) for row in tables.get(table, ())) for table in TABLES}
+    return made["findings"], (*made["again"], *made["withdrawn"])
+
+
+def _row(file: Path, table: str, row: Mapping[str, Any], module: Mapping[str, Any]) -> Any:
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
+    if table == "findings":
+        name = str(values.get("check", str(values.get("id")).rpartition(".")[2]))
+        if not callable(check := module.get(name)):
+            raise InputError(
+                f"{file}: {values.get('id')}: wanted the name of a function of checks.py, got {name[:40]!r}"
+            )
+        values["check"] = check
+    try:
+        return TABLES[table](**values)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{file}: [[{table}]] {values.get('id', '')}: {error}") from None

@@ -52,9 +52,9 @@ class Curve:
         return cls(((-sp.oo, sp.oo, exact(expression)),))
 
     @classmethod
-    def with_slope(cls, knots: Sequence[tuple[Number, Number]], at_zero: Number = 0) -> Curve:
-        """The curve with this value at 0 whose derivative is piecewise linear through the knots and constant outside."""
-        return cls._joined(knots).integral(at_zero)
+    def with_slope(cls, knots: Sequence[tuple[Number, Number]]) -> Curve:
+        """The curve with value 0 at 0 whose derivative is piecewise linear through the knots and constant outside."""
+        return cls._joined(knots).integral(0)
 
     @classmethod
     def _joined(cls, knots: Sequence[tuple[Number, Number]]) -> Curve:

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any, overload
 
 from ...suggestion import instead
 from ..language.client_lists import CLIENTS, MAX_CLIENTS, alike_statement, for_clients
-from ..language.markdown import table
 from ..language.notation import Binding
 from ..language.quantities import QUANTITIES
 from ..language.reading import InputError, is_array, read_number
 from ..language.rendering import OfStatement, notes_about, status_of
-from ..language.result import AbstractResult, Math, Sheet, Table, relative, shown, tex_number
+from ..language.result import AbstractResult, Math, Sheet, Table, markdown_table, relative, shown, tex_number
 from ..language.theorem import Statement, Theorem
 from ..optimum.tuning import GLOBAL, Tuned, tune
 from ..registry import all_papers, get_theorem
@@ -151,7 +150,7 @@ class Comparison(AbstractResult):
         """A table, one row per theorem."""
         against = self.against_plain()
         names = [*(name.replace("_", " ") for name in RESOURCES), *(["times plain"] if against else [])]
-        return "\n".join(table([*_COLUMNS, *names], [self._cells(row, against) for row in self.rows]))
+        return "\n".join(markdown_table([*_COLUMNS, *names], [self._cells(row, against) for row in self.rows]))
 
     def _cells(self, row: Row, against: Mapping[str, float]) -> list[str]:
         named = [*row.named.values()]
@@ -303,7 +302,7 @@ class OrderTable(AbstractResult):
             [*row.named.values(), *(map(str, map(row.costs.get, _ORDERED)) if row.costs else [row.reason])]
             for row in self.rows
         ]
-        return "\n".join(table([*_COLUMNS, *_ORDERED], rows))
+        return "\n".join(markdown_table([*_COLUMNS, *_ORDERED], rows))
 
     def __str__(self) -> str:
         head = "orders of the cheapest schedule for metric <= eps, per client"

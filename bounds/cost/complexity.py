@@ -8,10 +8,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ..evaluation.without_running import NOTHING, Beside
-from ..language.markdown import table
 from ..language.reading import InputError
 from ..language.rendering import OfStatement, lines_about, notes_about, status_of, titled
-from ..language.result import AbstractResult, Math, Sheet, Table, shown, tex_number
+from ..language.result import AbstractResult, Math, Sheet, Table, markdown_table, shown, tex_number
 from ..language.theorem import Statement
 from ..optimum.tuning import Tuned, tune
 from .orders import Rates, rates
@@ -109,7 +108,7 @@ class Complexity(OfStatement, AbstractResult):
             with_schedule = f"{of_paper[name]:.6g}" if name in of_paper else ""
             order = str(self.rates.costs.get(name, "")) if self.rates else ""
             rows.append([MEANING.get(name, name), f"{value:.6g}", with_schedule, order])
-        return "\n".join(table(["cost", "tuned", "paper's schedule", "order"], rows))
+        return "\n".join(markdown_table(["cost", "tuned", "paper's schedule", "order"], rows))
 
     def __str__(self) -> str:
         rows = [f"{self.about.name}: cost of {self.tuned.bound.metric} <= {self.eps}", self.markdown()]

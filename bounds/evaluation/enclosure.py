@@ -18,7 +18,7 @@ import sympy as sp
 from ..language.power import Power
 from ..language.power_sum import PowerSum, is_whole, polynomial
 from ..language.theorem import Statement
-from .evaluate import complete
+from .evaluate import complete, fraction_of
 
 BITS = 128
 _NARROW_BITS = 30
@@ -174,7 +174,7 @@ class _Evaluator:
 
     def _new(self, expr: sp.Expr) -> Any:
         if expr.is_Rational:
-            return ball_of(Fraction(int(expr.p), int(expr.q)))
+            return ball_of(fraction_of(expr))
         if expr.is_Symbol:
             raise EnclosureError(f"{expr}: wanted a value, got nothing")
         if expr.is_Pow or isinstance(expr, Power):
@@ -254,6 +254,9 @@ class _Evaluator:
 
 def _whole_power(ball: Any, power: int) -> Any:
     """A power of a ball; of a wide one on one side of 0 between the powers of its ends, where products of balls are much wider."""
+    if power > 0 and ball.mid() == 0:  # of which `arb` gives no power
+        end = ball.upper() ** power
+        return end.union(-end if power % 2 else 0)
     if ball.rel_accuracy_bits() > _NARROW_BITS or ball.contains(0):
         return ball**power
     return (ball.lower() ** power).union(ball.upper() ** power)

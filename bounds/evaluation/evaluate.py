@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, fields, replace
 from fractions import Fraction
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from ...errors import UndefinedError
+from ..language.notation import STEP
 from ..language.power import undefined
 from ..language.reading import InputError, missing_values, read_values, refuse_lists
 from ..language.rendering import (
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from ...figures import Plot
 
 _DIGITS = 60
+_EACH = 16
+"""Steps at each end of a long run, and between them, at which the sign of the weights is looked at."""
 RELATED: Mapping[str, Callable[[int, int], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge, "==": eq}
 """A relation between two numbers."""
 POINTS_PER_BLOCK = 1 << 15
@@ -195,7 +198,13 @@ class Bound(OfStatement, AbstractResult):
 
 
 def exact(value: Fraction | int) -> sp.Rational:
+    """A rational number as sympy has it."""
     return sp.Rational(value.numerator, value.denominator)
+
+
+def fraction_of(value: sp.Rational) -> Fraction:
+    """A rational number of sympy as a fraction."""
+    return Fraction(int(value.p), int(value.q))
 
 
 def sign(expr: sp.Expr) -> int:
@@ -307,9 +316,7 @@ def _bound_at(statement: Statement, point: Mapping[sp.Symbol, sp.Expr], strict: 
     for where, expr in statement.expressions():
         _refuse_undefined(statement, where, expr, known)
     if statement.theorem.metric.weights is not None:
-        from .weights import refuse_weights
-
-        refuse_weights(statement, known)
+        _refuse_weights(statement, known)
     checks = tuple(_check(statement, condition, known) for condition in statement.stated)
     ranges = tuple(_check(statement, condition, known) for condition in statement.method_range)
     pairs = zip((*checks, *ranges), statement.requirements, strict=True)
@@ -332,6 +339,33 @@ def _refuse_undefined(statement: Statement, where: str, expr: sp.Expr, point: Ma
     """Raises where a logarithm or a power in an expression has no real value at a point."""
     if reason := undefined(sp.sympify(expr), lambda part: statement.at(part, point)):
         raise InputError(f"{where}: {reason}")
+
+
+def _refuse_weights(statement: Statement, point: Mapping[sp.Symbol, sp.Expr]) -> None:
+    """Of a long run the weights of the first and the last steps are looked at, and some between.
+
+    Raises:
+        InputError: a weight of the metric is negative or no number at these values of the symbols, or all of a short run are 0.
+    """
+    theorem, weights = statement.theorem, statement.theorem.metric.weights
+    values = {b.quantity.name: point[b.symbol] for b in statement.symbols.values() if b.symbol in point}
+    steps = values.get("iterations", values.get("rounds", 0) * values.get("communication_period", 1))
+    formula, first = sp.sympify(weights).xreplace(dict(point)), int(theorem.average == "after")
+    last = int(steps)
+    ends, halves = min(last, _EACH), (last >> times for times in range(min(last.bit_length(), 4 * _EACH)))
+    times = sorted({*range(ends), *range(last - ends, last), *(half - 1 for half in halves)})
+    signs = []
+    for t in times:
+        weight = formula.xreplace({STEP: sp.Integer(t + first)})
+        try:
+            signs.append(sign(weight))
+            shown = f"{float(sp.N(weight)):.6g}" if signs[-1] < 0 else ""
+        except InputError:
+            shown = "no finite real number"
+        if shown:
+            raise InputError(f"weights {weights}: wanted numbers of at least 0, got {shown} at t = {t + first}")
+    if times and len(times) == steps and not any(signs):
+        raise InputError(f"weights {weights}: wanted one above 0, all are 0 in {steps} steps")
 
 
 def _check(statement: Statement, condition: Condition, point: Mapping[sp.Symbol, sp.Expr]) -> ConditionCheck:
@@ -375,7 +409,7 @@ def _compile(statement: Statement) -> tuple[tuple[str, ...], Any]:
     outputs.append(sp.Add(*outputs))
     outputs += [statement.expand(condition.slack) for condition in statement.requirements]
     outputs += [statement.expand(c.right) if c.relation == "==" else sp.Integer(0) for c in statement.requirements]
-    return names, sp.lambdify(arguments, outputs, modules=[IN_DOUBLES, "numpy"], cse=True)
+    return names, in_doubles(arguments, outputs)
 
 
 def _floor(value: Any) -> Any:
@@ -389,8 +423,17 @@ WHOLE = 1e-9
 """How near a whole number a number in doubles is one, relatively."""
 NOT_WHOLE = 1e-3
 """How far from every whole number a number in doubles is none, however large it is."""
-IN_DOUBLES: Mapping[str, Callable[[Any], Any]] = {"floor": _floor, "ceil": lambda value: -_floor(-value)}
+_ROUNDED: Mapping[str, Callable[[Any], Any]] = {"floor": _floor, "ceil": lambda value: -_floor(-value)}
 """What rounding means on arrays."""
+
+
+def in_doubles(arguments: Sequence[sp.Symbol], formulas: sp.Expr | list[sp.Expr]) -> Callable[..., Any]:
+    """A numpy function of the arguments that gives a formula, or the list of formulas."""
+    import numpy as np
+
+    modules = [_ROUNDED, np]  # "numpy" would import everything in it: 0.1 s
+    function: Callable[..., Any] = sp.lambdify(arguments, formulas, modules, cse=isinstance(formulas, list))
+    return function
 
 
 def evaluate(statement: Statement, **arrays: Any) -> dict[str, Any]:
@@ -411,7 +454,7 @@ def evaluate(statement: Statement, **arrays: Any) -> dict[str, Any]:
     for name in _in_turn(statement, {*known}):
         expr = statement.expand(statement.schedule[name])
         needs = sorted(expr.free_symbols, key=str)
-        value = sp.lambdify(needs, expr, [IN_DOUBLES, "numpy"])(*(known[str(need)] for need in needs))
+        value = in_doubles(needs, expr)(*(known[str(need)] for need in needs))
         known[name] = np.asarray(value, dtype=float)
     if missing := [name for name in names if name not in known]:
         wanted = [

@@ -45,6 +45,7 @@ from .notation import STEP, Binding, Notation, derived_symbol, latex_of, letters
 from .power import Power
 from .properties import PROPERTIES
 from .quantities import DOMAINS, POSITIVE, QUANTITIES, Quantity
+from .reading import read_toml
 from .schedule import SCHEDULES, read_schedule
 from .theorem import (
     AVERAGES,
@@ -61,7 +62,6 @@ from .theorem import (
     Term,
     Theorem,
 )
-from .toml_file import read_toml
 from .typesetting import Letters
 from .typesetting import latex as typeset
 

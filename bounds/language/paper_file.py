@@ -50,6 +50,7 @@ from .metrics import METRICS
 from .notation import Notation, derived_symbol, latex_of
 from .quantities import QUANTITIES, Quantity
 from .quantity import ROLES
+from .reading import read_toml
 from .theorem import (
     AVERAGES,
     KINDS,
@@ -69,7 +70,6 @@ from .theorem import (
     multiple_of,
     whole_number,
 )
-from .toml_file import read_toml
 
 FILE = "paper.toml"
 _WHOLE = re.compile(r"(?P<whole>.+) is (?:a multiple of (?P<part>.+)|a whole number)")

@@ -7,14 +7,17 @@ frames are made from it here. Nothing that a user or a stranger's file wrote rea
 from __future__ import annotations
 
 import json
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from .markdown import table as markdown_table
+_BAR = re.compile(r"(?<!\\)\|")
+"""A bar that is not escaped, which would end a cell."""
+
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -339,3 +342,18 @@ def to_frame(sheet: Sheet) -> DataFrame:
     frame = DataFrame(rows, columns=list(table.columns)) if sheet.columns is None else DataFrame(dict(sheet.columns))
     frame.attrs |= {"title": sheet.title, "notes": list(sheet.notes)}
     return frame
+
+
+def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, align: bool = True) -> list[str]:
+    """The lines of a table in Markdown; a short row is filled with empty cells.
+
+    Args:
+        align: columns line up in plain text too, for a terminal; on a page long formulas would push the rest away, and there a
+            bar within a cell is escaped.
+    """
+    cells = [[*row, *[""] * (len(head) - len(row))] for row in ([*head], *rows)]
+    if not align:
+        cells = [[_BAR.sub(r"\|", cell) for cell in row] for row in cells]
+    widths = [max(map(len, column)) if align else 0 for column in zip(*cells, strict=True)]
+    lines = ["| " + " | ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)) + " |" for row in cells]
+    return [lines[0], "|" + "|".join("-" * max(width + 2, 3) for width in widths) + "|", *lines[1:]]

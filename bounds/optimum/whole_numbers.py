@@ -8,7 +8,7 @@ from fractions import Fraction
 import sympy as sp
 
 from ...errors import UndefinedError
-from ..evaluation.evaluate import InadmissibleError, bound, complete, exact, sign
+from ..evaluation.evaluate import InadmissibleError, bound, complete, exact, fraction_of, sign
 from ..language.reading import InputError
 from .model import Model
 from .posynomial import NotPosynomialError
@@ -133,7 +133,7 @@ def _with_reals(
     for name, expr in _determined_outside_schedule(made).items():
         value = expr.xreplace(table)
         if value.is_Rational:
-            chosen[name] = Fraction(int(value.p), int(value.q))
+            chosen[name] = fraction_of(value)
     return chosen
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import sympy as sp
 
-from ..evaluation.evaluate import holds
+from ..evaluation.evaluate import exact, fraction_of, holds, in_doubles
 from ..language.theorem import Condition
 
 
@@ -56,7 +56,7 @@ class PolynomialCertificate:
         expr = self.expr
         for symbol, value in self.substitution:
             expr = expr.xreplace({symbol: value})
-        point = {s: sp.Rational(v.numerator, v.denominator) for s, v in zip(self.symbols, values, strict=True)}
+        point = {s: exact(v) for s, v in zip(self.symbols, values, strict=True)}
         top, bottom = (_value(part, values) for part in (self.numerator, self.denominator))
         return bool(
             sp.simplify(expr.xreplace(point) - sp.Rational((top / bottom).numerator, (top / bottom).denominator)) == 0
@@ -128,14 +128,14 @@ def _without_roots(expr: sp.Expr) -> tuple[sp.Expr, tuple[tuple[sp.Symbol, sp.Ex
 def _coefficients(expr: sp.Expr) -> list[tuple[tuple[int, ...], Fraction]] | None:
     symbols = sorted(expr.free_symbols, key=str)
     if not symbols:
-        return [((), Fraction(int(expr.p), int(expr.q)))] if expr.is_Rational else None
+        return [((), fraction_of(expr))] if expr.is_Rational else None
     try:
         polynomial = sp.Poly(sp.expand(expr), *symbols)
     except sp.PolynomialError:
         return None
     if not all(c.is_Rational for c in polynomial.coeffs()):
         return None
-    return [(monomial, Fraction(int(c.p), int(c.q))) for monomial, c in polynomial.terms()]
+    return [(monomial, fraction_of(c)) for monomial, c in polynomial.terms()]
 
 
 def nonnegative_coefficients(expr: sp.Expr) -> bool:
@@ -143,9 +143,7 @@ def nonnegative_coefficients(expr: sp.Expr) -> bool:
     return prove_nonnegative(expr) is not None
 
 
-def find_violation(
-    claim: Condition, given: Iterable[Condition] = (), *, tries: int = 60_000, seed: int = 0
-) -> dict[str, Fraction] | None:
+def find_violation(claim: Condition, given: Iterable[Condition] = ()) -> dict[str, Fraction] | None:
     """Rational values that satisfy every given condition and violate the claim.
 
     Floating point proposes (a random search over many scales), exact arithmetic decides.
@@ -157,9 +155,9 @@ def find_violation(
 
     given = tuple(given)
     symbols = sorted({s for c in (claim, *given) for s in c.left.free_symbols | c.right.free_symbols}, key=str)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     tables = [(_COUNTS if symbol.is_positive else _STEPS) if symbol.is_integer else _REALS for symbol in symbols]
-    choices = [rng.integers(len(table), size=tries) for table in tables]
+    choices = [rng.integers(len(table), size=_TRIES) for table in tables]
     arrays = [np.array([float(v) for v in table])[index] for table, index in zip(tables, choices, strict=True)]
     for row in _candidates(claim, given, symbols, arrays)[:40]:
         point = {s: table[index[row]] for s, table, index in zip(symbols, tables, choices, strict=True)}
@@ -168,6 +166,8 @@ def find_violation(
     return None
 
 
+_TRIES = 60_000
+"""Points that floating point looks at."""
 _REALS = [Fraction(digit) * Fraction(10) ** power for power in range(-4, 4) for digit in (1, 2, 5)]
 _COUNTS = [Fraction(n) for n in (1, 2, 3, 5, 8, 16, 100, 10**4, 10**6, 10**9)]
 _STEPS = [Fraction(n) for n in (1, 2, 3, 4, 5, 8, 0)]
@@ -181,7 +181,7 @@ def _candidates(
     import numpy as np
 
     with np.errstate(all="ignore"):
-        slacks = sp.lambdify(symbols, [c.slack for c in (claim, *given)], "numpy", cse=True)(*arrays)
+        slacks = in_doubles(symbols, [c.slack for c in (claim, *given)])(*arrays)
         bad = np.asarray(slacks[0]) < 0
         for condition, slack in zip(given, slacks[1:], strict=True):
             bad = bad & (np.asarray(slack) >= (-1e-9 if condition.relation == "==" else 0.0))
@@ -194,7 +194,7 @@ def _candidates(
 
 def violates(claim: Condition, given: Iterable[Condition], point: Mapping[sp.Symbol, Fraction]) -> bool:
     """Whether a point satisfies all given conditions and violates the claim, decided exactly."""
-    table = {symbol: sp.Rational(value.numerator, value.denominator) for symbol, value in point.items()}
+    table = {symbol: exact(value) for symbol, value in point.items()}
 
     def at(condition: Condition) -> bool:
         return holds(condition.each_side(lambda side: side.xreplace(table)))

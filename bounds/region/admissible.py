@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from ..language.markdown import table
 from ..language.reading import InputError, read_values
 from ..language.rendering import condition_latex, letter, lines_about, notes_about, status_of, symbol_table
-from ..language.result import CONSTANTS, AbstractResult, Math, Sheet, Table
+from ..language.result import CONSTANTS, AbstractResult, Math, Sheet, Table, markdown_table
 from ..language.theorem import RANGE, Condition, Statement
 from .conditions import reduced
 from .intervals import HALVING, Interval, of_one
@@ -122,7 +121,7 @@ class Admissible(AbstractResult):
             [f"`{name}`", f"`{interval}`", interval.binding["lower"] or "", interval.binding["upper"] or ""]
             for name, interval in self._all()
         ]
-        return "\n".join(table(["hyperparameter", "admissible", "binds below", "binds above"], rows))
+        return "\n".join(markdown_table(["hyperparameter", "admissible", "binds below", "binds above"], rows))
 
     def latex(self) -> str:
         """The intervals as LaTeX relations, one per line."""

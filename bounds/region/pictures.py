@@ -9,6 +9,7 @@ from typing import Any
 import sympy as sp
 
 from ...figures import Axis, Curve, Plot, listed, log_log_plot, mathtext, plain, save, styled
+from ..evaluation.evaluate import in_doubles
 from ..language.notation import Binding
 from ..language.reading import InputError
 from ..language.rendering import titled
@@ -108,7 +109,7 @@ def _ratio(statement: Statement, names: tuple[str, str], condition: Condition, g
 
     small, large = ordered(condition)
     symbols = [statement.symbols[name].symbol for name in names]
-    return np.broadcast_to(sp.lambdify(symbols, small / large, "numpy")(*grid), grid[0].shape)
+    return np.broadcast_to(in_doubles(symbols, small / large)(*grid), grid[0].shape)
 
 
 def _axis(binding: Binding) -> Axis:

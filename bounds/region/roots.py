@@ -16,7 +16,7 @@ from typing import Any
 import sympy as sp
 
 from ..evaluation.enclosure import EnclosureError, ball_of, enclose, ends, precision, values_on
-from ..evaluation.evaluate import sign
+from ..evaluation.evaluate import fraction_of, sign
 from ..language.notation import slack_symbol
 from ..language.power import Power
 from ..language.power_sum import PowerSum
@@ -177,7 +177,7 @@ def _root_of(ratio: sp.Expr, order: int) -> Bracket:
     """The positive root of x^order = ratio: exact where it is rational."""
     root = ratio ** sp.Rational(1, order)
     if root.is_Rational:
-        value = Fraction(int(root.p), int(root.q))
+        value = fraction_of(root)
         return value, value
     found = enclose(root, bits=_BITS)
     return found.lower, found.upper

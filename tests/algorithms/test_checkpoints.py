@@ -17,7 +17,9 @@ from tiny import TinyData, TinyShared
 def test_a_checkpoint_is_written_every_thirty_seconds_or_steps(monkeypatch, tmp_path):
     now, written = [100.0], []
     monkeypatch.setattr(checkpoint.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(checkpoint.store, "write", lambda path, tensors, description: written.append(description["t"]))
+    monkeypatch.setattr(
+        checkpoint, "write_tensors", lambda path, tensors, description: written.append(description["t"])
+    )
     recorder = Recorder({}, 10, 1, True, 1, torch.device("cpu"))
 
     def save(saver, t, is_last=False):

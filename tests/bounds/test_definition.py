@@ -19,9 +19,8 @@ from fedco.bounds.cost.resources import resources
 from fedco.bounds.language import properties
 from fedco.bounds.language.bounding import CONVEX, CONVEX_CLIENTS, EQUAL_INNER, EQUAL_OUTER, INDEPENDENT_CLIENTS
 from fedco.bounds.language.definition import define, load
-from fedco.bounds.language.reading import InputError
+from fedco.bounds.language.reading import MAX_FILE, InputError
 from fedco.bounds.language.theorem import DeclarationError
-from fedco.bounds.language.toml_file import MAX_FILE
 from fedco.validation.runs.method_of import build_of
 
 EXAMPLE = Path(fedco.__file__).parent / "examples" / "pr_sgd.toml"

@@ -9,7 +9,7 @@ from fractions import Fraction
 import fedco
 import pytest
 import sympy as sp
-from fedco.bounds.evaluation.enclosure import EnclosureError, enclose, enclose_bound, ends, fmpq_of
+from fedco.bounds.evaluation.enclosure import EnclosureError, enclose, enclose_bound, ends, fmpq_of, values_on
 from fedco.bounds.evaluation.evaluate import bound, complete
 from fedco.bounds.language.recursion import root, step_function
 from fedco.bounds.language.theorem import put_in
@@ -150,3 +150,12 @@ def test_a_rule_may_have_symbols_beside_numbers():
     function = step_function("mixed", lambda steps, base, more: base**steps + more, "mixed")
     assert function(sp.Integer(2), x, sp.Integer(3)) == x**2 + 3
     assert function(sp.Integer(2), sp.Rational(1, 2), sp.Integer(3)) == sp.Rational(13, 4)
+
+
+@pytest.mark.parametrize(("power", "wanted"), [(1, (-2, 2)), (2, (0, 4)), (3, (-8, 8))])
+def test_a_power_of_a_ball_around_0_is_enclosed(power, wanted):
+    """Of a ball whose midpoint is 0 `arb` gives no power, and the symbol at a region's centre has one."""
+    x = sp.Symbol("x")
+    value, _ = values_on(arb(0, 2), x, x**power, ())
+    low, high = ends(value).pair
+    assert low <= wanted[0] and wanted[1] <= high and high - low < wanted[1] - wanted[0] + Fraction(1, 10**6)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from fedco.bounds.audit.findings import Again, Withdrawn
-from fedco.bounds.audit.findings_file import read_findings
+from fedco.bounds.audit.findings import Again, Withdrawn, read_findings
 from fedco.bounds.registry import get_paper
 from fedco.errors import InputError
 

@@ -13,7 +13,6 @@ import sympy as sp
 from fedco.bounds.evaluation.evaluate import bound
 from fedco.bounds.language.assumptions import RULES, Rule, rules_for
 from fedco.bounds.language.change import Change, narrowed, weakenings
-from fedco.bounds.language.constants import IDENTITY, Smooth, plug_in_bias, root_mean_square
 from fedco.bounds.language.definition import define
 from fedco.bounds.language.dimension import INNER, OBJECTIVE, ONE, VARIABLE, Dimension
 from fedco.bounds.language.fields import MAX_ENTRIES
@@ -23,7 +22,15 @@ from fedco.bounds.language.notation import Notation, derived_symbol, slack_symbo
 from fedco.bounds.language.paper import Paper
 from fedco.bounds.language.quantities import MAX_STEPS, NONNEGATIVE, POSITIVE, QUANTITIES, quantity
 from fedco.bounds.language.reading import MAX_BITS as MAX_NUMBER_BITS
-from fedco.bounds.language.reading import InputError, is_array, missing_values, read_number, read_value
+from fedco.bounds.language.reading import (
+    MAX_FILE,
+    InputError,
+    is_array,
+    missing_values,
+    read_number,
+    read_toml,
+    read_value,
+)
 from fedco.bounds.language.recursion import (
     Geometric,
     IrrationalError,
@@ -45,8 +52,8 @@ from fedco.bounds.language.theorem import (
     Theorem,
     put_in,
 )
-from fedco.bounds.language.toml_file import MAX_FILE, read_toml
 from fedco.bounds.language.typesetting import Letters, latex
+from fedco.bounds.proof.compose import IDENTITY, Smooth, plug_in_bias, root_mean_square
 
 # --- the vocabulary ----------------------------------------------------------------------------------------------------------
 

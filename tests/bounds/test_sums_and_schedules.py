@@ -15,7 +15,7 @@ import sympy as sp
 from fedco.algorithms.engine.schedule import Schedule
 from fedco.bounds.cost.orders import rates
 from fedco.bounds.evaluation.enclosure import EnclosureError, enclose
-from fedco.bounds.evaluation.evaluate import IN_DOUBLES, evaluate
+from fedco.bounds.evaluation.evaluate import evaluate, in_doubles
 from fedco.bounds.language.formula import FormulaError, read_formula
 from fedco.bounds.language.notation import STEP
 from fedco.bounds.language.power_sum import LONGEST, PowerSum
@@ -125,8 +125,9 @@ def test_an_end_that_is_whole_keeps_its_term_in_doubles():
 def test_a_large_number_between_two_whole_ones_is_rounded_to_the_right_one():
     """Within a relative distance of a whole number lie all numbers beyond its inverse: there the distance itself counts."""
     large = np.array([540736504.7, -540736504.7, 3e9 + 0.25])
-    assert list(IN_DOUBLES["floor"](large)) == [540736504, -540736505, 3e9]
-    assert list(IN_DOUBLES["ceil"](large)) == [540736505, -540736504, 3e9 + 1]
+    x = sp.Symbol("x")
+    assert list(in_doubles([x], sp.floor(x))(large)) == [540736504, -540736505, 3e9]
+    assert list(in_doubles([x], sp.ceiling(x))(large)) == [540736505, -540736504, 3e9 + 1]
     numbers = ", ".join(f"$$floor({x!r}), $$ceil({x!r})" for x in large.tolist())
     program = f"{HELPERS} console.log(JSON.stringify([{numbers}]));"
     done = subprocess.run(["node", "-e", program], capture_output=True, text=True, check=True)

@@ -13,7 +13,6 @@ import pytest
 from demonstration import PRINTED, THEOREM
 from fedco.bounds.evaluation.evaluate import InadmissibleError
 from fedco.bounds.language import rendering
-from fedco.bounds.language.markdown import table
 from fedco.bounds.language.metrics import METRICS
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.result import (
@@ -22,6 +21,7 @@ from fedco.bounds.language.result import (
     Sheet,
     Table,
     finite,
+    markdown_table,
     relative,
     rounded_down,
     rounded_up,
@@ -268,17 +268,17 @@ def test_a_table_has_a_cell_for_each_column_and_a_bar_for_each_row():
 
 
 def test_rows_of_a_table_in_plain_text_and_on_a_page():
-    assert table(["a", "long head"], [["x|y"], ["zzzz", "1"]]) == [
+    assert markdown_table(["a", "long head"], [["x|y"], ["zzzz", "1"]]) == [
         "| a    | long head |",
         "|------|-----------|",
         "| x|y  |           |",
         "| zzzz | 1         |",
     ]
-    assert table(["", "b"], [["1", "2"]], align=False) == ["|  | b |", "|---|---|", "| 1 | 2 |"]
-    assert table(["a"], [[r"x|y\|z"]], align=False)[2] == r"| x\|y\|z |"
-    assert table([""], []) == ["|  |", "|---|"]
+    assert markdown_table(["", "b"], [["1", "2"]], align=False) == ["|  | b |", "|---|---|", "| 1 | 2 |"]
+    assert markdown_table(["a"], [[r"x|y\|z"]], align=False)[2] == r"| x\|y\|z |"
+    assert markdown_table([""], []) == ["|  |", "|---|"]
     with pytest.raises(ValueError, match="longer"):
-        table(["a"], [["1", "2"]])
+        markdown_table(["a"], [["1", "2"]])
 
 
 class Answer(AbstractResult):

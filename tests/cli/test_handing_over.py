@@ -16,7 +16,7 @@ import pytest
 import typer
 from fedco.algorithms.engine.progress import Interrupted
 from fedco.bounds.language.result import Sheet
-from fedco.cli import app, completion, main, terminal
+from fedco.cli import app, main, options, terminal
 from fedco.errors import InputError
 from fedco.validation.runs import bundle as bundles
 from in_process import invoke as run
@@ -318,12 +318,12 @@ def test_what_a_replay_found(replays, swap, monkeypatch):
 
 
 def test_completion():
-    assert completion.theorem_ids("feddro.theorem_5") == ["feddro.theorem_5_1"]
-    assert {"feddro.", "fcsg."} <= {*completion.theorem_ids("f")} and completion.theorem_ids("nothing") == []
-    assert all(name.startswith("local_scgdm.") for name in completion.theorem_ids("local_sc"))
-    assert {"local_sgd", "local_scgdm"} <= {*completion.method_names("local_s")} <= {*completion.method_names("l")}
-    assert all(name.startswith("local_s") for name in completion.method_names("local_s"))
-    assert "feddro_noisy" in completion.problem_names("feddro_n") and completion.problem_names("zzz") == []
+    assert options.theorem_ids("feddro.theorem_5") == ["feddro.theorem_5_1"]
+    assert {"feddro.", "fcsg."} <= {*options.theorem_ids("f")} and options.theorem_ids("nothing") == []
+    assert all(name.startswith("local_scgdm.") for name in options.theorem_ids("local_sc"))
+    assert {"local_sgd", "local_scgdm"} <= {*options.method_names("local_s")} <= {*options.method_names("l")}
+    assert all(name.startswith("local_s") for name in options.method_names("local_s"))
+    assert "feddro_noisy" in options.problem_names("feddro_n") and options.problem_names("zzz") == []
 
 
 NO_MEMORY = (

@@ -12,10 +12,10 @@ import pytest
 from fedco import storage
 from fedco.storage import DamagedWarning
 from fedco.validation.lemmas.measure import measure_chain
+from fedco.validation.report.page import cached_json
 from fedco.validation.runs import campaign
 from fedco.validation.runs.campaign import plan as plan_cells
 from fedco.validation.runs.campaign import run_tasks, tasks_of
-from fedco.validation.runs.fingerprint import cached_json
 from fedco.validation.runs.recipe import Instance
 from fedco.validation.runs.registry import recipe_for, runs_of
 from fedco.validation.runs.validate import validate

@@ -13,6 +13,7 @@ from families import BOWLS
 from fedco.algorithms import MetaFL
 from fedco.validation.exact.draws import Chosen, Columns, EveryPath, choices, laid_out, masks
 from fedco.validation.exact.interval import Bends
+from fedco.validation.exact.long_run import Counted
 from fedco.validation.exact.problem import exact_problem
 from fedco.validation.exact.rounds import RandomRound, kept_interval, random_round
 from fedco.validation.exact.run import CannotReplay, Walk, scalar
@@ -20,7 +21,7 @@ from fedco.validation.exact.statistic import Statistic
 from fedco.validation.falsifier.bundle import recompute
 from fedco.validation.falsifier.confirm import NotConfirmed, confirm
 from fedco.validation.falsifier.laws import MOMENTS
-from fedco.validation.falsifier.long_run import Counted, floor_of
+from fedco.validation.falsifier.long_run import floor_of
 from fedco.validation.falsifier.noise import SignTable, extremes, moments, paths
 from fedco.validation.falsifier.search_space import INADMISSIBLE
 from fedco.validation.runs.bundle import BundleError

@@ -30,14 +30,14 @@ from fedco.bounds.language.notation import STEP
 from fedco.bounds.registry import get_theorem
 from fedco.validation.exact.curve import Curve, minimiser, polyak_lojasiewicz
 from fedco.validation.exact.interval import Bends
-from fedco.validation.exact.long_run import in_powers
+from fedco.validation.exact.long_run import Counted, in_powers
 from fedco.validation.exact.problem import Instance, exact_problem
 from fedco.validation.exact.run import CannotReplay, endless, scalar, stepped
 from fedco.validation.exact.statistic import Statistic
 from fedco.validation.exact.tensor import InexactError
 from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
-from fedco.validation.falsifier.long_run import Counted, long_runs
+from fedco.validation.falsifier.long_run import long_runs
 from fedco.validation.falsifier.noise import MEASURED, Run, measured, moments, paths, signs_of
 from quick import slow_but, slowly
 from searching import falsified, replayed, spaces_of, violation_of

@@ -8,11 +8,12 @@ import pytest
 from families import in_doubles, run_in_doubles
 from fedco.algorithms import FCSG, FedDRO, LocalSCGDM, LocalSGD, MetaFL
 from fedco.bounds.language.change import Change, changed, weakenings
+from fedco.bounds.language.metrics import LAST, MEAN
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.registry import get_theorem
 from fedco.validation.exact.curve import Curve
 from fedco.validation.exact.infinite_clients import laid_out
-from fedco.validation.exact.long_run import in_powers
+from fedco.validation.exact.long_run import Counted, in_powers
 from fedco.validation.exact.noise import AllPaths, Bends, Noisy
 from fedco.validation.exact.problem import Instance, exact_problem
 from fedco.validation.exact.run import CannotReplay, Walk, constant, scalar, stepped
@@ -22,7 +23,7 @@ from fedco.validation.falsifier.attack import falsify_changes
 from fedco.validation.falsifier.confirm import NotConfirmed, coefficient_lower_bound, confirm
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.formula import Formula, Panel
-from fedco.validation.falsifier.long_run import Counted, long_runs
+from fedco.validation.falsifier.long_run import long_runs
 from fedco.validation.falsifier.noise import measured, moments, paths, signs_of
 from fedco.validation.falsifier.rounding import confirmed, drafts
 from fedco.validation.falsifier.search_space import REJECTED, _guided
@@ -359,7 +360,8 @@ def test_a_long_run_in_powers_is_the_run_step_by_step(kind: str, every: int, aft
 def test_a_group_of_clients_that_remember_is_its_members(kind: str) -> None:
     """Two equal clients for each, each with signs of its own and estimates that it keeps from round to round."""
     for rounds in (2, 3):
-        compared_in_powers(kind, rounds, Statistic(), members=2)
+        for over in (MEAN, LAST):
+            compared_in_powers(kind, rounds, Statistic(over=over), members=2)
 
 
 def test_sums_over_many_rounds_are_the_limit_of_a_linear_recursion() -> None:

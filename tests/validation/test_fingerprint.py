@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from fedco.algorithms.engine.fingerprint import ROOT, TRAJECTORY, source_fingerprint
 from fedco.validation.lemmas import measure
-from fedco.validation.lemmas.measure import measure_chain
-from fedco.validation.runs import campaign, fingerprint
-from fedco.validation.runs.campaign import Task, plan
-from fedco.validation.runs.fingerprint import LEMMAS, MEASUREMENT, PACKAGE
+from fedco.validation.lemmas.measure import LEMMAS, measure_chain
+from fedco.validation.report import page
+from fedco.validation.report.page import PACKAGE
+from fedco.validation.runs import campaign
+from fedco.validation.runs.campaign import MEASUREMENT, Task, plan
 from fedco.validation.runs.recipe import Instance
 from fedco.validation.runs.registry import recipes
 from fedco.validation.statistics.alpha_budget import AlphaBudget
@@ -66,10 +67,10 @@ def test_the_places_are_those_of_the_package():
 
 def test_a_cached_part_is_made_again_when_the_source_changed(tmp_path, monkeypatch):
     made = iter(range(10))
-    monkeypatch.setattr(fingerprint, "source_fingerprint", lambda places: "old")
-    assert [fingerprint.cached_json(tmp_path, "part", lambda: next(made)) for _ in range(2)] == [0, 0]
-    monkeypatch.setattr(fingerprint, "source_fingerprint", lambda places: "new")
-    assert fingerprint.cached_json(tmp_path, "part", lambda: next(made)) == 1
+    monkeypatch.setattr(page, "source_fingerprint", lambda places: "old")
+    assert [page.cached_json(tmp_path, "part", lambda: next(made)) for _ in range(2)] == [0, 0]
+    monkeypatch.setattr(page, "source_fingerprint", lambda places: "new")
+    assert page.cached_json(tmp_path, "part", lambda: next(made)) == 1
 
 
 def test_a_chunk_is_named_after_the_source_of_measurements(monkeypatch):

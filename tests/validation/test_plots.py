@@ -24,8 +24,7 @@ from fedco.figures import (
 )
 from fedco.storage import write_json
 from fedco.validation.report.bound_plots import bound_plot
-from fedco.validation.report.plots import convergence_plot
-from fedco.validation.runs.validate import RESULTS
+from fedco.validation.runs.validate import RESULTS, convergence_plot
 from fedco.validation.statistics.slopes import SlopeEstimate
 from matplotlib.mathtext import MathTextParser
 from quick import slowly

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fedco.algorithms import LocalSGD, MinibatchSGD
 from fedco.validation.runs.declaration import Runs
-from fedco.validation.runs.parameters import AT_REST, NEAR
+from fedco.validation.runs.recipe import AT_REST, NEAR
 from fedco.validation.runs.tables import read_runs
 
 TABLE = """

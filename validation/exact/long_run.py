@@ -1,17 +1,26 @@
-"""Second moments of noisy runs that are too long to be stepped through, in ball arithmetic.
+"""Second moments of runs of any length, where a round is affine in its state and in its signs: by powers of what a round does.
 
-The first round is run in fractions. A later one is run once from the state after the first, each part of it a variable that is
-as far from there as it can ever be. Where no piece of a function ends within that reach the round is affine for every later
-state, and powers of its matrix give the expectation. A bound of the reach comes from the same powers.
+The first round is run by itself. Every later round does the same: with z the state less that after the first round,
+
+    z -> A z + b + C xi,    roots  H z + h + G xi   of what counts,
+
+so that sums of squares over R rounds need log2(R) products of small matrices. `Counted` and `AffineRound` serve instances in doubles,
+many beside each other, and one in exact numbers: only how a round is read off the method's code differs.
+
+In exact numbers (`in_powers`) the first round is run in fractions. A later one is run once from the state after the first, each part
+of it a variable that is as far from there as it can ever be: where no piece of a function ends within that reach the round is affine
+for every later state. Powers are taken in ball arithmetic, and so is a bound of the reach.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
 
 from ...algorithms import Method
 from ...bounds.evaluation.enclosure import ends
@@ -24,12 +33,142 @@ from .statistic import Statistic
 from .tensor import entries_of, with_entries
 
 Q = Fraction
+Array = np.ndarray
+T = TypeVar("T")
 _BITS = 1024
 _SMALL = Q(1, 2**200)
 """How far the parts of a state are moved to see what a round does, before it is known how far they can go."""
 _LATER = (1, 2, 5)
 """Rounds that are compared: a method that does something else from round to round is not run this way."""
-_MOST_ROUNDS = 2**60
+_MOST_ROUNDS = 1 + 2**60
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What counts of a round of so many steps."""
+
+    period: int
+    statistic: Statistic
+
+    def at(self, t: int) -> bool:
+        """Whether the time t counts, in a round that begins at 0."""
+        return self.statistic.counts(t, self.period)
+
+    @property
+    def number(self) -> int:
+        return sum(self.at(t) for t in range(self.period + 1))
+
+    def passed(self, step: Callable[[], None], look: Callable[[], T]) -> list[T]:
+        """What is seen on the way through a round, at the times that count."""
+        seen = []
+        for t in range(self.period + 1):
+            if self.at(t):
+                seen.append(look())
+            if t < self.period:
+                step()
+        return seen
+
+    def statistics(
+        self, first: Any, later: AffineRound, start: Array, rounds: Sequence[int], share: Array
+    ) -> Iterator[Any]:
+        """The statistic of runs of so many rounds, each at least 2, rising.
+
+        Args:
+            first: the expected squares in the first round, `(...)`.
+            later, start, share: a later round, and what stands in `AffineRound.totals`.
+        """
+        is_last = self.statistic.is_last
+        totals = later.totals(start, [r - 1 for r in rounds], share, only_last=is_last)
+        for count, total in zip(rounds, totals, strict=True):
+            yield total if is_last else (first + total) / (count * self.number)
+
+
+@dataclass(frozen=True)
+class AffineRound:
+    """What a round does, the constant 1 being the last coordinate of the state.
+
+    Args:
+        step: of the state, `(..., size, size)`.
+        noise: what each sign does to the state, `(..., size, signs)`.
+        seen: the roots of what counts, `(..., roots, size)`.
+        seen_noise: what each sign does to them, `(..., roots, signs)`.
+    """
+
+    step: Array
+    noise: Array
+    seen: Array
+    seen_noise: Array
+
+    def totals(self, start: Array, rounds: Sequence[int], share: Array, *, only_last: bool) -> Iterator[Any]:
+        """The expected squares over so many rounds, from second moments M = S S' of the state: with W_R = sum_{r<R} A'^r Q A^r
+
+        <W_R, M> + <V_R, C C'> + R |G|^2,    V_R = sum_{r<R} W_r;
+
+        of the last round only |H A^(R-1) S|^2 + <W_(R-1), C C'> + |G|^2, where Q = H'H.
+
+        Args:
+            start: S, `(..., size, columns)`.
+            share: the variance of a sign, `(...)`.
+        """
+        jitter = self.noise @ self.noise.swapaxes(-2, -1) * share[..., None, None]
+        # squares and no powers, which `arb` does not have around 0
+        each = np.square(self.seen_noise).sum(axis=(-2, -1)) * share
+        nothing = np.zeros_like(self.step)
+        base = self.seen.swapaxes(-2, -1) @ self.seen
+        doubled = [_Sums(1, base, nothing, self.step)]
+        for count in (count - only_last for count in rounds):
+            while 2 * doubled[-1].rounds <= count:
+                doubled.append(doubled[-1].then(doubled[-1]))
+            whole = _Sums(0, nothing, nothing, nothing + np.eye(self.step.shape[-1], dtype=int))
+            for part in doubled:
+                whole = whole.then(part) if part.rounds & count else whole
+            if only_last:  # squared last: what decays is far smaller than what it is a difference of
+                begun = np.square(self.seen @ whole.power @ start).sum(axis=(-2, -1))
+                yield begun + (whole.weight * jitter).sum(axis=(-2, -1)) + each
+            else:
+                second = start @ start.swapaxes(-2, -1)
+                begun = (whole.weight * second).sum(axis=(-2, -1))
+                yield begun + (whole.later * jitter).sum(axis=(-2, -1)) + count * each
+
+    def reach(self, spread: Array, doublings: int, larger: Callable[[Array, Array], Array] = np.maximum) -> Array:
+        """How far each part of the state can be from where it was after the first round, at most, in up to 2^doublings rounds.
+
+        Args:
+            spread: what each sign did to it in the first round, `(..., size - 1, signs)`.
+        """
+        ever = self.step[..., :-1, :-1]
+        power, largest = np.abs(ever), np.abs(spread)
+        summed = np.abs(self.step[..., :-1, -1]) + np.abs(self.noise[..., :-1, :]).sum(-1)
+        for _ in range(doublings):
+            largest = larger(largest, power @ largest)
+            summed = summed + (power @ summed[..., None])[..., 0]
+            ever = ever @ ever
+            power = np.abs(ever)
+        found: Array = largest.sum(-1) + summed
+        return found
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """W_R, V_R and A^R for R rounds, `(..., size, size)`."""
+
+    rounds: int
+    weight: Array
+    later: Array
+    power: Array
+
+    def then(self, more: _Sums) -> _Sums:
+        """Of these rounds and more after them."""
+        back = self.power.swapaxes(-2, -1)
+        return _Sums(
+            self.rounds + more.rounds,
+            self.weight + back @ more.weight @ self.power,
+            self.later + more.rounds * self.weight + back @ more.later @ self.power,
+            more.power @ self.power,
+        )
+
+
+# --- exact numbers ---
 
 
 def in_powers(
@@ -52,33 +191,28 @@ def in_powers(
         EnclosureError: the powers of a round grow without limit.
         InexactError: the method calls what has no exact counterpart.
     """
-    rounds = steps // period - 1
-    if steps % period or period % statistic.every or not 1 <= rounds <= _MOST_ROUNDS:
+    rounds = steps // period
+    if steps % period or period % statistic.every or not 2 <= rounds <= _MOST_ROUNDS:
         raise CannotReplay(f"{steps} steps: wanted whole rounds of {period}, at least two")
     if statistic.over not in (MEAN, LAST) or statistic.failure is not None:
         raise CannotReplay("in powers of a round only a mean of expectations is evaluated, or the last one")
     require_equal_rounds(method)
-    times = [t for t in range(period + 1) if statistic.counts(t, period)]
+    counted = Counted(period, statistic)
     share = Q(1) if members == 1 else GroupSigns.mean_share(members)
     run = Walk(method, problem, problem.start, _draws(problem, members))
-    roots = _round(run, period, times, statistic)
+    roots = _round(run, counted)
     _check_groups(roots, members)
     first = sum((g.centre**2 + share * (expectation(g * g) - g.centre**2) for g in roots), Q(0))
     state, scale = run.state, statistic.measure.scale(problem)
-    rounds_of = partial(
-        _affine, method, problem, state, period=period, times=times, statistic=statistic, members=members
-    )
-    moved = _moved(rounds_of, state, period)
-    made = [rounds_of(moved, period * later) for later in _LATER]
-    if any(other != made[0] for other in made[1:]):
+    round_of = partial(_affine, method, problem, state, counted=counted, members=members)
+    moved = _moved(round_of, state, period)
+    made, *others = [round_of(moved, period * later) for later in _LATER]
+    if any(not _is_same(made, other) for other in others):
         raise CannotReplay(f"{method.name} does not do the same in every round")
     spread = [entry.parts for entry in _flat(state)]
-    total, reach = _powers(made[0], spread, rounds, share, only_last=statistic.is_last)
-    rounds_of(reach, period)  # Bends if a state within reach meets a kink
-    if statistic.is_last:
-        return scale * total[0], scale * total[1]
-    count = (rounds + 1) * len(times)
-    return scale * (first + total[0]) / count, scale * (first + total[1]) / count
+    (low, high), reach = _powers(counted, first, made, spread, rounds, share)
+    round_of(reach, period)  # Bends if a state within reach meets a kink
+    return scale * low, scale * high
 
 
 def _draws(problem: ExactProblem, members: int) -> AffineSigns | GroupSigns:
@@ -97,27 +231,9 @@ def _check_groups(gradients: Sequence[Noisy], members: int) -> None:
         raise CannotReplay("what one member of a group does is not undone by the others")
 
 
-@dataclass(frozen=True)
-class _Affine:
-    """A round: state -> step state + shift + noise signs, roots of what counts = seen state + level + seen_noise signs."""
-
-    step: list[list[Fraction]]
-    shift: list[Fraction]
-    noise: list[list[Fraction]]
-    seen: list[list[Fraction]]
-    level: list[Fraction]
-    seen_noise: list[list[Fraction]]
-
-
-def _round(run: Walk, period: int, times: Sequence[int], statistic: Statistic) -> list[Noisy]:
+def _round(run: Walk, counted: Counted) -> list[Noisy]:
     """One round on; the roots of what counts, at the averaged model."""
-    found = []
-    for t in range(period + 1):
-        if t in times:
-            found.append(_noisy(statistic.measure.root(run.problem, run.average)))
-        if t < period:
-            run.step()
-    return found
+    return counted.passed(run.step, lambda: _noisy(counted.statistic.measure.root(run.problem, run.average)))
 
 
 def _noisy(value: Any) -> Noisy:
@@ -138,12 +254,10 @@ def _affine(
     state: Any,
     reach: Sequence[Fraction],
     first: int,
-    period: int,
-    times: Sequence[int],
-    statistic: Statistic,
+    counted: Counted,
     members: int,
-) -> _Affine:
-    """What the round from time `first` does to states that are at most `reach` from the given one, its noise left out.
+) -> AffineRound:
+    """What the round from time `first` does to states that are at most `reach` from the given one.
 
     Raises:
         Bends: it is not affine there.
@@ -152,33 +266,30 @@ def _affine(
     moved = [Noisy.around(c, r, -1 - j) for j, (c, r) in enumerate(zip(centres, reach, strict=True))]
     run = Walk(method, problem, problem.start, _draws(problem, members))
     run.state, run.t, run.draws = with_entries(state, moved), first, _draws(problem, members)
-    seen = _round(run, period, times, statistic)
+    seen = _round(run, counted)
     _check_groups(seen, members)
-    later, count = _flat(run.state), run.draws.columns.count
+    ends = [entry - c for entry, c in zip(_flat(run.state), centres, strict=True)] + [Noisy(Q(1), {})]
 
-    def rates(entry: Noisy) -> list[Fraction]:
-        return [entry.rate(-1 - j) / r if r else Q(0) for j, r in enumerate(reach)]
+    def rates(entries: Sequence[Noisy]) -> Array:
+        rows = [[e.rate(-1 - j) / r if r else Q(0) for j, r in enumerate(reach)] for e in entries]
+        return np.array([[*row, e.centre] for row, e in zip(rows, entries, strict=True)], dtype=object)
 
-    def signs(entry: Noisy) -> list[Fraction]:
-        return [entry.rate(k) for k in range(count)]
+    def signs(entries: Sequence[Noisy]) -> Array:
+        return np.array([[e.rate(k) for k in range(run.draws.columns.count)] for e in entries], dtype=object)
 
-    return _Affine(
-        [rates(end) for end in later],
-        [end.centre - c for end, c in zip(later, centres, strict=True)],
-        [signs(end) for end in later],
-        [rates(g) for g in seen],
-        [g.centre for g in seen],
-        [signs(g) for g in seen],
-    )
+    return AffineRound(rates(ends), signs(ends), rates(seen), signs(seen))
 
 
-def _moved(rounds_of: Callable[..., _Affine], state: Any, period: int) -> list[Fraction]:
+def _is_same(a: AffineRound, b: AffineRound) -> bool:
+    return all(np.array_equal(part, other) for part, other in zip(vars(a).values(), vars(b).values(), strict=True))
+
+
+def _moved(round_of: Callable[..., AffineRound], state: Any, period: int) -> list[Fraction]:
     """A small number for each part of the state that ever moves, 0 for those that nothing moves."""
     reach = [_SMALL if entry.parts else Q(0) for entry in _flat(state)]
     while True:
-        affine = rounds_of(reach, period)
-        rows = zip(affine.step, affine.shift, affine.noise, strict=True)
-        moves = [bool(b) or any(noise) or any(step) for step, b, noise in rows]
+        affine = round_of(reach, period)
+        moves = [row.any() for row in np.concatenate([affine.step, affine.noise], axis=1)[:-1]]
         further = [_SMALL if r or m else Q(0) for r, m in zip(reach, moves, strict=True)]
         if further == reach:
             return reach
@@ -186,84 +297,37 @@ def _moved(rounds_of: Callable[..., _Affine], state: Any, period: int) -> list[F
 
 
 def _powers(
-    affine: _Affine, spread: Sequence[Mapping[int, Fraction]], rounds: int, share: Fraction, *, only_last: bool
+    counted: Counted,
+    first: Fraction,
+    affine: AffineRound,
+    spread: Sequence[Mapping[int, Fraction]],
+    rounds: int,
+    share: Fraction,
 ) -> tuple[Ends, list[Fraction]]:
-    """The summed squares over so many rounds, or those of the last one, and how far each part of the state can be from where it begins.
+    """The statistic of so many rounds, and how far each part of the state can be from where it was after the first one.
 
-    `share` is the variance of what stands for a sign.
+    Args:
+        spread: what each sign did to each part of the state in the first round.
+        share: the variance of what stands for a sign.
     """
-    from flint import arb, arb_mat, ctx, fmpq
+    from flint import arb, ctx, fmpq
 
+    def ball(number: Any) -> Any:
+        return arb(fmpq(number.numerator, number.denominator))
+
+    in_balls = np.frompyfunc(ball, 1, 1)
     before = ctx.prec
     ctx.prec = _BITS
     try:
         signs = sorted({k for parts in spread for k in parts})
-        alone = [[parts.get(k, Q(0)) for k in signs] or [Q(0)] for parts in spread]
-        size = len(spread)
-        step = _matrix([*([*r, b] for r, b in zip(affine.step, affine.shift, strict=True)), [Q(0)] * size + [Q(1)]])
-        seen = _matrix([[*r, h] for r, h in zip(affine.seen, affine.level, strict=True)])
-        noise = _matrix([*(row or [Q(0)] for row in affine.noise), [Q(0)] * max(1, len(affine.noise[0]))])
-        begin = _matrix([*alone, [Q(0)] * len(alone[0])])
-        base = seen.transpose() * seen
-        weight, later = arb_mat(size + 1, size + 1), arb_mat(size + 1, size + 1)
-        power = arb_mat(size + 1, size + 1, [int(i == j) for i in range(size + 1) for j in range(size + 1)])
-        done = 0
-        for bit in bin(rounds - only_last)[2:]:  # n -> 2 n, and one more where the bit is set
-            back = power.transpose()
-            later, weight = later + weight * arb(done) + back * later * power, weight + back * weight * power
-            power, done = power * power, 2 * done
-            if bit == "1":
-                later, weight = later + weight, weight + power.transpose() * base * power
-                power, done = step * power, done + 1
-        if only_last:
-            weight, later = power.transpose() * base * power, weight
-        each = sum((number**2 for row in affine.seen_noise for number in row), Q(0))
-        random = _trace(begin.transpose() * weight * begin) + _trace(noise.transpose() * later * noise)
-        total = weight[size, size] + random * arb(fmpq(share.numerator, share.denominator))
-        low, high = ends(total).pair
-        each *= share * (1 if only_last else rounds)
-        return (low + each, high + each), _reach(affine, alone, rounds)
+        alone = in_balls(np.array([[parts.get(k, Q(0)) for k in signs] for parts in spread], dtype=object))
+        later = AffineRound(*(in_balls(part) for part in vars(affine).values()))
+        start = np.zeros((len(spread) + 1, len(signs) + 1), dtype=object)
+        start[:-1, :-1], start[-1, -1] = alone * ball(share).sqrt(), 1
+        variance = np.array(ball(share), dtype=object)
+        (found,) = counted.statistics(ball(first), later, start, [rounds], variance)
+        larger = np.frompyfunc(lambda a, b: a.max(b), 2, 1)
+        reach = later.reach(alone, (rounds - 2).bit_length(), larger)
+        return ends(found).pair, [ends(far).upper for far in reach]
     finally:
         ctx.prec = before
-
-
-def _reach(affine: _Affine, alone: list[list[Fraction]], rounds: int) -> list[Fraction]:
-    """How far each part of the state can be from where it is after the first round, at most."""
-    power = _matrix(affine.step)
-    size = len(affine.step)
-    largest = [[abs(entry) for entry in row] for row in _rows(_matrix(alone))]
-    pushes = ([b, *row] for b, row in zip(affine.shift, affine.noise, strict=True))
-    summed = [sum((abs(entry) for entry in row), _zero()) for row in _rows(_matrix(list(pushes)))]
-    done = 1
-    while done < rounds:
-        sizes = [[abs(entry) for entry in row] for row in _rows(power)]
-        onward = [
-            [sum((sizes[i][j] * largest[j][k] for j in range(size)), _zero()) for k in range(len(largest[0]))]
-            for i in range(size)
-        ]
-        largest = [[a.max(b) for a, b in zip(x, y, strict=True)] for x, y in zip(largest, onward, strict=True)]
-        summed = [summed[i] + sum((sizes[i][j] * summed[j] for j in range(size)), _zero()) for i in range(size)]
-        power, done = power * power, 2 * done
-    return [ends(sum(row, total)).upper for row, total in zip(largest, summed, strict=True)]
-
-
-def _zero() -> Any:
-    from flint import arb
-
-    return arb(0)
-
-
-def _matrix(rows: Sequence[Sequence[Fraction]]) -> Any:
-    from flint import arb, arb_mat, fmpq
-
-    entries = [arb(fmpq(e.numerator, e.denominator)) for row in rows for e in row]
-    return arb_mat(len(rows), len(rows[0]), entries)
-
-
-def _rows(matrix: Any) -> list[list[Any]]:
-    rows: list[list[Any]] = matrix.tolist()
-    return rows
-
-
-def _trace(matrix: Any) -> Any:
-    return sum((row[i] for i, row in enumerate(_rows(matrix))), _zero())

@@ -277,12 +277,12 @@ def equally(inputs: Tensor, labels: Tensor, clients: int, seed: int = 0) -> Part
     return of_sizes(inputs, labels, [len(labels) // clients] * clients, seed)
 
 
-def dominant(inputs: Tensor, labels: Tensor, clients: int, rho: float, size: int, seed: int = 0) -> Parts:
+def dominant(inputs: Tensor, labels: Tensor, clients: int, rho: float, size: int) -> Parts:
     """Client i has a share rho of class i (modulo the classes) and (1 - rho)/(classes - 1) of every other, `size` in all.
 
     Examples are drawn with replacement from their class, as far as it has fewer than are wanted.
     """
-    generator, classes = _generator(seed), int(labels.max()) + 1
+    generator, classes = _generator(0), int(labels.max()) + 1
     pools = [_pool(labels, c, generator) for c in range(classes)]
     used, parts = [0] * classes, []
     for i in range(clients):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...bounds.language.markdown import table
+from ...bounds.language.result import markdown_table
 from ...errors import InputError
 from ...storage import make_folder, read_json, write_json, write_text
 from .reproduce import (
@@ -119,7 +119,7 @@ def as_markdown(rows: list[Mapping[str, Any]]) -> str:
         verdict = "; ".join((outcome(each, known), *(() if name in known else each["differences"])))
         shown = f"[{name}](#{anchor(name)})" if name in known else name
         listed.append((shown, each["title"], each["standing"], verdict))
-    lines += table(("figure or table", "about", "here", "ordering"), listed, align=False)
+    lines += markdown_table(("figure or table", "about", "here", "ordering"), listed, align=False)
     for row in rows:
         lines += [
             "",
@@ -138,7 +138,7 @@ def as_markdown(rows: list[Mapping[str, Any]]) -> str:
 
 def _ordering_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """A table of orderings with an empty line before it; nothing where there is none."""
-    return ["", *table(COLUMNS, map(cells, rows), align=False)] if rows else []
+    return ["", *markdown_table(COLUMNS, map(cells, rows), align=False)] if rows else []
 
 
 def main(source: Path, target: Path = KEPT) -> None:

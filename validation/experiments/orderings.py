@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 LEVEL = 0.05
 """Level of all comparisons of all figures together."""
+INTERVAL = 0.95
 PAPERS, OPPOSITE, UNDECIDED = "the paper's", "the opposite", "undecided"
 OUTCOMES = (PAPERS, OPPOSITE, UNDECIDED)
 RESAMPLES = 10_000
@@ -217,13 +218,13 @@ def _signs(gains: Sequence[float]) -> tuple[int, int]:
     return sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains)
 
 
-def bootstrap(gain: np.ndarray, level: float = 0.95) -> tuple[float, float, float]:
-    """The mean and its percentile interval, of 10000 resamples; with a fixed seed."""
+def bootstrap(gain: np.ndarray) -> tuple[float, float, float]:
+    """The mean and its percentile interval of level `INTERVAL`, of 10000 resamples; with a fixed seed."""
     if not np.isfinite(gain).all():
         mean = float(np.sign(gain[~np.isfinite(gain)]).sum())
         return (math.copysign(math.inf, mean), -math.inf, math.inf) if mean else (math.nan, -math.inf, math.inf)
     picks = np.random.default_rng(0).integers(len(gain), size=(RESAMPLES, len(gain)))
-    low, high = np.quantile(gain[picks].mean(1), [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(gain[picks].mean(1), [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2])
     return float(gain.mean()), float(low), float(high)
 
 

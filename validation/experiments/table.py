@@ -198,7 +198,7 @@ def mean_interval(values: np.ndarray, level: float = LEVEL) -> tuple[float, floa
     return mean, mean - half, mean + half
 
 
-def bands(values: np.ndarray, level: float = LEVEL) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def bands(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mean and t-interval over the seeds at every time: `(seeds, times)` -> three `(times,)`."""
     from scipy.stats import t
 
@@ -207,7 +207,7 @@ def bands(values: np.ndarray, level: float = LEVEL) -> tuple[np.ndarray, np.ndar
         mean = values.mean(0)
         if count < 2:
             return mean, mean, mean
-        half = float(t.ppf((1 + level) / 2, count - 1)) * values.std(0, ddof=1) / math.sqrt(count)
+        half = float(t.ppf((1 + LEVEL) / 2, count - 1)) * values.std(0, ddof=1) / math.sqrt(count)
         return mean, mean - half, mean + half
 
 

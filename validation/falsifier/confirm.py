@@ -16,7 +16,7 @@ import sympy as sp
 
 from ...algorithms import Start
 from ...bounds.evaluation.enclosure import EnclosureError, enclose, enclose_bound
-from ...bounds.evaluation.evaluate import complete, holds
+from ...bounds.evaluation.evaluate import complete, fraction_of, holds
 from ...bounds.language.reading import InputError
 from ..exact.closed_moments import moment_average
 from ..exact.interval import Ends, ends_of
@@ -322,7 +322,7 @@ def _enclosures(target: Target, point: Mapping[sp.Symbol, sp.Expr], claimed: Cla
 
 def _enclosed(value: sp.Expr) -> Ends:
     if value.is_Rational:
-        exact = Q(int(value.p), int(value.q))
+        exact = fraction_of(value)
         return exact, exact
     return enclose(value, bits=BITS).pair
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from ...bounds.evaluation.evaluate import IN_DOUBLES
+from ...bounds.evaluation.evaluate import fraction_of, in_doubles
 from ...bounds.language.change import Change
 from ...bounds.language.power import Power
 from ...bounds.language.theorem import Condition, Statement, Theorem
@@ -90,7 +90,7 @@ class Formula:
     def fixed(self) -> dict[str, Fraction]:
         """The symbols that the statement sets to a number."""
         expanded = {name: self.statement.expand(expr) for name, expr in self.determined.items()}
-        return {name: Fraction(int(e.p), int(e.q)) for name, e in expanded.items() if e.is_Rational}
+        return {name: fraction_of(e) for name, e in expanded.items() if e.is_Rational}
 
     def chosen(self, values: Mapping[str, Fraction]) -> dict[str, Fraction]:
         """The symbols that an equality fixes and no schedule sets, exactly; those that come out irrational are left out."""
@@ -101,7 +101,7 @@ class Formula:
                 point = {s: sp.Rational(known[str(s)]) for s in self.statement.symbols_of(expr) if str(s) in known}
                 value = self.statement.at(expr, point)
                 if value.is_Rational:
-                    found[name] = Fraction(int(value.p), int(value.q))
+                    found[name] = fraction_of(value)
         return found
 
     @cached_property
@@ -111,7 +111,7 @@ class Formula:
             expanded = self.statement.expand(expr)
             needs = tuple(sorted(str(symbol) for symbol in expanded.free_symbols))
             arguments = [self.theorem.notation[need].symbol for need in needs]
-            made[name] = needs, sp.lambdify(arguments, expanded, [IN_DOUBLES, "numpy"])
+            made[name] = needs, in_doubles(arguments, expanded)
         return made
 
     def complete(self, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -166,7 +166,7 @@ class Formula:
 
     def compiled(self, outputs: list[sp.Expr]) -> Any:
         arguments = [self.theorem.notation[name].symbol for name in self.names]
-        return sp.lambdify(arguments, outputs, modules=[IN_DOUBLES, "numpy"], cse=True)
+        return in_doubles(arguments, outputs)
 
     def sides(self, values: Mapping[str, Any]) -> Sides:
         """The bound and the conditions at arrays that broadcast against each other."""

@@ -12,7 +12,7 @@ import torch
 
 from ...algorithms import drive
 from ...algorithms.engine.method import Start
-from ...bounds.evaluation.weights import in_doubles, names_in
+from ...bounds.evaluation.weights import names_in, weight_in_doubles
 from ...bounds.language.dimension import ONE
 from ...bounds.language.metrics import AVERAGED, MINIMUM, WEIGHTED
 from ...bounds.language.quantities import DOMAINS
@@ -415,7 +415,7 @@ class InstanceSpace:
         at = np.arange(times)[:, None] * self.statistic.every
         numbers = [np.broadcast_to(np.asarray(known[name], dtype=float), (count,)) for name in names]
         with np.errstate(all="ignore"):
-            found = in_doubles(metric)(at.astype(float), *numbers)
+            found = weight_in_doubles(metric)(at.astype(float), *numbers)
         made: Array = np.broadcast_to(np.asarray(found, dtype=float), (times, count)).copy()
         if self.statistic.after:
             made[0] = 0.0

@@ -1,23 +1,19 @@
-"""Second moments of runs of any length, where a round is affine in its state and in its signs: by powers of what a round does.
+"""Second moments of runs of any length in doubles, for many instances beside each other, by the powers of `exact.long_run`.
 
-The first round is run with each sign alone. Every later round does the same: with z the state less that after the first round,
-
-    z -> A z + b + C xi,    gradients  H z + h + G xi,
-
-so that the sum of squared gradients over R rounds needs log2(R) products of small matrices.
+The first round is run with each sign alone, a later one from the state after it with each part of the state moved by itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ..exact.statistic import Statistic
+from ..exact.long_run import AffineRound, Counted
 from .noise import Run, SignTable
 
 Array = np.ndarray
@@ -33,22 +29,6 @@ _OFF_A_GROUP = 3.0
 """How far a member of a group may go, in units of how far one client alone does: the mean of its group, and what it is off."""
 NO_STATE = ("active",)
 """Fields of a state that no step moves."""
-
-
-@dataclass(frozen=True)
-class Counted:
-    """What counts of a round of so many steps."""
-
-    period: int
-    statistic: Statistic
-
-    def at(self, t: int) -> bool:
-        """Whether the time t counts, in a round that begins at 0."""
-        return self.statistic.counts(t, self.period)
-
-    @property
-    def number(self) -> int:
-        return sum(self.at(t) for t in range(self.period + 1))
 
 
 def stretched(parameters: Mapping[str, Array]) -> dict[str, Array]:
@@ -109,6 +89,7 @@ class _Lanes:
         method.check(self.family)
         self.method = method.over(1)
         self.state: Any = None
+        self.t = 0
         self.renumber()
 
     def renumber(self) -> None:
@@ -127,17 +108,15 @@ class _Lanes:
         found: Array = roots[:, 0].numpy().reshape(self.instances, self.lanes)
         return found
 
+    def step(self) -> None:
+        draws: Any = self.draws.at(self.t)
+        stepped = self.method.local_step(self.family, self.state, draws, self.t)
+        self.state, self.t = self.method.communicate(self.family, stepped, self.t), self.t + 1
+
     def round(self, first: int, counted: Counted) -> Array:
         """One round from time `first` on; the roots of what counts, `(times, instances, lanes)`."""
-        seen = []
-        for t in range(counted.period + 1):
-            if counted.at(t):
-                seen.append(self.root())
-            if t < counted.period:
-                draws: Any = self.draws.at(first + t)
-                stepped = self.method.local_step(self.family, self.state, draws, first + t)
-                self.state = self.method.communicate(self.family, stepped, first + t)
-        return np.stack(seen)
+        self.t = first
+        return np.stack(counted.passed(self.step, self.root))
 
     def flat(self) -> Array:
         """The state as numbers, `(instances, lanes, size)`."""
@@ -168,16 +147,6 @@ def with_numbers(like: Any, numbers: Array) -> Any:
     return replace(like, **made)
 
 
-@dataclass(frozen=True)
-class _Affine:
-    """What a round does, `(instances, ...)`, the constant 1 being the last coordinate of the state."""
-
-    step: Array
-    noise: Array
-    seen: Array
-    seen_noise: Array
-
-
 def long_runs(
     true: Run, linear: Run, clients: int, counted: Counted, rounds: Sequence[int], share: Array
 ) -> tuple[Array, Array]:
@@ -195,16 +164,11 @@ def long_runs(
         affine = _affine(linear, clients, counted, at, like, unit)
         start = np.zeros((len(at), at.shape[1] + 1, spread.shape[2] + 1))
         start[:, :-1, :-1], start[:, -1, -1] = spread * np.sqrt(share)[:, None, None], 1.0
-        only_last = counted.statistic.is_last
-        totals = _totals(affine, start, [r - 1 for r in rounds], share, only_last=only_last)
-        found = [
-            total if only_last else (first + total) / (count * counted.number)
-            for count, total in zip(rounds, totals, strict=True)
-        ]
+        found = list(counted.statistics(first, affine, start, rounds, share))
         scale = np.asarray(linear.measure.scale(linear.build(1)[1]))
         wide = np.where(share < 1, _OFF_A_GROUP, 1.0)[:, None, None]
         pushed = replace(affine, noise=affine.noise * wide)
-        reach = _reach(pushed, spread * wide, (rounds[-1] - 1).bit_length())
+        reach = pushed.reach(spread * wide, (rounds[-1] - 1).bit_length())
         astray = _astray(true, clients, counted, at, like, unit, affine, reach)
     return np.maximum(scale * np.stack(found), 0.0), astray
 
@@ -254,7 +218,7 @@ def _split(values: Array) -> tuple[Array, Array]:
     return values[..., 0] - each.sum(-1), each
 
 
-def _affine(run: Run, clients: int, counted: Counted, at: Array, like: Any, unit: Array) -> _Affine:
+def _affine(run: Run, clients: int, counted: Counted, at: Array, like: Any, unit: Array) -> AffineRound:
     """A later round, from the state after the first, each part of it moved by its unit, and with each sign alone."""
     size = at.shape[1]
     counting = _counting(run, clients)
@@ -275,71 +239,11 @@ def _affine(run: Run, clients: int, counted: Counted, at: Array, like: Any, unit
     noise = np.zeros((len(at), size + 1, count))
     noise[:, :-1] = pushes
     rows = np.concatenate([seen[..., :size] - seen[..., size : size + 1], level[..., None]], axis=-1)
-    return _Affine(step, noise, rows, jitter)
-
-
-def _totals(affine: _Affine, start: Array, rounds: Sequence[int], share: Array, *, only_last: bool) -> Iterator[Array]:
-    """The summed squares over so many rounds, from second moments M = S S' of the state: with W_R = sum_{r<R} A'^r Q A^r
-
-    <W_R, M> + <V_R, C C'> + R |G|^2,    V_R = sum_{r<R} W_r;
-
-    of the last round only |H A^(R-1) S|^2 + <W_(R-1), C C'> + |G|^2, where Q = H'H.
-    """
-    jitter = affine.noise @ affine.noise.swapaxes(1, 2) * share[:, None, None]
-    each = (affine.seen_noise**2).sum(axis=(1, 2)) * share
-    nothing = np.zeros_like(affine.step)
-    base = affine.seen.swapaxes(1, 2) @ affine.seen
-    doubled = [_Sums(1, base, nothing, affine.step)]
-    for count in (count - only_last for count in rounds):
-        while 2 * doubled[-1].rounds <= count:
-            doubled.append(doubled[-1].then(doubled[-1]))
-        whole = _Sums(0, nothing, nothing, nothing + np.eye(affine.step.shape[-1]))
-        for part in doubled:
-            whole = whole.then(part) if part.rounds & count else whole
-        if only_last:  # squared last: what decays is far smaller than what it is a difference of
-            begun = ((affine.seen @ whole.power @ start) ** 2).sum(axis=(1, 2))
-            yield begun + (whole.weight * jitter).sum(axis=(1, 2)) + each
-        else:
-            second = start @ start.swapaxes(1, 2)
-            yield (whole.weight * second).sum(axis=(1, 2)) + (whole.later * jitter).sum(axis=(1, 2)) + count * each
-
-
-@dataclass(frozen=True)
-class _Sums:
-    """W_R, V_R and A^R for R rounds, `(instances, size, size)`."""
-
-    rounds: int
-    weight: Array
-    later: Array
-    power: Array
-
-    def then(self, more: _Sums) -> _Sums:
-        """Of these rounds and more after them."""
-        back = self.power.swapaxes(1, 2)
-        return _Sums(
-            self.rounds + more.rounds,
-            self.weight + back @ more.weight @ self.power,
-            self.later + more.rounds * self.weight + back @ more.later @ self.power,
-            more.power @ self.power,
-        )
-
-
-def _reach(affine: _Affine, spread: Array, most: int) -> Array:
-    """How far each part of the state can be from where it was after the first round, at most, in up to 2^most rounds."""
-    power, ever = np.abs(affine.step[:, :-1, :-1]), affine.step[:, :-1, :-1]
-    largest = np.abs(spread)
-    summed = np.abs(affine.step[:, :-1, -1]) + np.abs(affine.noise[:, :-1]).sum(-1)
-    for _ in range(most):
-        largest = np.maximum(largest, power @ largest)
-        summed = summed + (power @ summed[..., None])[..., 0]
-        ever = ever @ ever
-        power = np.abs(ever)
-    found: Array = largest.sum(-1) + summed
-    return found
+    return AffineRound(step, noise, rows, jitter)
 
 
 def _astray(
-    run: Run, clients: int, counted: Counted, at: Array, like: Any, unit: Array, affine: _Affine, reach: Array
+    run: Run, clients: int, counted: Counted, at: Array, like: Any, unit: Array, affine: AffineRound, reach: Array
 ) -> Array:
     """How far a round of the true instances, from states and with signs that push one way, is from the affine one."""
     inside = np.concatenate([affine.step[:, :-1, :-1], affine.noise[:, :-1]], axis=-1)

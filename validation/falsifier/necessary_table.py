@@ -21,9 +21,8 @@ import sympy as sp
 
 from ...bounds.audit.necessary import Needed, needed, searched_for
 from ...bounds.language.change import weakenings
-from ...bounds.language.markdown import table
 from ...bounds.language.reading import InputError
-from ...bounds.language.result import shown
+from ...bounds.language.result import markdown_table, shown
 from ...bounds.language.theorem import Statement
 from ...bounds.proof.dominated import dominated
 from ...bounds.proof.sharpen.record import parts_given, rows_in
@@ -151,21 +150,21 @@ def as_markdown(about: Sequence[Statement]) -> str:
     why = [reason(statement, part.part) for statement, part in far]
     lines = [_HEAD, *_summary(len(about), len(kept), terms, Counter(kind for kind, _ in why)), "", "## Terms", ""]
     head = ("statement", "term", "largest known necessary part", "stated / necessary", "seconds", "instance")
-    lines += table(head, [_term(*each) for each in terms], align=False)
+    lines += markdown_table(head, [_term(*each) for each in terms], align=False)
     lines += ["", "## Conditions", ""]
     conditions = [(s, part) for s in kept for part in needed(s).values() if part.kind == "condition"]
-    lines += table(
+    lines += markdown_table(
         ("statement", "condition", "false when relaxed by", "instance"), map(_condition, conditions), align=False
     )
     lines += ["", f"## Terms above {FAR}, and why", ""]
     rows = [(s.name, part.part, text or "not known") for (s, part), (_, text) in zip(far, why, strict=True)]
-    lines += table(("statement", "term", "why"), rows, align=False)
+    lines += markdown_table(("statement", "term", "why"), rows, align=False)
     if left:
         lines += [
             "",
             "## Not searched part by part",
             "",
-            *table(("statement", "why"), [(s.name, unsearched(s)) for s in left], align=False),
+            *markdown_table(("statement", "why"), [(s.name, unsearched(s)) for s in left], align=False),
         ]
     return "\n".join(lines) + "\n"
 

@@ -9,7 +9,7 @@ from ...algorithms.engine.fingerprint import source_fingerprint
 from ...bounds.language.reading import InputError
 from ...bounds.registry import get_theorem
 from ...storage import digest, recall_or_make
-from ..runs.fingerprint import LEMMAS
+from ..runs.campaign import MEASUREMENT
 from ..runs.recipe import Instance
 from ..runs.registry import chain_for, recipe_for
 from ..runs.values import evaluate_at, numbers_of
@@ -17,6 +17,9 @@ from .link import trace_run
 from .report import LemmaReport
 from .sides import report_of
 from .trace import SEEDS
+
+LEMMAS = (*MEASUREMENT, "validation/lemmas", "validation/papers")
+"""Sources on which the measurement of both sides of a lemma depends."""
 
 
 def measure_chain(

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...algorithms import Method
 from ...algorithms.engine.progress import Progress
-from ...bounds.evaluation.evaluate import IN_DOUBLES, Bound
+from ...bounds.evaluation.evaluate import Bound, in_doubles
 from ...bounds.evaluation.evaluate import bound as evaluated
 from ...bounds.language.theorem import Statement, Theorem
 from ..runs.experiments import statistics
@@ -147,14 +147,13 @@ class Bench:
 
 def sides_over(statement: Statement, arrays: Mapping[str, Any]) -> dict[str, Any]:
     """Terms and both sides of every requirement of a statement, on arrays for all of its symbols that broadcast against each other."""
-    import sympy as sp
 
     if "sides" not in statement.kept:
         outputs = [statement.expand(term.expr) for term in statement.terms]
         for condition in statement.requirements:
             outputs += [statement.expand(condition.left), statement.expand(condition.right)]
         arguments = [binding.symbol for binding in statement.symbols.values()]
-        statement.kept["sides"] = sp.lambdify(arguments, outputs, modules=[IN_DOUBLES, "numpy"], cse=True)
+        statement.kept["sides"] = in_doubles(arguments, outputs)
     known = {name: np.asarray(value, dtype=float) for name, value in arrays.items() if name in statement.symbols}
     shape = np.broadcast_shapes(*(array.shape for array in known.values()))
     with np.errstate(all="ignore"):

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...bounds.language.markdown import table
-from ...bounds.language.result import shown
+from ...bounds.language.result import markdown_table, shown
 from ...bounds.registry import get_theorem
 from ...errors import InputError
 from ...figures import save
@@ -110,7 +109,7 @@ theorems on every other registered problem that fits them, {OTHERS_T} steps and 
 
 def _table(found: list[Shown], linked: bool = True) -> str:
     rows = [[f"[{each.case.title}](#{each.case.name})" if linked else _where(each), *_row(each)] for each in found]
-    return "\n".join(table(_HEADS, rows))
+    return "\n".join(markdown_table(_HEADS, rows))
 
 
 def _where(each: Shown) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import sympy as sp
 
 from ...bounds.evaluation.enclosure import EnclosureError, enclose_bound
-from ...bounds.evaluation.evaluate import bound, complete
+from ...bounds.evaluation.evaluate import bound, complete, exact, fraction_of
 from ...bounds.language.notation import STEP
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Statement, Theorem
@@ -68,8 +68,8 @@ def _at(own: Statement, values: Mapping[str, Fraction]) -> dict[str, Fraction] |
         found = {name: sp.nsimplify(point[binding.symbol]) for name, binding in own.symbols.items()}
         if not all(value.is_Rational for value in found.values()):
             return None
-        exact = {name: Fraction(int(value.p), int(value.q)) for name, value in found.items()}
-        return exact if bound(own, exact, strict=False).admissible else None
+        numbers = {name: fraction_of(value) for name, value in found.items()}
+        return numbers if bound(own, numbers, strict=False).admissible else None
     except (InputError, EnclosureError):
         return None
 
@@ -102,7 +102,7 @@ def _given(theorem: Theorem, values: Mapping[str, Fraction]) -> dict[str, Any]:
     if theorem.method is None:
         return {}
     known = ((b.symbol, values[b.name]) for b in theorem.notation if b.name in values)
-    point = {symbol: sp.Rational(v.numerator, v.denominator) for symbol, v in known}
+    point = {symbol: exact(v) for symbol, v in known}
     formulas = {name: sp.sympify(formula).xreplace(point) for name, formula in theorem.method.values.items()}
     at = {name: tuple(formula.subs(STEP, t) for t in (0, 5)) for name, formula in formulas.items()}
     return {**at, **theorem.method.options, "method": theorem.method.name}

@@ -68,18 +68,15 @@ def instances_of(plan: Plan, theorem: Theorem, label: str = "", codes: Sequence[
     return found.done()
 
 
-def code_beside(plan: Plan, theorem: Theorem, label: str = "", codes: Sequence[Any] | None = None) -> Instances:
+def code_beside(plan: Plan, theorem: Theorem) -> Instances:
     """Only what comes of the update equations beside the code of the method; nothing for a corollary.
-
-    Args:
-        codes: as in `instances_of`.
 
     Raises:
         ProofError: the declarations of the derivation are refused.
     """
     found = _Found()
     for case, plans in _cases(plan):
-        _codes([reached(each, theorem, label or theorem.default) for _, each in plans], case, codes, found)
+        _codes([reached(each, theorem, theorem.default) for _, each in plans], case, None, found)
     return found.done()
 
 

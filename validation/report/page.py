@@ -15,17 +15,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ...algorithms.engine.fingerprint import source_fingerprint
 from ...algorithms.engine.limits import check_jobs, usual_jobs
 from ...bounds.audit.checks import audit
 from ...bounds.audit.findings import Finding
 from ...bounds.audit.refuted import evidence, exact_instances
 from ...bounds.audit.refuted import refutations as declared_refutations
 from ...bounds.registry import all_papers, all_theorems
-from ...storage import make_folder, write_json, write_text
+from ...storage import make_folder, recall_or_make, write_json, write_text
 from ..experiments.keeping import write_kept
 from ..runs.bundle import write as write_bundle
 from ..runs.controls import Control, run_controls
-from ..runs.fingerprint import cached_json
 from ..runs.recipe import Instance
 from ..runs.refutations import bundle_of
 from ..runs.registry import chains, counterexamples, declared, recipe_for, recipes, why_without
@@ -34,6 +34,9 @@ from ..statistics.alpha_budget import REPORT_ALPHA, AlphaBudget
 from ..statistics.verdict import Outcome
 from . import contents, view
 from .rates import MeasuredRates, measure_rates
+
+PACKAGE = ("algorithms", "bounds", "synthetic", "validation")
+"""Sources on which a part of the report depends: every package that computes."""
 
 BRIEF, BRIEF_SEEDS = 3, 8
 """A short report judges every other theorem on so many short runs, and measures its lemmas on so many seeds."""
@@ -255,3 +258,8 @@ def _controls(validations: Sequence[Validation], controls: Sequence[Control]) ->
 def _ledger(ledgers: Sequence[AlphaBudget]) -> dict[str, Any]:
     tests = [test for ledger in ledgers for test in ledger.to_dict()["tests"]]
     return {"total": str(sum((ledger.total for ledger in ledgers), Fraction(0))), "tests": tests}
+
+
+def cached_json(folder: Path, name: str, make: Callable[[], Any]) -> Any:
+    """`make()`, a JSON value, from `folder`/`name`.json if it was written by this very source."""
+    return recall_or_make(folder / f"{name}.json", {"source": source_fingerprint(PACKAGE)}, make)

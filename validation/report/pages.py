@@ -20,8 +20,8 @@ from ...bounds.audit.findings import Finding
 from ...bounds.audit.refuted import exact_instances, refutations
 from ...bounds.audit.status import status
 from ...bounds.audit.status import table as standing_table
-from ...bounds.language.markdown import table as markdown_table
 from ...bounds.language.rendering import describe
+from ...bounds.language.result import markdown_table
 from ...bounds.language.theorem import Theorem
 from ...bounds.proof.derivations import derivation, prove
 from ...bounds.proof.written.document import document

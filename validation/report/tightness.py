@@ -15,7 +15,7 @@ from typing import Any
 
 from ... import __version__
 from ...bounds.audit.necessary import formulas_digest, needed
-from ...bounds.language.markdown import table
+from ...bounds.language.result import markdown_table
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import all_theorems
 from ...storage import read_json, write_json
@@ -78,7 +78,7 @@ def lines_of(theorem: Theorem, file: Path = FILE) -> list[str]:
         "Bound over mean is 1 where a run attains the bound; left over bound is 1 where a search for counterexamples attains it, and more "
         "where it breaks it.",
         "",
-        *table(
+        *markdown_table(
             ["statement", "least bound / mean of runs", "largest left / bound of a search", "parts"], rows, align=False
         ),
         "",
@@ -88,7 +88,7 @@ def lines_of(theorem: Theorem, file: Path = FILE) -> list[str]:
             lines += [
                 f"Runs of the {label} statement at the longest horizon measured ({entry['day']}, fedco {entry['version']}):",
                 "",
-                *table(_COLUMNS, [_cells(row) for row in entry["runs"]], align=False),
+                *markdown_table(_COLUMNS, [_cells(row) for row in entry["runs"]], align=False),
                 "",
             ]
     return lines

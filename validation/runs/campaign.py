@@ -28,12 +28,15 @@ from ..statistics.alpha_budget import AlphaBudget
 from ..statistics.planning import seeds_to_support
 from ..statistics.verdict import Verdict, not_applicable
 from .experiments import Measured, cap_of, measure
-from .fingerprint import MEASUREMENT
 from .measures import judged
 from .method_of import Given
 from .recipe import Instance
 from .registry import recipe_for
 from .values import evaluate_at
+
+MEASUREMENT = ("algorithms", "synthetic", "bounds", "validation/runs/experiments.py", "validation/runs/values.py")
+"""Source files on which the statistic of a run depends, so that a kept result is read back until one changes: methods, problems, bounds,
+and how a run puts them together. What a recipe adds is named by the source of the module that its method comes from."""
 
 CHUNK = 128
 """Seeds per task: small enough to balance two cores, large enough to keep tensors busy."""

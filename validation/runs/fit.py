@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,9 +10,10 @@ from ...bounds.language.bounding import MEAN_SQUARE, NOISE, SAMPLE
 from ...bounds.language.metrics import speaks_of_minimiser
 from ...bounds.language.theorem import Theorem
 from ...bounds.registry import all_theorems, get_theorem
-from .parameters import WITHOUT_NOISE
 from .problem_list import Listed, listed
 
+WITHOUT_NOISE: Mapping[str, Any] = {"sigma": 0.0}
+"""Parameters for statements about exact gradients."""
 CHOSEN_BY_THE_RUN = ("initial_inner_error",)
 """Constants that the start of a run sets, and no problem certifies."""
 

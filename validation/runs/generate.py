@@ -29,11 +29,10 @@ from ...synthetic.catalogue import problem as find_problem
 from ...synthetic.models import AbstractModelProblem
 from ...user_files import is_python_file
 from ..experiments.estimates import with_constants
-from .fit import assumed, fitting_problems, misfit, why_none_fits
+from .fit import WITHOUT_NOISE, assumed, fitting_problems, misfit, why_none_fits
 from .measures import said_cap
 from .method_of import measured_by
-from .parameters import AT_REST, NEAR, WITHOUT_NOISE
-from .recipe import Instance
+from .recipe import AT_REST, NEAR, Instance
 from .users_certificates import attack_certificates
 from .values import GIVEN_BY_THE_PROBLEM, HORIZONS, constants, evaluate_at, horizon_of
 

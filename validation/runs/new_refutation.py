@@ -32,8 +32,7 @@ from typing import Any
 
 from ...bounds.audit.bundled import FOLDER, NO_READING, from_data
 from ...bounds.audit.refutation import Refutation, RefutationError
-from ...bounds.language.reading import InputError, read_number
-from ...bounds.language.toml_file import read_toml
+from ...bounds.language.reading import InputError, read_number, read_toml
 from ...bounds.registry import get_paper
 from .bundle import write
 from .refutations import bundle_of

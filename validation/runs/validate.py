@@ -24,15 +24,13 @@ from ...bounds.language.rendering import lines_about, notes_about, status_of, ti
 from ...bounds.language.result import AbstractResult, Sheet
 from ...bounds.language.theorem import Statement, Theorem
 from ...bounds.registry import get_theorem
-from ...figures import Axis, Plot, mathtext, save
+from ...figures import Axis, Curve, Plot, log_log_plot, mathtext, save
 from ...storage import DamagedError, make_folder, read_json, write_json
-from ..report.plots import convergence_plot
 from ..statistics.alpha_budget import REPORT_ALPHA, AlphaBudget
 from ..statistics.evalues import mean_bracket
-from ..statistics.slopes import SlopeEstimate, slope_interval
+from ..statistics.slopes import SlopeEstimate, bound_slope, slope_interval
 from ..statistics.verdict import Outcome, Verdict, verdict_table
-from .campaign import Experiment, ExperimentResult, Task, conclude, plan, run_tasks, tasks_of
-from .fingerprint import MEASUREMENT
+from .campaign import MEASUREMENT, Experiment, ExperimentResult, Task, conclude, plan, run_tasks, tasks_of
 from .fit import about_noise
 from .generate import Generated, instances_of
 from .limits import HOURS, check_experiments
@@ -368,3 +366,41 @@ def read_measured(folder: Path) -> list[dict[str, Any]]:
 
 
 __all__ = ["Outcome", "Validation", "read_measured", "validate", "versions", "write"]
+
+
+_GUIDE_OFFSET = 0.6  # the guide line runs parallel below the curve instead of hiding it
+
+
+def convergence_plot(
+    horizons: Sequence[float],
+    empirical: Sequence[float],
+    bound: Sequence[float],
+    *,
+    title: str,
+    metric: Axis,
+    band: tuple[Sequence[float], Sequence[float]] | None = None,
+    measured_slope: SlopeEstimate | None = None,
+    limit_exponent: float | None = None,
+) -> Plot:
+    """Empirical running mean with its bound against T, log-log, the measured slope beside the theory's.
+
+    Args:
+        horizons: `(points,)` T, in local steps.
+        empirical: `(points,)` mean over seeds of the claim's statistic.
+        bound: `(points,)` right-hand side at the same T, same unit.
+        metric: name and unit of the statistic, for instance Axis("mean of ||grad Phi||^2", "[f]^2/[x]^2").
+        band: confidence bracket of the mean, two sequences `(points,)`.
+        measured_slope: from `slope_interval`; shown in the legend.
+        limit_exponent: the exponent as T -> infinity; drawn as a guide line below the curve.
+    """
+    lower, upper = band if band is not None else (None, None)
+    measured = "empirical" if measured_slope is None else f"empirical, slope {measured_slope}"
+    theory = f"bound, slope {bound_slope(horizons, bound):.3f} over these T" if len(horizons) > 1 else "bound"
+    curves = [
+        Curve(measured, horizons, empirical, lower, upper),
+        Curve(theory, horizons, bound, theory=True),
+    ]
+    if limit_exponent is not None:
+        guide = [_GUIDE_OFFSET * empirical[-1] * (t / horizons[-1]) ** limit_exponent for t in horizons]
+        curves.append(Curve(f"limit exponent {limit_exponent:.3g} (guide)", horizons, guide, theory=True))
+    return log_log_plot(curves, title=title, x_axis=Axis("$T$", "local steps"), y_axis=metric)

@@ -9,8 +9,7 @@ from typing import Any
 import sympy as sp
 
 from ...audit.exactly import admitted, huber, value
-from ...audit.findings import Evidence, confirm
-from ...audit.findings_file import read_findings
+from ...audit.findings import Evidence, confirm, read_findings
 from ...audit.refuted import kept
 from ...cost.orders import Order, rates
 from ...registry import get_theorem as find

@@ -11,8 +11,7 @@ import sympy as sp
 
 from ...audit.findings import Evidence, confirm
 from ...proof.author import ONE, Derivation, Reader, Signomial
-from .derivation_composed import biased_sgd, scgd
-from .derivations import local_sgd
+from .derivations import biased_sgd, local_sgd, scgd
 
 if TYPE_CHECKING:
     from ...language.theorem import Theorem

@@ -16,8 +16,7 @@ import sympy as sp
 
 from ...audit.checks import compare_expressions
 from ...audit.exactly import clip, less, total
-from ...audit.findings import Evidence, confirm
-from ...audit.findings_file import read_findings
+from ...audit.findings import Evidence, confirm, read_findings
 from ...audit.instance import Curve
 from ...audit.refuted import kept
 from ...evaluation.evaluate import exact

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import sympy as sp
 
-from ...language.constants import Smooth, plug_in_bias
 from ...language.notation import slack_symbol
 from ...language.theorem import Condition, DeclarationError, Derived, Statement, Term, Theorem
 from ...proof.certificates import prove_nonnegative
-from ...proof.compose import Chain, split
+from ...proof.compose import Chain, Smooth, plug_in_bias, split
 from . import PAPER
 
 WRITTEN = PAPER.written

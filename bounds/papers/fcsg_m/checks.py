@@ -8,8 +8,7 @@ from itertools import product
 import sympy as sp
 
 from ...audit.exactly import admitted, value
-from ...audit.findings import Evidence, confirm
-from ...audit.findings_file import read_findings
+from ...audit.findings import Evidence, confirm, read_findings
 from ...audit.refuted import kept
 from ...language.notation import slack_symbol
 from ...proof.certificates import prove_nonnegative

@@ -6,8 +6,7 @@ from fractions import Fraction as Q
 
 import sympy as sp
 
-from ...audit.findings import Evidence, confirm
-from ...audit.findings_file import read_findings
+from ...audit.findings import Evidence, confirm, read_findings
 from ...audit.refuted import kept
 from ...proof.certificates import prove_nonnegative
 from ...registry import get_theorem as theorem

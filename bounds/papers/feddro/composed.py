@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sympy as sp
 
-from ...language.constants import Smooth
 from ...language.notation import slack_symbol
 from ...language.theorem import Condition, Derived, Statement, Term, Theorem
-from ...proof.compose import Chain, split
+from ...proof.compose import Chain, Smooth, split
 from . import PAPER
 
 WRITTEN = PAPER.written

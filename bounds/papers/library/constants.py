@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import sympy as sp
 
-from ...language.sampling import sampling
+from ...language.clients import sampling
 
 
 def share(s: SimpleNamespace) -> sp.Expr:

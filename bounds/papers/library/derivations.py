@@ -9,8 +9,7 @@ from functools import partial
 from ...proof.author import Derivation, Reader, Signomial, Var, dot, quantity, sq, value
 from ...proof.tactics import Sgd, steep_at_most, unlike_descent
 from . import derivations_local
-from .derivations_methods import compressed_sgd, heavy_ball, scgd_declining, storm
-from .derivations_networks import DERIVATIONS as NETWORKS
+from .derivations_methods import NETWORKS, compressed_sgd, heavy_ball, scgd_declining, storm
 
 X, AFTER = Var("x"), Var("x", 1)
 

@@ -9,8 +9,7 @@ from typing import Any
 import sympy as sp
 
 from ...audit.exactly import clip, huber
-from ...audit.findings import Evidence, confirm
-from ...audit.findings_file import read_findings
+from ...audit.findings import Evidence, confirm, read_findings
 from ...audit.refuted import Kept, kept
 from ...language.notation import slack_symbol
 from ...proof.certificates import prove_nonnegative

@@ -12,10 +12,9 @@ from typing import Any
 
 import sympy as sp
 
-from ...language.constants import IDENTITY, Smooth, root_mean_square
 from ...language.notation import slack_symbol
 from ...language.theorem import Condition, Derived, Statement, Term, Theorem
-from ...proof.compose import Chain, split
+from ...proof.compose import IDENTITY, Chain, Smooth, root_mean_square, split
 from . import PAPER
 
 s = PAPER.written.s

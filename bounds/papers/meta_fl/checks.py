@@ -17,8 +17,7 @@ from typing import Any
 import sympy as sp
 
 from ...audit.exactly import less
-from ...audit.findings import Evidence, confirm
-from ...audit.findings_file import read_findings
+from ...audit.findings import Evidence, confirm, read_findings
 from ...audit.refuted import kept
 from ...evaluation.evaluate import bound, complete, exact, holds
 from ...language.notation import slack_symbol

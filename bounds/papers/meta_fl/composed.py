@@ -6,15 +6,15 @@ docs/theory/meta_fl.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 
 import sympy as sp
 
 from ...language.bounding import AVERAGE, MEAN_SQUARE, PATH, PATH_SQ, Form, size, unlike
-from ...language.notation import slack_symbol
-from ...language.sampling import sampling
+from ...language.clients import sampling
+from ...language.notation import derived_symbol, slack_symbol
 from ...language.theorem import Condition, DeclarationError, Derived, Statement, Term, Theorem
 from ...proof.compose import Chain
 from . import PAPER, constants
@@ -132,77 +132,56 @@ def lemma_11() -> Statement:
 
 # --- the corrected lemmas, for one batch size -------------------------------------------------------------------------------
 
-BIAS, MOMENT = (size("estimate_error"),), (size("estimate_error", MEAN_SQUARE),)
+_BIAS, _MOMENT = (size("estimate_error"),), (size("estimate_error", MEAN_SQUARE),)
+_SAID: Mapping[str, tuple[str, str, tuple[Form, ...]]] = {
+    "h2_nu": (r"h'_\nu", "second moment, step M2", (Form(PATH_SQ, "fine_tuned_model"),)),
+    "h_nu": (r"h_\nu", "first moment, step M2", (Form(PATH, "fine_tuned_model"),)),
+    "mu_F": (r"\mu_F", "bias, step M3", _BIAS),
+    "sigma_F": (r"\sigma_F", "root of the second moment, step M3", _MOMENT),
+    "gamma_F": (r"\gamma_F", "step M6", (unlike("meta_gradient", over=AVERAGE),)),
+    "mu_F_FO": (r"\mu_F^{FO}", "bias, step M4", _BIAS),
+    "sigma_F_FO": (r"\sigma_F^{FO}", "root of the second moment, step M4", _MOMENT),
+    "mu_F_HF": (r"\mu_F^{HF}", "bias, step M5", _BIAS),
+    "q_nu": (r"q_\nu", "step M5: half of (41)", ()),
+    "sigma_F_HF": (r"\sigma_F^{HF}", "root of the second moment, step M5", _MOMENT),
+}
+"""Constant of `constants.CORRECTED` -> its letter, what it is, and what it bounds."""
+_PATH = ("h2_nu", "h_nu")
 
 
-def _steps() -> SimpleNamespace:
-    """The constants of the corrected statements, each of which may use those before it."""
-    nu = s.nu
-    h2_nu = Derived(
-        "h2_nu",
-        constants.corrected_one_h2(s, nu),
-        r"h'_\nu",
-        "second moment, step M2",
-        (Form(PATH_SQ, "fine_tuned_model"),),
-    )
-    root_of = (Form(PATH, "fine_tuned_model"),)
-    h_nu = Derived("h_nu", sp.sqrt(h2_nu.symbol), r"h_\nu", "first moment, step M2", root_of)
-    mu = Derived(
-        "mu_F",
-        constants.corrected_bias(s, nu, h_nu.symbol, constants.corrected_h_sum(s, nu)),
-        r"\mu_F",
-        "bias, step M3",
-        BIAS,
-    )
-    sigma = Derived(
-        "sigma_F", sp.sqrt(constants.corrected_v(s, nu)), r"\sigma_F", "root of the second moment, step M3", MOMENT
-    )
-    mu_FO = Derived(
-        "mu_F_FO", constants.corrected_bias_first_order(s, nu, h_nu.symbol), r"\mu_F^{FO}", "bias, step M4", BIAS
-    )
-    of_FO = sp.sqrt(constants.corrected_second_moment_first_order(s, nu, mu_FO.symbol))
-    sigma_FO = Derived("sigma_F_FO", of_FO, r"\sigma_F^{FO}", "root of the second moment, step M4", MOMENT)
-    mu_HF = Derived("mu_F_HF", mu.symbol + constants.corrected_b_HF(s, nu), r"\mu_F^{HF}", "bias, step M5", BIAS)
-    q_nu = Derived("q_nu", constants.one_q(s, nu) / 2, r"q_\nu", "step M5: half of (41)")
-    of_HF = sp.sqrt(constants.corrected_v_HF(s, nu)) + q_nu.symbol
-    sigma_HF = Derived("sigma_F_HF", of_HF, r"\sigma_F^{HF}", "root of the second moment, step M5", MOMENT)
-    return SimpleNamespace(
-        path=(h2_nu, h_nu),
-        exact=(mu, sigma),
-        first_order=(mu_FO, sigma_FO),
-        hessian_free=(mu, mu_HF, q_nu, sigma_HF),
-    )
+def _derived(*names: str) -> tuple[Derived, ...]:
+    """Constants of the corrected statements, each of which may use those before it."""
+    before = SimpleNamespace(**{name: derived_symbol(name) for name in _SAID})
+    return tuple(Derived(name, constants.CORRECTED[name](s, s.nu, before), *_SAID[name]) for name in names)
 
 
-def _of_the_path(step: str, more: tuple[Derived, ...] = (), also: str = "") -> Statement:
-    note = f"step {step} of docs/theory/meta_fl.md{also}"
-    return Statement("corrected", (), (), (*_steps().path, *more), note=note)
+def _corrected(step: str, *names: str, also: str = "") -> Statement:
+    return Statement("corrected", (), derived=_derived(*names), note=f"step {step} of docs/theory/meta_fl.md{also}")
 
 
 def corrected_lemma_5() -> Statement:
     """Lemma 5 by step M2."""
-    return _of_the_path("M2", also="; no fourth moment")
+    return _corrected("M2", *_PATH, also="; no fourth moment")
 
 
 def corrected_lemma_6() -> Statement:
     """Lemma 6 by step M3."""
-    return _of_the_path("M3", _steps().exact, "; no fourth moment")
+    return _corrected("M3", *_PATH, "mu_F", "sigma_F", also="; no fourth moment")
 
 
 def corrected_lemma_10() -> Statement:
     """Lemma 10 by step M4."""
-    return _of_the_path("M4", _steps().first_order)
+    return _corrected("M4", *_PATH, "mu_F_FO", "sigma_F_FO")
 
 
 def corrected_lemma_11() -> Statement:
     """Lemma 11 by step M5."""
-    return _of_the_path("M5", _steps().hessian_free)
+    return _corrected("M5", *_PATH, "mu_F", "mu_F_HF", "q_nu", "sigma_F_HF")
 
 
 def corrected_lemma_7() -> Statement:
     """Lemma 7 by step M6; unlike the printed one it depends on rho."""
-    apart = (unlike("meta_gradient", over=AVERAGE),)
-    gamma = Derived("gamma_F", constants.corrected_heterogeneity(s, s.nu), r"\gamma_F", "step M6", apart)
+    (gamma,) = _derived("gamma_F")
     terms = (Term("heterogeneity", gamma.symbol**2),)
     return Statement("corrected", terms, (), (gamma,), note="step M6 of docs/theory/meta_fl.md; depends on rho")
 

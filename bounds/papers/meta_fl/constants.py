@@ -250,45 +250,47 @@ def deviation_first_order(s: SimpleNamespace, nu: Any, h2_nu: Any) -> sp.Expr:
     return sp.sqrt(square)
 
 
-def available(makers: Mapping[str, Callable[[], sp.Expr]]) -> dict[str, sp.Expr]:
+Formula = Callable[[SimpleNamespace, Any, SimpleNamespace], sp.Expr]
+"""(symbols, nu, the constants before it) -> a constant."""
+
+
+def _path_sum(s: SimpleNamespace, nu: int) -> sp.Expr:
+    return sum((h(s, j) for j in range(1, nu)), sp.Integer(0))
+
+
+PRINTED: Mapping[str, Formula] = {
+    "L_F": lambda s, nu, of: s.L * growth(s) ** (2 * nu) + s.B * c(s, nu),
+    "h_nu": lambda s, nu, of: h(s, nu),
+    "h2_nu": lambda s, nu, of: h2(s, nu),
+    "h4_nu": lambda s, nu, of: h4(s, nu),
+    "mu_F": lambda s, nu, of: bias(s, nu, of.h_nu, _path_sum(s, nu), of.h2_nu, d(s, nu)),
+    "sigma_F": lambda s, nu, of: deviation(s, nu, of.h2_nu, of.h4_nu, d(s, nu), d4(s, nu)),
+    "gamma_F": lambda s, nu, of: heterogeneity(s, nu, g(s, nu)),
+    "mu_F_FO": lambda s, nu, of: bias_first_order(s, nu, of.h_nu),
+    "sigma_F_FO": lambda s, nu, of: deviation_first_order(s, nu, of.h2_nu),
+    "mu_F_HF": lambda s, nu, of: p(s, nu) + q(s, nu),
+    "sigma_F_HF": lambda s, nu, of: sp.sqrt(2 * p2(s, nu) + 2 * q(s, nu) ** 2),
+}
+"""The constants of Lemmas 4 to 7, 10 and 11 from the recursions."""
+
+
+def _made(formulas: Mapping[str, Formula], s: SimpleNamespace, nu: int) -> dict[str, sp.Expr]:
     """What can be made: a constant that needs a symbol which the namespace lacks is left out."""
-    made: dict[str, sp.Expr] = {}
-    for name, maker in makers.items():
+    made = SimpleNamespace()
+    for name, formula in formulas.items():
         with suppress(AttributeError):
-            made[name] = maker()
-    return made
+            setattr(made, name, formula(s, nu, made))
+    return vars(made)
 
 
 def printed(s: SimpleNamespace, nu: int) -> dict[str, sp.Expr]:
-    """Every constant of Lemmas 4 to 7, 10 and 11 from the recursions, for batch sizes that may differ from step to
-    step.
+    """Every constant of `PRINTED`, for batch sizes that may differ from step to step.
 
     Args:
         s: alpha, L and whatever the wanted constants need, for instance from `at`; what is missing is left out.
         nu: the number of fine-tuning steps.
-
-    Returns:
-        L_F, h_nu, h2_nu, h4_nu, mu_F, sigma_F, gamma_F, mu_F_FO, sigma_F_FO, mu_F_HF, sigma_F_HF.
     """
-
-    def path_sum() -> sp.Expr:
-        return sum((h(s, j) for j in range(1, nu)), sp.Integer(0))
-
-    return available(
-        {
-            "L_F": lambda: s.L * growth(s) ** (2 * nu) + s.B * c(s, nu),
-            "h_nu": lambda: h(s, nu),
-            "h2_nu": lambda: h2(s, nu),
-            "h4_nu": lambda: h4(s, nu),
-            "mu_F": lambda: bias(s, nu, h(s, nu), path_sum(), h2(s, nu), d(s, nu)),
-            "sigma_F": lambda: deviation(s, nu, h2(s, nu), h4(s, nu), d(s, nu), d4(s, nu)),
-            "gamma_F": lambda: heterogeneity(s, nu, g(s, nu)),
-            "mu_F_FO": lambda: bias_first_order(s, nu, h(s, nu)),
-            "sigma_F_FO": lambda: deviation_first_order(s, nu, h2(s, nu)),
-            "mu_F_HF": lambda: p(s, nu) + q(s, nu),
-            "sigma_F_HF": lambda: sp.sqrt(2 * p2(s, nu) + 2 * q(s, nu) ** 2),
-        }
-    )
+    return _made(PRINTED, s, nu)
 
 
 # --- the corrected constants: steps M2 to M6 of part I of docs/theory/meta_fl.md ------------------------------------------------
@@ -404,50 +406,41 @@ def corrected_one_h2(s: SimpleNamespace, nu: Any) -> sp.Expr:
     return s.alpha**2 * s.sigma_G**2 / s.D * Geometric(nu, growth(s) ** 2)
 
 
-def corrected_bias(s: SimpleNamespace, nu: Any, h_nu: Any, path: Any) -> sp.Expr:
-    """mu_F, step M3; `path` is h_1 + ... + h_(nu-1)."""
+def _second_moment(s: SimpleNamespace, nu: Any) -> sp.Expr:
+    """h2, in closed form for one batch size."""
+    return corrected_h2(s, nu) if isinstance(s.D, list) else corrected_one_h2(s, nu)
+
+
+def _bias(s: SimpleNamespace, nu: Any, h_nu: Any) -> sp.Expr:
     A = growth(s)
-    return A**nu * s.L * h_nu + s.B * s.alpha * s.rho * A ** (nu - 1) * path
+    return A**nu * s.L * h_nu + s.B * s.alpha * s.rho * A ** (nu - 1) * corrected_h_sum(s, nu)
 
 
-def corrected_heterogeneity(s: SimpleNamespace, nu: Any) -> sp.Expr:
-    """gamma_F (not its square), step M6."""
+def _heterogeneity(s: SimpleNamespace, nu: Any) -> sp.Expr:
+    """gamma_F, not its square."""
     A = growth(s)
     apart = nu * s.gamma_H + s.alpha * s.rho * s.gamma_G * Nested(nu, A)
     return s.gamma_G * A ** (2 * nu) + s.alpha * s.B * A ** (nu - 1) * apart
 
 
-def corrected_bias_first_order(s: SimpleNamespace, nu: Any, h_nu: Any) -> sp.Expr:
-    """mu_F, step M4."""
-    return s.L * h_nu + s.B * (growth(s) ** nu - 1)
-
-
-def corrected_second_moment_first_order(s: SimpleNamespace, nu: Any, mu_F: Any) -> sp.Expr:
-    """sigma_F^2, step M4."""
-    return s.sigma_G**2 / entry(s.D, nu) + mu_F**2
+CORRECTED: Mapping[str, Formula] = {
+    "h2_nu": lambda s, nu, of: _second_moment(s, nu),
+    "h_nu": lambda s, nu, of: sp.sqrt(of.h2_nu),
+    "mu_F": lambda s, nu, of: _bias(s, nu, of.h_nu),
+    "sigma_F": lambda s, nu, of: sp.sqrt(corrected_v(s, nu)),
+    "gamma_F": lambda s, nu, of: _heterogeneity(s, nu),
+    "mu_F_FO": lambda s, nu, of: s.L * of.h_nu + s.B * (growth(s) ** nu - 1),
+    "sigma_F_FO": lambda s, nu, of: sp.sqrt(s.sigma_G**2 / entry(s.D, nu) + of.mu_F_FO**2),
+    "mu_F_HF": lambda s, nu, of: of.mu_F + corrected_b_HF(s, nu),
+    "q_nu": lambda s, nu, of: one_q(s, nu) / 2,
+    "sigma_F_HF": lambda s, nu, of: sp.sqrt(corrected_v_HF(s, nu)) + of.q_nu,
+}
+"""The corrected constants: steps M2 of the path, M3 of the exact method, M6 of the clients, M4 of the first-order method and M5 of the
+Hessian-free one. The statements `corrected` have them for one batch size."""
 
 
 def corrected(s: SimpleNamespace, nu: int) -> dict[str, sp.Expr]:
-    """Every corrected constant, for batch sizes that may differ from step to step (argued, not checked by the kernel); what s lacks is
-    left out.
+    """Every constant of `CORRECTED`, for batch sizes that may differ from step to step (argued, not checked by the kernel); what s lacks
+    is left out.
     """
-
-    def exact_bias() -> sp.Expr:
-        return corrected_bias(s, nu, sp.sqrt(corrected_h2(s, nu)), corrected_h_sum(s, nu))
-
-    def first_order() -> sp.Expr:
-        return corrected_bias_first_order(s, nu, sp.sqrt(corrected_h2(s, nu)))
-
-    return available(
-        {
-            "h_nu": lambda: sp.sqrt(corrected_h2(s, nu)),
-            "h2_nu": lambda: corrected_h2(s, nu),
-            "mu_F": exact_bias,
-            "sigma_F": lambda: sp.sqrt(corrected_v(s, nu)),
-            "gamma_F": lambda: corrected_heterogeneity(s, nu),
-            "mu_F_FO": first_order,
-            "sigma_F_FO": lambda: sp.sqrt(corrected_second_moment_first_order(s, nu, first_order())),
-            "mu_F_HF": lambda: exact_bias() + corrected_b_HF(s, nu),
-            "sigma_F_HF": lambda: sp.sqrt(corrected_v_HF(s, nu)) + q(s, nu) / 2,
-        }
-    )
+    return _made(CORRECTED, s, nu)

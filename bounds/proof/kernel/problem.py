@@ -21,7 +21,7 @@ from ...language.power_sum import power_of
 from ...language.schedule import read_schedule
 from .algebra import Algebra
 from .assumptions import Start
-from .readings import Reading
+from .readings import Reading, given_for
 from .scalars import One, Scalar, at, form, sq, total, weighted_total
 from .setting import (
     BATCH,
@@ -177,7 +177,7 @@ def _older(reading: Reading, variable: Variable) -> set[str]:
     name, method = reading.symbol("delay"), reading.theorem.method
     if not name or variable.behind != getattr(reading.reader, name):
         raise ProofError(f"{variable.name}: {variable.behind!r} is no delay of the statement")
-    given = _given(method, "delay")
+    given = given_for(method, "delay")
     if method is not None and list(given.values()) != [reading.theorem.notation[name].symbol]:
         raise ProofError(f"{method.name} gets {dict(given)} for its delay, the statement's is {name}")
     return {reading.that_says(bounding.STARTS)}
@@ -256,7 +256,7 @@ def period(reading: Reading) -> Signomial:
     It is 1 where the statement does not speak of it, and the method is not given it.
     """
     name, method = reading.symbol("communication_period"), reading.theorem.method
-    symbol, given = reading.theorem.notation[name].symbol if name else 1, _periods_of(method)
+    symbol, given = reading.theorem.notation[name].symbol if name else 1, given_for(method, "communication_period")
     if name not in reading.statement.symbols and symbol not in given.values():
         name, symbol = "", 1
     for key, value in given.items():
@@ -286,22 +286,6 @@ def accept_schedules(reading: Reading, offset: Signomial | None) -> None:
 def _local(phases: frozenset[str]) -> bool:
     """Whether an equation holds at local steps only, or at communications only."""
     return len(phases & LOCAL) != len(phases & COMMUNICATION)
-
-
-def _periods_of(method: Any) -> Mapping[str, Any]:
-    """What a method is given for its communication period."""
-    return _given(method, "communication_period")
-
-
-def _given(method: Any, wanted: str) -> Mapping[str, Any]:
-    """What a method is given for a quantity."""
-    if method is None:
-        return {}
-    from ....algorithms.declared import declared  # reads the source of every method
-
-    found = declared().get(method.name)
-    names = [key for key, quantity in found.quantities.items() if quantity == wanted] if found else []
-    return {key: method.values.get(key) for key in names}
 
 
 def horizon(reading: Reading) -> Signomial:

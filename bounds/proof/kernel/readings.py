@@ -428,11 +428,7 @@ class Reading:
         method = self.theorem.method
         if method is None:
             return
-        from ....algorithms.declared import declared  # reads the source of every method
-
-        known, notation = declared().get(method.name), self.theorem.notation
-        names = [key for key, quantity in known.quantities.items() if quantity == "sampled_clients"] if known else []
-        given = [method.values.get(key) for key in names]
+        notation, given = self.theorem.notation, list(given_for(method, "sampled_clients").values())
         wanted = notation[share].symbol * notation[self.symbol("clients")].symbol
         if not given or any(each is None or sp.simplify(each - wanted) != 0 for each in given):
             raise ProofError(f"{method.name} gets {given} for the clients that take part, the statement's are {wanted}")
@@ -487,3 +483,14 @@ class Reading:
                 if seen and new <= seen:
                     raise ProofError(f"{axiom.term!r} = 0: another start says where its variables start")
                 seen |= new
+
+
+def given_for(method: Any, wanted: str) -> Mapping[str, Any]:
+    """What a method is given for a quantity, by hyperparameter; nothing without a method."""
+    if method is None:
+        return {}
+    from ....algorithms.declared import declared  # reads the source of every method
+
+    found = declared().get(method.name)
+    names = [key for key, quantity in found.quantities.items() if quantity == wanted] if found else []
+    return {key: method.values.get(key) for key in names}

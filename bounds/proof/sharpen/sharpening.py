@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import Any
 
 from ...evaluation.evaluate import bound as evaluated
-from ...evaluation.evaluate import complete, holds
+from ...evaluation.evaluate import complete, fraction_of, holds
 from ...evaluation.without_running import Worth, worth
 from ...language.metrics import GRADIENT, GRADIENT_SQ
 from ...language.reading import InputError
@@ -64,7 +64,6 @@ SLACKS = (1e-4, 1e-3, 1e-2, 5e-2)
 DIGITS = (6, 9, 12)
 ROOM = 0.1
 """The same where it is only asked which matrices have room at all."""
-FACES = 6
 _ACCURACY = 1e-6
 """Of the solver, relatively: what it ends above the stated bound by more is no optimum."""
 Sharper = Derivation | Alternatives
@@ -219,7 +218,7 @@ def exact_values(statement: Statement, values: Mapping[str, Any]) -> dict[str, F
         value = point[binding.symbol]
         if not value.is_Rational:
             raise InputError(f"{name}: wanted a rational number, got {value}")
-        found[name] = Fraction(int(value.p), int(value.q))
+        found[name] = fraction_of(value)
     return found
 
 

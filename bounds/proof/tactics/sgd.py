@@ -7,8 +7,7 @@ from fractions import Fraction
 from ..author import Derivation, Proof, Reader, Scalar, Signomial, Term, Var, quantity, sq, total, value
 from ..kernel import NoisyDrift
 from .descent import smooth_descent
-from .noise import variance_of_mean
-from .rounds import averaged_rounds
+from .rounds import averaged_rounds, variance_of_mean
 from .smoothness import smooth_mean
 
 X, AFTER = Var("x"), Var("x", 1)

@@ -24,7 +24,7 @@ from fedco.bounds.proof.author import Derivation, Proof, Var, quantity, sq, valu
 from fedco.bounds.proof.derivations import derivation, verdict
 from fedco.bounds.proof.kernel import Corollary, Lemma, ProofError, Reader, Verdict, check
 from fedco.bounds.proof.solve import solved
-from fedco.bounds.proof.tactics.noise import variance_of_mean
+from fedco.bounds.proof.tactics.rounds import variance_of_mean
 from fedco.validation.proofs.code import WEIGHTS
 from fedco.validation.proofs.lock import code_beside, instances_of
 from quick import slowly

@@ -12,10 +12,10 @@ from ....bounds.language.metrics import DISTANCE_SQ, LAST, MEAN
 from ...exact.at_rest import at_rest
 from ...exact.infinite_clients import laid_out
 from ...exact.interval import Bends, Ends
-from ...exact.long_run import in_powers
+from ...exact.long_run import Counted, in_powers
 from ...exact.statistic import SQUARES_OF_AFFINE
 from ...exact.tensor import InexactError
-from ..long_run import Counted, floor_of, long_runs, stretched
+from ..long_run import floor_of, long_runs, stretched
 from ..spaces import SILENT_BOWL
 from .base import EACH_GENERATION, EACH_LANE_STEP, EACH_RUN_BEGUN, EACH_STEP, Array, Law, Left, Values
 from .lanes import is_stepped

@@ -10,8 +10,7 @@ from types import SimpleNamespace
 from ....algorithms import FedDRO, ModifiedFedAvg
 from ...proofs.code import COMPOSITE, MODELS, Code
 from ...runs.declaration import InPractice, Probe, counts_rounds
-from ...runs.parameters import NEAR
-from ...runs.recipe import Instance
+from ...runs.recipe import NEAR, Instance
 from ...runs.tables import read_runs
 from .counterexample import COUNTEREXAMPLE
 from .lemmas import CHAIN as LEMMAS

@@ -186,9 +186,9 @@ def limit_point(case: Case, eta: Fraction, local_steps: int = 2) -> LimitPoint:
     return _limit_point(Enclosure(eta, eta), Enclosure(lower, upper))
 
 
-def limit_band(case: Case, eta_max: Fraction, cells: int = 16, local_steps: int = 2) -> tuple[LimitPoint, ...]:
-    """Enclosures of xbar*(eta) valid for *every* eta of each of `cells` intervals that tile [0, eta_max]."""
-    claim = _monotone_claim(case, eta_max, local_steps)
+def limit_band(case: Case, eta_max: Fraction, cells: int = 16) -> tuple[LimitPoint, ...]:
+    """Enclosures of xbar*(eta), with two local steps, valid for *every* eta of each of `cells` intervals that tile [0, eta_max]."""
+    claim = _monotone_claim(case, eta_max, 2)
     edges = [eta_max * i / cells for i in range(cells + 1)]
     band = []
     for cell in pairwise(edges):
@@ -197,12 +197,12 @@ def limit_band(case: Case, eta_max: Fraction, cells: int = 16, local_steps: int 
     return tuple(band)
 
 
-def band_is_increasing(case: Case, band: tuple[LimitPoint, ...], local_steps: int = 2) -> bool:
-    """Whether dF/deta > 0 is certified around the whole band: then xbar*(eta) increases, because dF/dx < 0.
+def band_is_increasing(case: Case, band: tuple[LimitPoint, ...]) -> bool:
+    """Whether dF/deta > 0 is certified around the whole band of `limit_band`: then xbar*(eta) increases, because dF/dx < 0.
 
     False means undecided.
     """
-    claim = _monotone_claim(case, band[-1].eta.upper, local_steps)
+    claim = _monotone_claim(case, band[-1].eta.upper, 2)
 
     def rise(box: Box) -> arb:
         return round_derivatives(claim, *box.balls, slope_ball, curvature_ball)[1].lower()
@@ -293,6 +293,7 @@ def is_above(region: Box, quantity: Callable[[Box], arb], bound: Fraction, limit
 SCAN_TO = Fraction(1)
 #: Counterexamples are proposed at multiples of 1 / X_GRID, so that they print shorter.
 X_GRID = 2**24
+_MOST_BOXES = 12_000
 
 
 @dataclass(frozen=True)
@@ -307,9 +308,7 @@ class InvarianceRange:
     counterexample: Counterexample | None
 
 
-def invariance_range(
-    case: Case, local_steps: int = 2, gap: Fraction = Fraction(1, 400), box_limit: int = 12_000
-) -> InvarianceRange:
+def invariance_range(case: Case, local_steps: int = 2, gap: Fraction = Fraction(1, 400)) -> InvarianceRange:
     """Bracket the first step size at which the invariance fails; boxes are tried up to `gap` below the failure found.
 
     Raises ValueError in case II with one local step, which is gradient descent and keeps no such level.
@@ -320,7 +319,7 @@ def invariance_range(
         return _every_step_size()
     failure = first_failure(Claim(case, eta_max=SCAN_TO, local_steps=local_steps))
     wanted = SCAN_TO if failure is None else failure.eta - gap
-    boxes = certify(Claim(case, eta_max=wanted, local_steps=local_steps), box_limit)
+    boxes = certify(Claim(case, eta_max=wanted, local_steps=local_steps), _MOST_BOXES)
     lemma_holds = LEMMA_ETA**2 <= ETA_SQUARED and LOCAL_STEP.holds and AFTER_THE_SHARED_STEP.holds
     if lemma_holds and boxes.eta_certified < LEMMA_ETA:
         return InvarianceRange(LEMMA_ETA, "lemmas", failure)
