@@ -20,10 +20,11 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point, by_quantity, exact, upper
+from ..certificate import WORDS, Certificate, Formula, as_point, by_quantity, exact, named, pair_along, upper
 from ..kinds import AbstractBilevel, Sample
 from ..parts.noise import AbstractSecondVariable
 from ..parts.parameters import require_nonnegative, require_positive
+from ..parts.patterns import first_axis
 from .minimax import STEEPEST
 
 _NEARLY_ALL = 0.9999
@@ -75,9 +76,7 @@ class QuadraticLower(AbstractSecondVariable, AbstractBilevel):
             raise ValueError(f"mu must be at most l, got mu = {self.mu} and l = {self.l}")
         if self.chi >= 2:
             raise ValueError(f"chi must be below 2, got {self.chi}")
-        if any(getattr(self, name) > 0 for name in differ) and self.clients < 3:
-            raise ValueError(f"{', '.join(differ)} above 0 need at least 3 clients, got {self.clients}")
-        _ = self.law  # checks the kurtosis
+        self._check_triples(*differ)
 
     @cached_property
     def _mean_curvatures(self) -> Tensor:
@@ -130,39 +129,33 @@ class QuadraticLower(AbstractSecondVariable, AbstractBilevel):
         found = (self._of_the_upper_level(), self._of_the_lower_level(), self._of_the_noise(), self._of_the_objective())
         return by_quantity(certificate for some in found for certificate in some)
 
-    def _pair(self, axis: int, x: tuple[float, float], y: tuple[float, float]) -> tuple[tuple[float, ...], ...]:
-        """Two points (x, y) that are 0 but for one coordinate of x and of y."""
-        place = torch.zeros(self.dim, dtype=torch.float64)
-        place[axis] = 1.0
-        return tuple(as_point(torch.cat([at * place, of * place])) for at, of in zip(x, y, strict=True))
-
     def _of_the_upper_level(self) -> Iterator[Certificate]:
-        around = (-_NEAR, _NEAR)
+        r, c, mu, Delta_y = named(self, "r", "c", "mu", "Delta_y")
         curved = "b'' is 1 at 0 and nowhere larger in absolute value; the rest does not turn along x."
-        yield exact("local_smoothness", self.a, curved, self._pair(0, around, (0.0, 0.0)), attains=_NEARLY_ALL)
+        yield exact("local_smoothness", self.a, curved, self.pair_of_points(_NEAR, 0.0), attains=_NEARLY_ALL)
         differ = "A client's gradient in x differs from the mean by s_i Delta v_i at every point."
-        yield from self.everywhere(differ, local_gradient_heterogeneity=self.share * self.Delta)
-        steep = math.sqrt(self.dim) * self.r + float(self.signs.max()) * self.Delta_y
+        yield from self.everywhere(differ, local_gradient_heterogeneity=self.spread("Delta"))
+        steep = (
+            Formula(math.sqrt(self.dim), "sqrt(dim)") * r + Formula(float(self.signs.max()), "max s_i", WORDS) * Delta_y
+        )
         away = torch.cat([torch.zeros(self.dim, dtype=torch.float64), _FAR * self.directions[0].sign().cpu()])
         tends = "p' tends to 1, and v_0 has entries of one size, so that with s_0 the two add up far from 0."
         yield exact("upper_lipschitz", steep, tends, (as_point(away),), attains=_NEARLY_ALL)
         response = "It is c / h_j r p'(y_j) plus what does not depend on y, and p'' is 1 at 0 and nowhere larger."
-        smooth = self.c * self.r / self.mu
-        yield exact(
-            "hypergradient_smoothness", smooth, response, self._pair(0, (0.0, 0.0), around), attains=_NEARLY_ALL
-        )
+        in_y = self.pair_of_points(0.0, _NEAR)
+        yield exact("hypergradient_smoothness", c * r / mu, response, in_y, attains=_NEARLY_ALL)
 
     def _of_the_lower_level(self) -> Iterator[Certificate]:
-        far = ((0.0, 0.0), (-1.0, 1.0))
         quadratic = "The gradient in y is (1 + chi s_i) h_j y_j plus what does not depend on y."
-        largest, least = (float(size) for size in (self._curvatures.max(), self._curvatures.min()))
-        yield exact("lower_smoothness", largest, quadratic, self._pair(self.dim - 1, *far), attains=_NEARLY_ALL)
-        yield exact("lower_strong_convexity", least, quadratic, self._pair(0, *far), attains=_NEARLY_ALL)
+        sizes = {"lower_smoothness": self._curvatures.max(), "lower_strong_convexity": self._curvatures.min()}
+        for axis, (name, size) in zip((self.dim - 1, 0), sizes.items(), strict=True):
+            in_y = self.pair_of_points(0.0, 1.0, axis)
+            yield exact(name, float(size), quadratic, in_y, attains=_NEARLY_ALL)
         linear = "The gradient in y is -c x plus what does not depend on x."
-        yield exact("lower_coupling", self.c, linear, self._pair(0, *reversed(far)), attains=_NEARLY_ALL)
+        yield exact("lower_coupling", self.c, linear, self.pair_of_points(1.0, 0.0), attains=_NEARLY_ALL)
         if self.chi == 0:
             differ = "A client's gradient in y differs from the mean by s_i Delta_g v_i at every point."
-            yield from self.everywhere(differ, lower_heterogeneity=self.share * self.Delta_g)
+            yield from self.everywhere(differ, lower_heterogeneity=self.spread("Delta_g"))
 
     def _of_the_noise(self) -> Iterator[Certificate]:
         error = "The error is the noise times z v_i, or z' v_i, with |v_i| = 1 and E z^2 = 1, at every point."
@@ -174,11 +167,10 @@ class QuadraticLower(AbstractSecondVariable, AbstractBilevel):
         yield from self.everywhere(error, **sizes)
 
     def _of_the_objective(self) -> Iterator[Certificate]:
-        reach = _NEAR / max(1.0, self.c / self.mu)  # y*(x) is near 0 too
-        pair = tuple(as_point(torch.tensor([sign * reach] + [0.0] * (self.dim - 1))) for sign in (-1.0, 1.0))
+        a, r, c, mu = named(self, "a", "r", "c", "mu")
+        pair = pair_along(first_axis(self.dim), _NEAR / max(1.0, self.c / self.mu))  # y*(x) is near 0 too
         curved = "b'' and p'' are largest at 0, and c / h_j for the least curvature."
-        smooth = self.a + self.r * (self.c / self.mu) ** 2
-        yield exact("objective_smoothness", smooth, curved, pair, attains=_NEARLY_ALL)
+        yield exact("objective_smoothness", a + r * (c / mu) ** 2, curved, pair, attains=_NEARLY_ALL)
         steepest = self.a * STEEPEST + self.r * self.c / self._mean_curvatures
         cap = float(torch.linalg.vector_norm(steepest))
         yield upper("gradient_cap", cap, "b and p each at their steepest, in every coordinate.")

@@ -12,14 +12,13 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point, by_quantity, exact, upper
+from ..certificate import Certificate, Formula, by_quantity, exact, largest, named, upper
 from ..kinds import (
     INDEPENDENT_CLIENTS,
     AbstractComposite,
@@ -30,7 +29,17 @@ from ..kinds import (
 )
 from ..parts.blocks import wavenumber_of
 from ..parts.bowl import RippledBowl
-from ..parts.composition import cap_certificate, chain_rule, composite_smoothness, convex_minimum, no_extra_certificates
+from ..parts.composition import (
+    COMPOSITE_NOISES,
+    cap_certificate,
+    chain_rule,
+    composite_smoothness,
+    convex_minimum,
+    formulas,
+    largest_of,
+    no_extra_certificates,
+    start_value,
+)
 from ..parts.inner_map import RippledMap, gap_of_compositions, inner_certificates, lipschitz_of_mean_square, onto_gap
 from ..parts.noise import SignPair, mean_sign
 from ..parts.outer import CenteredOuter
@@ -162,21 +171,19 @@ class LocalComposite(AbstractRippled, AbstractLocalComposite):
         return parts | by_quantity(whole)
 
     def _whole_certificates(self) -> Iterator[Certificate]:
-        unpaired = self.inner_map.mean_lipschitz + self.Delta_g * float(pair_signs(self.clients).abs().mean())
-        yield cap_certificate(self, self._outer.lipschitz * unpaired, "The mean of |J_k| |grad f_k| over the clients.")
+        share = Formula(float(pair_signs(self.clients).abs().mean()), "(share of the paired clients)")
+        unpaired = Formula(self.inner_map.mean_lipschitz, "|mean J|") + Formula(self.Delta_g, "Delta_g") * share
+        cap = Formula(self._outer.lipschitz, "outer_lipschitz") * unpaired
+        yield cap_certificate(self, cap, "The mean of |J_k| |grad f_k| over the clients.")
         yield gap_of_compositions(self, self.inner_map, self._outer, "f_k")
 
 
 def _composite_noise(parts: Mapping[str, Certificate]) -> Certificate:
-    names = ("inner_jacobian_noise", "inner_value_noise", "outer_gradient_noise")
-    largest = max(names, key=lambda name: parts[name].value)
-    of_inner = parts[largest if largest != "outer_gradient_noise" else "inner_jacobian_noise"]
-    return exact(
-        "composite_noise",
-        parts[largest].value,
-        "The largest of the three; the outer one is attained at y = 0 = g_k(0).",
-        of_inner.points,
-    )
+    """Exact, as g_k(0) = 0, where the noise of f_k is largest."""
+    jacobian, value, outer = (parts[name] for name in COMPOSITE_NOISES)
+    most = largest_of("composite_noise", jacobian, value, replace(outer, points=jacobian.points))
+    at_0 = "The outer one is attained at y = 0 = g_k(0)."
+    return exact("composite_noise", largest(*formulas(parts, *COMPOSITE_NOISES)), at_0, most.points)
 
 
 @dataclass(frozen=True)
@@ -291,15 +298,13 @@ class SharedComposite(AbstractRippled, AbstractSharedComposite):
         return by_quantity([*parts, *(no_extra_certificates() if self.bowl is None else self.bowl.certificates())])
 
     def _whole_certificates(self) -> Iterator[Certificate]:
-        steepest = self.inner_map.mean_lipschitz
-        smoothness = chain_rule(steepest, self.L_f, self.B_f, self._mean_inner_smoothness)
-        extra_smoothness = 0.0 if self.bowl is None else self.bowl.mean_smoothness
-        yield upper(
-            "objective_smoothness",
-            extra_smoothness + smoothness,
-            "Chain rule on the mean maps, in which client terms cancel: L_h + B_f L_g + |J|^2 L_f.",
-        )
-        cap = self.B_h + self.B_f * steepest
+        (B_f, L_f), (B_h,) = named(self, "B_f", "L_f"), named(self, "B_h")
+        steepest = Formula(self.inner_map.mean_lipschitz, "|mean J|")
+        bend = chain_rule(steepest, L_f, B_f, Formula(self._mean_inner_smoothness, "(smoothness of the mean g)"))
+        extra = 0.0 if self.bowl is None else self.bowl.mean_smoothness
+        chain = "Chain rule on the mean maps, in which client terms cancel."
+        yield upper("objective_smoothness", Formula(extra, "(smoothness of the mean h)") + bend, chain)
+        cap = B_h + B_f * steepest
         yield cap_certificate(self, cap, "|grad Phi| <= |grad h| + |J| |grad f|, of the mean maps.")
         yield self._gap_certificate()
 
@@ -309,21 +314,13 @@ class SharedComposite(AbstractRippled, AbstractSharedComposite):
         return self.L_g - self.inner_map.wavenumber * self.Delta_g / math.sqrt(self.inner_map.group)
 
     def _gap_certificate(self) -> Certificate:
-        start = self.objective(self.initial_point.unsqueeze(0)).item()
         if self.target == 0:
-            return exact(
-                "objective_gap",
-                start,
-                "h >= 0, f >= 0 and both vanish at 0, as g(0) = 0.",
-                (as_point(torch.zeros(self.dim)),),
-            )
+            vanish = "h >= 0, f >= 0 and both vanish at 0, as g(0) = 0."
+            return exact("objective_gap", start_value(self), vanish, ((0.0,) * self.dim,))
         if self.bowl is None:
-            return onto_gap(start, self.inner_map, self.target)
-        return upper(
-            "objective_gap",
-            start - self._infimum_bound(),
-            "h >= bowl(|x|) and |g(x)| <= |J| |x|: Phi is at least a convex function of |x|, minimised.",
-        )
+            return onto_gap(self, self.inner_map, self.target)
+        convex = "h >= bowl(|x|) and |g(x)| <= |J| |x|: Phi is at least a convex function of |x|, minimised."
+        return upper("objective_gap", start_value(self) - self._infimum_bound(), convex)
 
     def _infimum_bound(self) -> float:
         """A lower bound of inf Phi: the minimum over r of bowl(r) + f at distance max(0, |target| - |J| r)."""

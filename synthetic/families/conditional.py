@@ -12,7 +12,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, by_quantity, upper
+from ..certificate import Certificate, Formula, by_quantity, named, upper
 from ..kinds import Draws, InnerSample, OuterSample
 from ..parts.blocks import wavenumber_of
 from ..parts.composition import cap_certificate, chain_rule
@@ -191,12 +191,15 @@ class Conditional(AbstractNumbered):
         )
 
     def _whole_certificates(self) -> Iterator[Certificate]:
-        steepest = self.inner_map.lipschitz
-        yield upper(
-            "objective_smoothness",
-            chain_rule(steepest, self.S_f, self.L_f, self.inner_map.smoothness),
-            "Chain rule given xi, |J|^2 S_f + L_f (Lipschitz constant of J), averaged over xi and n.",
+        L_f, S_f, Delta = named(self, "L_f", "S_f", "Delta")
+        J, bend = (
+            Formula(self.inner_map.lipschitz, "|J|"),
+            Formula(self.inner_map.smoothness, "(smoothness of g given xi)"),
         )
-        unpaired = self.inner_map.mean_lipschitz + (self.Delta if self._laws > 1 else 0.0)
-        yield cap_certificate(self, self.L_f * unpaired, "The mean of |J| |grad f| over xi and n.")
+        yield upper(
+            "objective_smoothness", chain_rule(J, S_f, L_f, bend), "Chain rule given xi, averaged over xi and n."
+        )
+        unpaired = Formula(self.inner_map.mean_lipschitz, "|mean J|")
+        cap = L_f * (unpaired + Delta if self._laws > 1 else unpaired)
+        yield cap_certificate(self, cap, "The mean of |J| |grad f| over xi and n.")
         yield gap_of_compositions(self, self.inner_map, self._outer, "f_xi")

@@ -27,7 +27,7 @@ from functools import cached_property
 
 from torch import Tensor
 
-from ..certificate import Certificate, by_quantity, upper
+from ..certificate import WORDS, Certificate, Formula, by_quantity, named, upper
 from ..kinds import INDEPENDENT_CLIENTS, AbstractSharedComposite, Draws, Sample
 from ..parts.composition import (
     cap_certificate,
@@ -119,12 +119,13 @@ class RobustLoss(AbstractOfScalar, AbstractMarginProblem, AbstractSharedComposit
     def _whole_certificates(self) -> Iterator[Certificate]:
         mean = "Phi is a maximum over p that includes p = uniform: at least the mean, and so the least, loss."
         yield gap_above(self, self.loss_function.smallest, mean)
-        lipschitz, size = self.loss_function.steepest, self.data.spectrum
+        lipschitz, size = Formula(self.loss_function.steepest, "sup |loss'|", WORDS), self.data.spectrum
+        M, weight = named(self, "M", "weight")
         if self.penalty == "kl":
             cap, reason = lipschitz * size.longest, "a p-weighted mean of loss gradients"
         else:
-            cap = (1 + self.M / self.weight) * lipschitz * size.pooled
-            reason = "the mean of loss gradients times factors in [0, 1 + M/lambda]"
+            cap = (1 + M / weight) * lipschitz * size.pooled
+            reason = "the mean of loss gradients times factors in [0, 1 + M/weight]"
         yield cap_certificate(self, cap, f"grad Phi is {reason}.")
 
 
@@ -162,8 +163,13 @@ class ClientKL(AbstractMarginProblem, AbstractExponential):
     def _whole_certificates(self) -> Iterator[Certificate]:
         least = math.exp(self.inner_function.range[0] / self.gamma)
         yield gap_above(self, least, "Every f_k is a mean of losses, so at least the smallest one.")
-        cap = self._outer.lipschitz * self.inner_function.lipschitz * sum(self.data.spectrum.per_client) / self.clients
-        yield cap_certificate(self, cap, "The mean of sup |f'| |grad f_k| over the clients.")
+        steepest = Formula(self._outer.lipschitz, "outer_lipschitz") * self.inner_function.suprema[0]
+        cap = (
+            steepest
+            * Formula(sum(self.data.spectrum.per_client), "(sum_k ||A_k||/sqrt(n))")
+            / Formula(self.clients, "clients")
+        )
+        yield cap_certificate(self, cap, "The mean of sup |f'| |grad f_k| over the clients, u the loss.")
 
 
 @dataclass(frozen=True)
@@ -237,23 +243,14 @@ class ClientChi2(AbstractOfScalar, AbstractMarginProblem, AbstractSharedComposit
         )
 
     def _extra_certificates(self) -> Iterator[Certificate]:
-        lipschitz, size, top = self.inner_function.lipschitz, self.data.spectrum, 1 + self.M / self.gamma
-        smoothness = (top * self.inner_function.smoothness + lipschitz**2 / self.gamma) * size.largest**2
-        yield upper(
-            "noncompositional_smoothness",
-            smoothness,
-            "h_k = u(f_k) with u' <= 1 + M/gamma and u'' = 1/gamma: chain rule.",
-        )
-        yield upper(
-            "noncompositional_gradient_noise",
-            top * lipschitz * size.root_mean_square,
-            "Root of the second moment: |grad l_i| (1 + M/(2 gamma)) + |grad l_j| M/(2 gamma) in L^2.",
-        )
-        yield upper(
-            "noncompositional_heterogeneity",
-            top * lipschitz * size.apart,
-            "|u'(f_k) grad f_k| is at most (1 + M/gamma) that of the inner map; deviations as there.",
-        )
+        (slope, bend), size, (M, gamma) = self.inner_function.suprema, self.data.spectrum, named(self, "M", "gamma")
+        top = 1 + M / gamma
+        chain = "h_k = v(f_k) with v' <= 1 + M/gamma and v'' = 1/gamma, f_k a mean of losses u: chain rule."
+        yield upper("noncompositional_smoothness", (top * bend + slope**2 / gamma) * size.largest**2, chain)
+        both = "Root of the second moment: |grad l_i| (1 + M/(2 gamma)) + |grad l_j| M/(2 gamma) in L^2."
+        yield upper("noncompositional_gradient_noise", top * slope * size.root_mean_square, both)
+        apart = "|v'(f_k) grad f_k| is at most (1 + M/gamma) that of the inner map; deviations as there."
+        yield upper("noncompositional_heterogeneity", top * slope * size.apart, apart)
 
     def _outer_certificates(self) -> Iterator[Certificate]:
         f = self._outer
@@ -266,5 +263,5 @@ class ClientChi2(AbstractOfScalar, AbstractMarginProblem, AbstractSharedComposit
     def _whole_certificates(self) -> Iterator[Certificate]:
         mean = "Phi is a maximum over r that includes r = uniform: at least the mean, and so the least, loss."
         yield gap_above(self, self.loss_function.smallest, mean)
-        cap = self.inner_function.lipschitz * self.data.spectrum.largest
+        cap = self.inner_function.suprema[0] * self.data.spectrum.largest
         yield cap_certificate(self, cap, "grad Phi is an r-weighted mean of the grad f_k, r in the simplex.")

@@ -15,10 +15,12 @@ from torch import Tensor
 from ..certificate import (
     MINIMUM_EXACT_WITNESS,
     Certificate,
+    Formula,
     as_point,
     by_quantity,
     difference_above,
     exact,
+    pair_along,
     rounded_up,
     upper,
 )
@@ -91,10 +93,8 @@ class FederatedLogistic(AbstractOfMargins, AbstractFederated):
             ("objective_smoothness", size.pooled**2, _top(rows.flatten(0, 1))),
             ("local_sample_smoothness", size.longest**2, longest / longest.norm()),
         ):
-            pair = (as_point(-_REACH * along), as_point(_REACH * along))
-            yield exact(
-                name, square / 4 + self.ridge, "The logistic loss curves most at margin 0: 1/4.", pair, attains=1 - 1e-5
-            )
+            smooth, pair = square / 4 + Formula(self.ridge, "ridge"), pair_along(along, _REACH)
+            yield exact(name, smooth, "The logistic loss curves most at margin 0: 1/4.", pair, attains=1 - 1e-5)
 
     def _differences(self) -> Iterator[Certificate]:
         """A gradient is -m/2 - u m/2 with |u| <= 1 (plus the ridge, which all share)."""
@@ -119,7 +119,7 @@ class FederatedLogistic(AbstractOfMargins, AbstractFederated):
         rows, size = self.data.features, self.data.spectrum
         means = torch.linalg.vector_norm(rows.mean(1), dim=-1)
         local = max(0.5 * (float(mean) + own) for mean, own in zip(means, size.per_client, strict=True))
-        pooled = 0.5 * (float(torch.linalg.vector_norm(rows.mean((0, 1)))) + size.pooled)
+        pooled = 0.5 * (float(torch.linalg.vector_norm(rows.mean((0, 1)))) + size.pooled.value)
         yield upper("local_gradient_bound", rounded_up(local), "||mean m||/2 plus ||mean u m||/2, |u| <= 1.")
         yield upper("local_sample_gradient_bound", size.longest, "The slope of the loss is below 1.")
         yield cap_certificate(self, rounded_up(pooled), "||mean m||/2 plus ||mean u m||/2 over all clients.")

@@ -10,7 +10,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point, attained, exact, upper
+from ..certificate import Certificate, Formula, as_point, attained, exact, upper
 from .blocks import LARGEST_WAVENUMBER, AbstractWave, Cosine, RadialPseudoHuber, Sine
 from .noise import Kurtosis
 from .parameters import require_nonnegative, require_positive
@@ -151,17 +151,19 @@ class RippledBowl:
     def certificates(self) -> Iterator[Certificate]:
         """Every constant of h_k."""
         reach = _HALF_ANGLE * min(self.radial.width, 1 / self.ripple.wavenumber, 1 / max(self.client_wavenumber, 1e-12))
-        yield exact(
+        smooth = exact(
             "noncompositional_smoothness",
             self.smoothness,
             "The Hessian norms of bowl, ripples and client term add up at 0, where each is largest.",
             (self._point(-reach), self._point(reach)),
             attains=_NEARLY_ALL,
         )
+        turns = Formula(self.noise, "noncompositional_gradient_noise") * Formula(self.noise_wavenumber, "P")
+        yield smooth
         yield upper(
             "noncompositional_sample_smoothness",
-            self.smoothness + self.noise * self.noise_wavenumber,
-            "The noise adds the Hessian -sigma s P sin(P v.x) v v^T, of norm at most sigma P.",
+            smooth.formula + turns,
+            "The noise adds the Hessian -sigma s P sin(P v.x) v v^T.",
         )
         yield exact(
             "noncompositional_gradient_noise",
@@ -233,31 +235,27 @@ def loss_certificates(bowl: RippledBowl, kurtosis: Kurtosis) -> Iterator[Certifi
     yield upper(
         "local_hessian_lipschitz", bowl.hessian_lipschitz, "The largest third derivatives of the three terms, added."
     )
-    yield from _sample_certificates(bowl, kurtosis)
+    noise, wave = Formula(bowl.noise, "local_gradient_noise"), Formula(bowl.noise_wavenumber, "P")
+    adds, largest = "The noise sigma z sin(P v.x)/P has |z| <= sqrt(kurtosis).", kurtosis.size * noise
+    yield upper("local_sample_gradient_bound", Formula(lipschitz, "local_gradient_bound") + largest, adds)
+    yield upper("local_sample_smoothness", Formula(bowl.smoothness, "local_smoothness") + largest * wave, adds)
+    rho = Formula(bowl.hessian_lipschitz, "local_hessian_lipschitz")
+    yield upper("local_sample_hessian_lipschitz", rho + largest * wave**2, adds)
     yield from _noise_certificates(bowl, kurtosis)
     yield from _heterogeneity_certificates(bowl)
 
 
-def _sample_certificates(bowl: RippledBowl, kurtosis: Kurtosis) -> Iterator[Certificate]:
-    largest, wave = kurtosis.largest * bowl.noise, bowl.noise_wavenumber
-    adds = "The noise sigma z sin(P v.x)/P with |z| <= sqrt(k) adds at most its own"
-    yield upper("local_sample_gradient_bound", bowl.lipschitz + bowl.heterogeneity + largest, f"{adds} slope.")
-    yield upper("local_sample_smoothness", bowl.smoothness + largest * wave, f"{adds} curvature.")
-    yield upper(
-        "local_sample_hessian_lipschitz", bowl.hessian_lipschitz + largest * wave**2, f"{adds} third derivative."
-    )
-
-
 def _noise_certificates(bowl: RippledBowl, kurtosis: Kurtosis) -> Iterator[Certificate]:
-    sigma_G, sigma_H = bowl.noise, bowl.noise * bowl.noise_wavenumber
     origin = (as_point(torch.zeros(bowl.dim)),)
     crest = (as_point(bowl.directions[0] * (math.pi / 2 / bowl.noise_wavenumber)),)
-    law = "with E z^2 = 1, E z^4 = k"
-    errors = f"The errors are sigma z cos(P v.x) v and -sigma P z sin(P v.x) v v^T {law}"
-    yield exact("local_gradient_noise", sigma_G, f"{errors}: at 0.", origin)
-    yield attained("local_hessian_noise", sigma_H, f"{errors}: at P v.x = pi/2.", *crest)
-    yield attained("local_gradient_fourth_moment", kurtosis.k * sigma_G**4, f"{errors}: at 0.", *origin)
-    yield attained("local_hessian_fourth_moment", kurtosis.k * sigma_H**4, f"{errors}: at P v.x = pi/2.", *crest)
+    errors = "The errors are sigma z cos(P v.x) v and -sigma P z sin(P v.x) v v^T with E z^2 = 1, E z^4 = kurtosis"
+    of_gradient = exact("local_gradient_noise", bowl.noise, f"{errors}: at 0.", origin)
+    turned = of_gradient.formula * Formula(bowl.noise_wavenumber, "P")
+    of_hessian = attained("local_hessian_noise", turned, f"{errors}: at P v.x = pi/2.", *crest)
+    yield of_gradient
+    yield of_hessian
+    for name, of, points in (("gradient", of_gradient, origin), ("hessian", of_hessian, crest)):
+        yield attained(f"local_{name}_fourth_moment", kurtosis.fourth_moment * of.formula**4, f"{errors}.", *points)
 
 
 def _heterogeneity_certificates(bowl: RippledBowl) -> Iterator[Certificate]:

@@ -10,9 +10,10 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point, exact, upper
+from ..certificate import Certificate, Formula, as_point, exact, hypotenuse, largest, upper
 from ..kinds import AbstractProblem
 from .blocks import LARGEST_WAVENUMBER, Sine
+from .composition import Points, largest_of, start_value
 from .outer import CenteredOuter
 from .parameters import require_nonnegative
 from .patterns import one_hot, pair_index, pair_signs, rows_of, walsh_directions
@@ -21,8 +22,6 @@ from .recall import Recall
 _BISECTIONS = 200
 _NEARLY_ALL = 0.9999  # attained by the pairs below: sin(a)/a = 0.99998 at a = 0.01
 _HALF_ANGLE = 0.01
-
-Points = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -268,17 +267,16 @@ def gap_of_compositions(
     problem: AbstractProblem, map_: RippledMap, outer: CenteredOuter, functions: str
 ) -> Certificate:
     """F(start) less the infimum of a mean of outer functions of these maps; it is known where all of them are alike."""
-    start = problem.objective(problem.initial_point.unsqueeze(0)).item()
     if map_.heterogeneity == 0 and outer.spread == 0:
-        return onto_gap(start, map_, outer.target)
-    return upper("objective_gap", start, f"Every {functions} is nonnegative.")
+        return onto_gap(problem, map_, outer.target)
+    return upper("objective_gap", start_value(problem), f"Every {functions} is nonnegative.")
 
 
-def onto_gap(start: float, map_: RippledMap, target: float) -> Certificate:
-    """The gap from the value `start` where nonnegative outer functions vanish at (target, ..., target), for all clients."""
+def onto_gap(problem: AbstractProblem, map_: RippledMap, target: float) -> Certificate:
+    """F(start) where nonnegative outer functions vanish at (target, ..., target), for all clients."""
     return exact(
         "objective_gap",
-        start,
+        start_value(problem),
         "f >= 0, and g is onto so that f(g(x)) = 0 at some x.",
         (map_.preimage(target),),
         attains=1.0 - 1e-9,
@@ -286,18 +284,19 @@ def onto_gap(start: float, map_: RippledMap, target: float) -> Certificate:
 
 
 def _lipschitz_certificates(map_: RippledMap) -> Iterator[Certificate]:
-    steepest, sigma = map_.lipschitz, map_.noise
     rows = "Jacobian rows have disjoint supports, so the norm is the largest row: at most mean_lipschitz + Delta"
-    yield exact(
+    steep = exact(
         "inner_lipschitz",
-        steepest,
+        map_.lipschitz,
         f"{rows}, and at 0 client 0 has both along u_0.",
         _steep_pair(map_),
         attains=_NEARLY_ALL,
     )
+    sigma = Formula(map_.noise, "inner_jacobian_noise")
+    yield steep
     yield exact(
         "inner_mean_square_lipschitz",
-        math.hypot(steepest, sigma),
+        hypotenuse(steep.formula, sigma),
         "As a map into L^2(z), g_k has E||J(z) v||^2 = ||J v||^2 + sigma^2 cos^2(p u.x) (u.v)^2: both are largest "
         "for client 0 at 0 and v = u_0.",
         _steep_pair(map_),
@@ -311,12 +310,8 @@ def _lipschitz_certificates(map_: RippledMap) -> Iterator[Certificate]:
         _origin(map_),
         attains=_NEARLY_ALL,
     )
-    yield exact(
-        "inner_sample_lipschitz",
-        steepest + sigma,
-        f"{rows} + sigma, and at 0 with z = +1 client 0 has all three along u_0.",
-        _origin(map_),
-    )
+    both = f"{rows} + sigma, and at 0 with z = +1 client 0 has all three along u_0."
+    yield exact("inner_sample_lipschitz", steep.formula + sigma, both, _origin(map_))
 
 
 def _smoothness_certificates(map_: RippledMap) -> Iterator[Certificate]:
@@ -332,25 +327,20 @@ def _smoothness_certificates(map_: RippledMap) -> Iterator[Certificate]:
     if map_.noise == 0:
         yield replace(flat, quantity="inner_sample_smoothness")
         return
-    yield upper(
-        "inner_sample_smoothness",
-        map_.smoothness + map_.noise * map_.noise_wavenumber,
-        "A sample adds the Jacobian sigma z cos(p u.x) e u^T, which is sigma p-Lipschitz.",
-    )
+    turns = Formula(map_.noise, "inner_jacobian_noise") * Formula(map_.noise_wavenumber, "p")
+    adds = "A sample adds the Jacobian sigma z cos(p u.x) e u^T."
+    yield upper("inner_sample_smoothness", flat.formula + turns, adds)
 
 
 def _noise_certificates(map_: RippledMap) -> Iterator[Certificate]:
-    of_value, of_jacobian = map_.value_noise, map_.noise
     crest = (_point(map_, math.pi / 2 / map_.noise_wavenumber),)
     both = "The value error is sigma z sin(p u.x)/p e, the Jacobian error sigma z cos(p u.x) e u^T, |e| = |u| = 1"
-    yield exact(
-        "inner_noise",
-        max(of_value, of_jacobian),
-        f"{both}: sigma/p at a crest, sigma at 0.",
-        _origin(map_) if of_jacobian >= of_value else crest,
-    )
-    yield exact("inner_jacobian_noise", of_jacobian, f"{both}: the second is largest at 0.", _origin(map_))
-    yield exact("inner_value_noise", of_value, f"{both}: the first is largest at p u.x = pi/2.", crest)
+    jacobian = exact("inner_jacobian_noise", map_.noise, f"{both}: the second is largest at 0.", _origin(map_))
+    value = exact("inner_value_noise", map_.value_noise, f"{both}: the first is largest at p u.x = pi/2.", crest)
+    most = largest_of("inner_noise", jacobian, value)
+    yield exact("inner_noise", largest(jacobian.formula, value.formula), most.argument, most.points)
+    yield jacobian
+    yield value
 
 
 def _point(map_: RippledMap, multiple: float) -> tuple[float, ...]:

@@ -14,9 +14,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, attained
+from ..certificate import Certificate, Formula, attained, pair_along
 from ..kinds import AbstractConditional, AbstractSampled, Draws, InnerSample, OuterSample, Sample, batch_mean
-from .composition import gap_to_zero
+from .composition import Points, gap_to_zero
 from .patterns import equal_weights, triple_signs, uneven_direction, walsh_directions
 
 
@@ -54,6 +54,16 @@ class Kurtosis:
     def largest(self) -> float:
         """The almost sure bound of |z|."""
         return math.sqrt(self.k)
+
+    @property
+    def size(self) -> Formula:
+        """The same, as certificates write it."""
+        return Formula(self.largest, "sqrt(kurtosis)")
+
+    @property
+    def fourth_moment(self) -> Formula:
+        """E z^4."""
+        return Formula(self.k, "kurtosis")
 
     def support_of_two(self) -> tuple[Tensor, Tensor, Tensor]:
         """The values of two independent z, and the probabilities of the pairs, `(9,)` each where k > 1."""
@@ -118,10 +128,17 @@ class AbstractTriples(AbstractNoisy):
         """s_i, `(clients,)`."""
         return triple_signs(self.clients).to(self.device)
 
-    @property
-    def share(self) -> float:
-        """The root mean square of the s_i."""
-        return math.sqrt(float((triple_signs(self.clients) ** 2).mean()))
+    def spread(self, difference: str) -> Formula:
+        """The root mean square of s_i times the parameter of this name."""
+        share = math.sqrt(float((triple_signs(self.clients) ** 2).mean()))
+        return Formula(share * getattr(self, difference), f"sqrt(mean s_i^2) {difference}")
+
+    def _check_triples(self, *differences: str) -> None:
+        """Raise ValueError, naming them, for differences that so few clients cannot have, or another kurtosis than there is."""
+        if any(getattr(self, name) > 0 for name in differences) and self.clients < 3:
+            need = "needs" if len(differences) == 1 else "need"
+            raise ValueError(f"{' or '.join(differences)} > 0 {need} at least 3 clients, got {self.clients}")
+        _ = self.law  # checks the kurtosis
 
     @property
     def minimiser(self) -> Tensor:
@@ -163,10 +180,16 @@ class AbstractSecondVariable(AbstractNoisyPairs, AbstractTriples):
             pull = pull + noise * getattr(sample, which).mean(-1)
         return pull.unsqueeze(-1) * self.directions
 
-    def everywhere(self, argument: str, **sizes: float) -> Iterator[Certificate]:
+    def everywhere(self, argument: str, **sizes: float | Formula) -> Iterator[Certificate]:
         """Constants that are attained at every point (x, y), by quantity."""
         for name, size in sizes.items():
             yield attained(name, size, argument, (0.0,) * (2 * self.dim))
+
+    def pair_of_points(self, x: float, y: float, axis: int = 0) -> Points:
+        """Two points (x, y) that are 0 but for one coordinate of x and of y, the one minus the other."""
+        place = torch.zeros(self.dim, dtype=torch.float64)
+        place[axis] = 1.0
+        return pair_along(torch.cat([x * place, y * place]), 1.0)
 
     def whole_certificates(self, best: Tensor, closed: str) -> Iterator[Certificate]:
         """How far the start is from the least objective, and y from its best value there, `(1, dim)`, of which `closed` says why."""

@@ -12,7 +12,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point, exact, upper
+from ..certificate import Certificate, Formula, as_point, exact, hypotenuse, upper
 from ..kinds import INDEPENDENT_CLIENTS, ONE_OUTER_FUNCTION, AbstractComposite, AbstractLocalComposite, Sample
 from .blocks import RadialPseudoHuber, Sine, short_sum
 from .composition import Points, deterministic_outer, steepest_and_most_curved
@@ -90,7 +90,6 @@ class CenteredOuter:
 
     def certificates(self) -> Iterator[Certificate]:
         """Every constant of f_k and of its samples."""
-        B, L, sigma = self.lipschitz, self.smoothness, self.noise
         reach = _FAR * self.radial.width + math.sqrt(self.inner_dim) * (abs(self.target) + self.spread)
         crest = (self._along(2 * math.pi * math.ceil(reach / (2 * math.pi))),)
         nearly = partial(exact, attains=_NEARLY_ALL, domain=_DOMAIN)
@@ -99,17 +98,20 @@ class CenteredOuter:
         tends = "|grad f| = B r / sqrt(w^2 + r^2) tends to B"
         both = f"{tends}, E||noise||^2 = sigma^2 cos^2(e.y); both nearly attained far away at e.y = 2 pi n."
         along = f"{tends} e along e, where the noise gradient at e.y = 2 pi n, s = +1 is sigma e."
-        yield nearly("outer_lipschitz", B, f"{tends}.", crest)
-        yield nearly("outer_mean_square_lipschitz", math.hypot(B, sigma), both, crest)
-        yield nearly("outer_sample_lipschitz", B + sigma, along, crest)
+        steep, sigma = nearly("outer_lipschitz", self.lipschitz, f"{tends}.", crest), self.noise
+        noise = Formula(sigma, "outer_gradient_noise")
+        yield steep
+        yield nearly("outer_mean_square_lipschitz", hypotenuse(steep.formula, noise), both, crest)
+        yield nearly("outer_sample_lipschitz", steep.formula + noise, along, crest)
         error = "The error is sigma s cos(e.y) e, so at most sigma."
         yield exact("outer_gradient_noise", sigma, error, (self._along(0.0),), domain=_DOMAIN)
-        yield nearly("outer_smoothness", L, "Both Hessian eigenvalues are at most B/w = L.", pair)
+        curved = nearly("outer_smoothness", self.smoothness, "Both Hessian eigenvalues are at most B/w = L.", pair)
+        yield curved
         if sigma == 0:
-            yield nearly("outer_sample_smoothness", L, "As outer_smoothness: there is no noise.", pair)
+            yield nearly("outer_sample_smoothness", curved.formula, "There is no noise.", pair)
             return
-        turns = "The noise adds the Hessian -sigma s sin(e.y) e e^T, of norm at most sigma."
-        yield upper("outer_sample_smoothness", L + sigma, turns, _DOMAIN)
+        turns = "The noise adds the Hessian -sigma s sin(e.y) e e^T, of norm at most sigma, which turns at the rate 1."
+        yield upper("outer_sample_smoothness", curved.formula + noise, turns, _DOMAIN)
 
 
 class ScalarOuter(ABC):
@@ -186,7 +188,7 @@ class Logarithm(ScalarOuter):
     @property
     def most_curved(self) -> Points:
         """A short pair at the lower end: it attains low / (the other point) of the smoothness."""
-        return (self.low,), (self.low + 1e-3 * (self.high - self.low),)
+        return (self.low,), (self.low + min(1e-3 * (self.high - self.low), _NEAR / 2 * self.low),)
 
 
 @dataclass(frozen=True)

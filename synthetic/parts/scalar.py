@@ -12,6 +12,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from ..certificate import WORDS, Formula
 from .parameters import require_positive
 
 _CELLS, _SPLITS, _ROUNDS = 2048, 8, 30
@@ -193,6 +194,11 @@ class OfLoss:
     def smoothness(self) -> float:
         """An upper bound of |curvature|, within 0.01% of the supremum."""
         return self.enclosed(self.curvature, self.crude_third)
+
+    @property
+    def suprema(self) -> tuple[Formula, Formula]:
+        """Of slope and curvature, as certificates write them."""
+        return Formula(self.lipschitz, "sup |u'|", WORDS), Formula(self.smoothness, "sup |u''|", WORDS)
 
     @property
     def crude_curvature(self) -> float:
