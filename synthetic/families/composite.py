@@ -40,33 +40,28 @@ from ..parts.composition import (
     no_extra_certificates,
     start_value,
 )
-from ..parts.inner_map import RippledMap, gap_of_compositions, inner_certificates, lipschitz_of_mean_square, onto_gap
+from ..parts.inner_map import (
+    AbstractOfRippledMaps,
+    gap_of_compositions,
+    inner_certificates,
+    lipschitz_of_mean_square,
+    onto_gap,
+)
 from ..parts.noise import SignPair, mean_sign
 from ..parts.outer import CenteredOuter
 from ..parts.parameters import require_exceeds, require_nonnegative, require_paired
-from ..parts.patterns import pair_signs, sign_grid, start_beyond
+from ..parts.patterns import pair_signs, sign_grid
 
 
-class AbstractRippled(AbstractComposite):
-    """g_k a `RippledMap`, f_k a `CenteredOuter`; the start is on the far side of the target."""
+class AbstractRippled(AbstractOfRippledMaps, AbstractComposite):
+    """g_k a `RippledMap`, f_k a `CenteredOuter`."""
 
     OTHER: ClassVar[str]
     """What the second sign of a sample acts on: the name under which it is drawn."""
-    target: float
-    start: float
-    device: str
-
-    @property
-    @abstractmethod
-    def inner_map(self) -> RippledMap: ...
 
     @property
     @abstractmethod
     def _outer(self) -> CenteredOuter: ...
-
-    @cached_property
-    def initial_point(self) -> Tensor:
-        return start_beyond(self.target, self.start, self.dim, self.device)
 
     def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
         return self.inner_map.value(x, mean_sign(sample))
@@ -127,23 +122,10 @@ class LocalComposite(AbstractRippled, AbstractLocalComposite):
         require_nonnegative(self, "start")
         _ = self.inner_map, self._outer  # the parts check their own parameters
 
-    @cached_property
-    def inner_map(self) -> RippledMap:
-        """The g_k."""
+    @property
+    def _map_constants(self) -> tuple[float, float, float, float, float]:
         lipschitz = lipschitz_of_mean_square(self.C_g, self.sigma_g, self.Delta_g, self.inner_dim)
-        wavenumber = wavenumber_of(self.sigma_g, self.delta_g)
-        return RippledMap(
-            self.clients,
-            self.dim,
-            self.inner_dim,
-            lipschitz,
-            self.L_g,
-            self.sigma_g,
-            self.Delta_g,
-            self.ripple,
-            wavenumber,
-            self.device,
-        )
+        return lipschitz, self.L_g, self.sigma_g, self.Delta_g, wavenumber_of(self.sigma_g, self.delta_g)
 
     @cached_property
     def _outer(self) -> CenteredOuter:
@@ -241,21 +223,10 @@ class SharedComposite(AbstractRippled, AbstractSharedComposite):
         require_nonnegative(self, "start")
         _ = self.inner_map, self.bowl, self._outer  # the parts check their own parameters
 
-    @cached_property
-    def inner_map(self) -> RippledMap:
-        """The g_k."""
+    @property
+    def _map_constants(self) -> tuple[float, float, float, float, float]:
         lipschitz = math.sqrt((self.B_g - self.sigma_g) * (self.B_g + self.sigma_g))
-        return RippledMap(
-            self.clients,
-            self.dim,
-            self.inner_dim,
-            lipschitz,
-            self.L_g,
-            self.sigma_g,
-            self.Delta_g,
-            self.ripple,
-            device=self.device,
-        )
+        return lipschitz, self.L_g, self.sigma_g, self.Delta_g, 1.0
 
     @cached_property
     def bowl(self) -> RippledBowl | None:

@@ -16,11 +16,11 @@ from ..certificate import Certificate, Formula, by_quantity, named, upper
 from ..kinds import Draws, InnerSample, OuterSample
 from ..parts.blocks import wavenumber_of
 from ..parts.composition import cap_certificate, chain_rule
-from ..parts.inner_map import RippledMap, gap_of_compositions, inner_certificates, lipschitz_of_mean_square
+from ..parts.inner_map import AbstractOfRippledMaps, gap_of_compositions, inner_certificates, lipschitz_of_mean_square
 from ..parts.noise import AbstractNumbered
 from ..parts.outer import CenteredOuter
 from ..parts.parameters import require_nonnegative, require_paired
-from ..parts.patterns import equal_weights, start_beyond
+from ..parts.patterns import equal_weights
 from ..parts.recall import Recall
 
 _OF_THE_MAP = ("inner_jacobian_mean_square", "inner_sample_lipschitz", "inner_sample_smoothness", "inner_value_noise")
@@ -28,7 +28,7 @@ _OF_THE_OUTER = ("outer_mean_square_lipschitz", "outer_sample_lipschitz", "outer
 
 
 @dataclass(frozen=True)
-class Conditional(AbstractNumbered):
+class Conditional(AbstractOfRippledMaps, AbstractNumbered):
     """The conditional family: xi is uniform on `outer_support` outcomes, eta = +-1, and each (n, xi) has its own maps.
 
     g_eta(x, xi) is a `RippledMap` whose client is the pair (n, xi): its client term and the direction of its noise
@@ -86,23 +86,11 @@ class Conditional(AbstractNumbered):
         """Number of different pairs (f_xi, g(., xi))."""
         return self.outer_support * (self.clients if self.clients_differ else 1)
 
-    @cached_property
-    def inner_map(self) -> RippledMap:
-        """The g_k."""
+    @property
+    def _map_constants(self) -> tuple[float, float, float, float, float]:
         lipschitz = lipschitz_of_mean_square(self.L_g, self.jacobian_noise, self.Delta, self.inner_dim)
         smoothness = self.S_g - self.jacobian_noise * self._noise_wavenumber
-        return RippledMap(
-            self._laws,
-            self.dim,
-            self.inner_dim,
-            lipschitz,
-            smoothness,
-            self.jacobian_noise,
-            self.Delta,
-            self.ripple,
-            self._noise_wavenumber,
-            self.device,
-        )
+        return lipschitz, smoothness, self.jacobian_noise, self.Delta, self._noise_wavenumber
 
     @cached_property
     def _outer(self) -> CenteredOuter:
@@ -117,10 +105,6 @@ class Conditional(AbstractNumbered):
         outcome = torch.arange(self.outer_support, device=self.device)
         client = torch.arange(self.clients, device=self.device).unsqueeze(-1)
         return outcome * self.clients + client if self.clients_differ else outcome.expand(self.clients, -1)
-
-    @cached_property
-    def initial_point(self) -> Tensor:
-        return start_beyond(self.target, self.start, self.dim, self.device)
 
     def inner(self, x: Tensor, outer: OuterSample, inner: InnerSample | None = None) -> Tensor:
         lanes, z, rows = self._recall(self._lanes, x, outer, inner)

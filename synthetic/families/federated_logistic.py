@@ -26,7 +26,7 @@ from ..certificate import (
 )
 from ..kinds import AbstractFederated, Sample
 from ..parts.composition import cap_certificate, first_gradients
-from ..parts.linear_losses import AbstractOfMargins, combination
+from ..parts.linear_losses import AbstractOfTable, combination
 from ..parts.noise import index_of
 from ..parts.parameters import require_nonnegative
 from ..parts.scalar import sigmoid, softplus
@@ -37,32 +37,18 @@ _DAMPING = 1e-12
 
 
 @dataclass(frozen=True)
-class FederatedLogistic(AbstractOfMargins, AbstractFederated):
+class FederatedLogistic(AbstractOfTable, AbstractFederated):
     """Logistic losses of linear margins with an optional ridge.
 
     Args:
-        clients, samples, dim: N, samples per client, size of the model.
-        ridge: lambda; above 0 the gradients are unbounded, and no bound of them is certified.
-        table, positives: "" for generated data, else a table of `data.TABLES` and the share of positive labels.
-        shift, noise, seed: of the data, see `data.margins_of`.
-        start: distance of the initial point from 0, on the wrong side of the first axis.
+        ridge: lambda; above 0 the gradients are unbounded, and no bound of them is certified. The rest as for `AbstractOfTable`.
 
     Raises:
         ValueError: for a negative ridge, or data that the table does not have.
     """
 
     name: str = "federated_logistic"
-    clients: int = 6
-    samples: int = 16
-    dim: int = 5
     ridge: float = 0.0
-    table: str = ""
-    positives: float = 0.5
-    shift: float = 0.5
-    noise: float = 0.5
-    seed: int = 0
-    start: float = 4.0
-    device: str = "cpu"
     inner_dim: int = field(init=False, default=0)  # nothing is composed
 
     def __post_init__(self) -> None:

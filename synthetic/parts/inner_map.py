@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,7 +17,7 @@ from .blocks import LARGEST_WAVENUMBER, Sine
 from .composition import Points, largest_of, start_value
 from .outer import CenteredOuter
 from .parameters import require_nonnegative
-from .patterns import one_hot, pair_index, pair_signs, rows_of, walsh_directions
+from .patterns import one_hot, pair_index, pair_signs, rows_of, start_beyond, walsh_directions
 from .recall import Recall
 
 _BISECTIONS = 200
@@ -228,6 +229,35 @@ class _Point:
     def of_client(self) -> Tensor:
         """The wave of the client, before its sign."""
         return self.map_._client_wave.value(self.along)
+
+
+class AbstractOfRippledMaps(AbstractProblem):
+    """A problem whose inner maps make one `RippledMap`; the start is on the far side of the target."""
+
+    ripple: float
+    target: float
+    start: float
+    device: str
+
+    @property
+    @abstractmethod
+    def _map_constants(self) -> tuple[float, float, float, float, float]:
+        """Lipschitz and smoothness constant, noise, heterogeneity, and how fast the noise turns."""
+
+    @property
+    def _laws(self) -> int:
+        """How many maps there are."""
+        return self.clients
+
+    @cached_property
+    def inner_map(self) -> RippledMap:
+        """The g_k."""
+        *constants, wavenumber = self._map_constants
+        return RippledMap(self._laws, self.dim, self.inner_dim, *constants, self.ripple, wavenumber, self.device)
+
+    @cached_property
+    def initial_point(self) -> Tensor:
+        return start_beyond(self.target, self.start, self.dim, self.device)
 
 
 def lipschitz_of_mean_square(mean_square: float, noise: float, heterogeneity: float, inner_dim: int) -> float:

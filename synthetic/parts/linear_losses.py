@@ -194,22 +194,20 @@ class AbstractOfMargins(AbstractSampled):
 
 
 @dataclass(frozen=True)
-class AbstractMarginProblem(AbstractOfMargins, AbstractComposite):
-    """g_k(x) = mean_i u(l_ki(x)), where l_ki is a loss of the margin of sample i at client k; a sample is one such i.
+class AbstractOfTable(AbstractOfMargins):
+    """One on generated data, or on those of a table.
 
     Args:
-        clients, samples, dim: K, samples per client, size of the model.
-        M: the largest loss. loss: "sigmoid" or "logistic" (saturated).
+        clients, samples, dim: their number, samples per client, size of the model.
         table, positives: "" for generated data, else a table of `data.TABLES` and the share of positive labels.
         shift, noise, seed: of the data, see `data.margins_of`.
+        start: distance of the initial point from 0, on the wrong side of the first axis.
     """
 
-    name: str = "margin_problem"
+    name: str = "margins"
     clients: int = 6
     samples: int = 16
     dim: int = 5
-    M: float = 1.0
-    loss: str = "sigmoid"
     table: str = ""
     positives: float = 0.5
     shift: float = 0.5
@@ -217,6 +215,18 @@ class AbstractMarginProblem(AbstractOfMargins, AbstractComposite):
     seed: int = 0
     start: float = 4.0
     device: str = "cpu"
+
+
+@dataclass(frozen=True)
+class AbstractMarginProblem(AbstractOfTable, AbstractComposite):
+    """g_k(x) = mean_i u(l_ki(x)), where l_ki is a loss of the margin of sample i at client k; a sample is one such i.
+
+    Args:
+        M: the largest loss. loss: "sigmoid" or "logistic" (saturated). The rest as for `AbstractOfTable`.
+    """
+
+    M: float = 1.0
+    loss: str = "sigmoid"
     inner_dim: int = 1
 
     @property

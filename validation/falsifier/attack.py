@@ -5,14 +5,11 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
-
-import torch
 
 from ...algorithms.engine.limits import check_jobs
 from ...algorithms.registry import get_method
@@ -25,6 +22,7 @@ from ...bounds.registry import get_theorem as find
 from ...bounds.registry import paper_of
 from ...figures import Axis, Plot, bar_plot
 from ...storage import check_folder, digest
+from ...synthetic.parts.adversary import one_thread
 from ..runs.bundle import Bundle, plain, write
 from ..runs.method_of import UnbuiltError
 from ..runs.scheduler import run_on_scheduler
@@ -189,7 +187,7 @@ def falsify(
         return Falsified(declared.id, statement, "NOT_APPLICABLE", 0.0, (str(error),))
     formula = formula_of(target)
     try:
-        with _on_one_thread():
+        with one_thread():
             found = search(target, formula, seconds=seconds, seed=seed, hidden=hidden, progress=progress, clock=clock)
             return _result(target, formula, found, began, out)
     except (UncertifiedError, OtherDrawsError, UnbuiltError) as error:
@@ -223,7 +221,7 @@ def falsify_changes(
     formula = Formula(base.theorem, statement)
     claims = [Claim(target_of(theorem, statement, change), change, climbs=climb) for change in changes]
     found: dict[Change, Falsified] = {}
-    with _on_one_thread():
+    with one_thread():
         search_together(base, formula, claims, **asked)
         for claim in claims:
             change = claim.change
@@ -231,17 +229,6 @@ def falsify_changes(
             known = any(other.part == change.part and result.refuted for other, result in found.items())
             found[change] = _result(claim.target, formula, claim.found, began, out, brief=known)
     return found
-
-
-@contextmanager
-def _on_one_thread() -> Iterator[None]:
-    """Torch computes on one thread in here: instances are small, and several searches may share a machine."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _beside(searches: Sequence[Callable[[], Falsified]], scheduler: str | None) -> Falsified:
