@@ -51,8 +51,6 @@ from ..parts.recall import Recall
 class AbstractBowls(AbstractNoisy):
     """One whose clients' losses are those of a tilted `RippledBowl`."""
 
-    Delta: float
-
     @property
     @abstractmethod
     def _losses(self) -> tuple[float, float, float, float]:
@@ -101,25 +99,18 @@ class FederatedBowl(AbstractBowls, AbstractFederated):
 
     Args:
         G: bound of ||grad f_i||, larger than Delta. L: bound of the smoothness of f_i.
-        sigma: noise of one stochastic gradient. kurtosis: k of its law, an integer.
-        noise_wavenumber: how fast the noise turns with x, in 1 / [x].
-        Delta: sup ||grad f_i - grad F|| of a paired client.
+        sigma: noise of one stochastic gradient. noise_wavenumber: how fast it turns with x, in 1 / [x].
+        The rest as for `AbstractNoisy`; Delta is that of a paired client.
 
     Raises:
         ValueError: for parameters that contradict each other, naming them.
     """
 
     name: str = "federated_bowl"
-    clients: int = 8
-    dim: int = 6
     G: float = 1.0
     L: float = 0.5
     sigma: float = 0.0
-    kurtosis: int = 1
     noise_wavenumber: float = 1.0
-    Delta: float = 0.0
-    start: float = 10.0
-    device: str = "cpu"
     inner_dim: int = field(init=False, default=0)  # nothing is composed
 
     def __post_init__(self) -> None:
@@ -160,30 +151,23 @@ class Meta(AbstractBowls, AbstractMeta):
     """The meta family: f_i is a tilted `RippledBowl`; the parameters are the paper's constants where they can be exact.
 
     Args:
-        clients, dim: N and the size of w.
         alpha, nu: step size and number of the fine-tuning steps; they belong to the objective.
         B: bound of ||grad f_i||; must exceed Delta. L: bound of the smoothness of f_i.
         sigma_G, sigma_H: noise of one stochastic gradient and Hessian; both zero or both positive.
-        kurtosis: k, so that kappa_G = k sigma_G^4 and kappa_H = k sigma_H^4.
-        Delta: sup ||grad f_i - grad f|| of a paired client; gamma_G is Delta times the root of the paired share.
+        The rest as for `AbstractNoisy`: kappa_G = k sigma_G^4 and kappa_H = k sigma_H^4; Delta is that of a paired client, and gamma_G
+        Delta times the root of the paired share.
 
     Raises:
         ValueError: for parameters that contradict each other, naming them.
     """
 
     name: str = "meta"
-    clients: int = 8
-    dim: int = 6
     alpha: float = 0.1
     nu: int = 2
     B: float = 1.0
     L: float = 0.5
     sigma_G: float = 0.0
     sigma_H: float = 0.0
-    kurtosis: int = 1
-    Delta: float = 0.0
-    start: float = 10.0
-    device: str = "cpu"
     inner_dim: int = field(init=False, default=0)  # the fine-tuned model has the size of the model
 
     def __post_init__(self) -> None:
@@ -220,26 +204,17 @@ class AbstractTuned(AbstractBowls):
     Args:
         lam: the fine-tuning step size.
         G, L_1: bounds of the gradient and of the smoothness of the losses; G must exceed Delta.
-        sigma_1, sigma_2: noise of the gradient and of the Hessian of a loss; both zero or both positive.
-        kurtosis: of that noise, an integer.
-        Delta: sup ||grad L_k - grad L||.
+        sigma_1, sigma_2: noise of the gradient and of the Hessian of a loss; both zero or both positive. The rest as for `AbstractNoisy`.
 
     Raises:
         ValueError: for parameters that contradict each other, naming them.
     """
 
-    name: str = "tuned"
-    clients: int = 8
-    dim: int = 6
     lam: float = 0.1
     G: float = 1.0
     L_1: float = 0.3
     sigma_1: float = 0.1
     sigma_2: float = 0.1
-    kurtosis: int = 1
-    Delta: float = 0.0
-    start: float = 10.0
-    device: str = "cpu"
 
     def _check_tuning(self) -> None:
         require_positive(self, "lam")

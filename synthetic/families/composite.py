@@ -85,13 +85,12 @@ class LocalComposite(AbstractRippled, AbstractLocalComposite):
     """The local-composite family: f_k a `CenteredOuter`, g_k a `RippledMap`. The parameters are Local-SCGDM's constants.
 
     Args:
-        clients, dim, inner_dim: K, and the sizes of x and y; inner_dim divides dim.
         C_f, sigma_f: second-moment and noise bounds of the gradient of f_k; C_f > sigma_f.
         C_g, sigma_g, delta_g: second-moment and noise bounds of the Jacobian of g_k, noise bound of its value;
             sigma_g and delta_g are both zero or both positive.
         L_f, L_g: smoothness constants of f_k and g_k.
         Delta_g: how far the Jacobians of the clients are from their mean. spread: how far the centres of f_k are.
-        ripple: how non-convex g_k is.
+        The rest as for `AbstractOfRippledMaps`.
 
     Raises:
         ValueError: for parameters that contradict each other, naming them.
@@ -99,9 +98,6 @@ class LocalComposite(AbstractRippled, AbstractLocalComposite):
 
     OTHER: ClassVar[str] = "outer"
     name: str = "local_composite"
-    clients: int = 8
-    dim: int = 20
-    inner_dim: int = 1
     C_f: float = 1.0
     C_g: float = 1.0
     L_f: float = 0.2
@@ -111,10 +107,6 @@ class LocalComposite(AbstractRippled, AbstractLocalComposite):
     delta_g: float = 0.0
     Delta_g: float = 0.0
     spread: float = 0.0
-    ripple: float = 0.5
-    target: float = 2.0
-    start: float = 10.0
-    device: str = "cpu"
 
     def __post_init__(self) -> None:
         require_exceeds(self, "C_f", "sigma_f")
@@ -173,16 +165,15 @@ class SharedComposite(AbstractRippled, AbstractSharedComposite):
     """The shared-composite family. The parameters are the paper's constants and the certificates return them exactly.
 
     f is the radial pseudo-Huber about `target * (1, ..., 1)`, g_k a `RippledMap`, h_k a `RippledBowl` (absent when
-    B_h = 0). The start is at distance `start` from 0 on the far side of the target.
+    B_h = 0).
 
     Args:
-        clients, dim, inner_dim: K, and the sizes of x and y; inner_dim divides dim.
         B_f, L_f: Lipschitz and smoothness constants of f.
         B_g: mean-square Lipschitz constant of g_k, noise and clients included; B_g^2 > sigma_g^2 + Delta_g^2.
         L_g: smoothness constant of g_k.
         B_h, L_h: Lipschitz constant of the mean h and smoothness constant of h_k; both 0 for h = 0.
         sigma_g, sigma_h, Delta_g, Delta_h: noise and heterogeneity, attained exactly.
-        ripple: how non-convex g_k is; the mean map is monotone for ripple <= 1.
+        The rest as for `AbstractOfRippledMaps`.
 
     Raises:
         ValueError: for parameters that contradict each other, naming them.
@@ -195,9 +186,6 @@ class SharedComposite(AbstractRippled, AbstractSharedComposite):
 
     OTHER: ClassVar[str] = "extra"
     name: str = "shared_composite"
-    clients: int = 8
-    dim: int = 20
-    inner_dim: int = 1
     B_f: float = 1.0
     L_f: float = 0.2
     B_g: float = 1.1
@@ -208,10 +196,7 @@ class SharedComposite(AbstractRippled, AbstractSharedComposite):
     sigma_h: float = 0.0
     Delta_g: float = 0.0
     Delta_h: float = 0.0
-    ripple: float = 0.5
     target: float = 1.0
-    start: float = 10.0
-    device: str = "cpu"
 
     def __post_init__(self) -> None:
         require_exceeds(self, "B_g", "sigma_g")

@@ -35,21 +35,19 @@ class Conditional(AbstractOfRippledMaps, AbstractNumbered):
     depend on xi, so E_{eta|xi} really is conditional. f_xi is a `CenteredOuter` about a centre that depends on xi.
 
     Args:
-        clients, dim, inner_dim, outer_support: N, the sizes of x and y, the number of outcomes of xi.
+        outer_support: the number of outcomes of xi.
         L_f, S_f: bounds of the gradient of f_xi and of its Lipschitz constant, for every xi.
         L_g: root of sup E_{eta|xi} ||Jacobian of g_eta(., xi)||^2. S_g: Lipschitz constant of that Jacobian, every eta.
         sigma_g: standard deviation of g_eta(x, xi) given xi. Its Jacobian has the standard deviation `jacobian_noise`.
         Delta: how far the Jacobians given xi are from their mean; spread: how far the centres of f_xi are.
         clients_differ: whether the law of xi differs between clients; else all clients have the same F^n.
+        The rest as for `AbstractOfRippledMaps`.
 
     Raises:
         ValueError: for parameters that contradict each other, naming them.
     """
 
     name: str = "conditional"
-    clients: int = 8
-    dim: int = 20
-    inner_dim: int = 1
     outer_support: int = 4
     L_f: float = 1.0
     S_f: float = 0.2
@@ -60,10 +58,6 @@ class Conditional(AbstractOfRippledMaps, AbstractNumbered):
     Delta: float = 0.0
     spread: float = 0.0
     clients_differ: bool = False
-    ripple: float = 0.5
-    target: float = 2.0
-    start: float = 10.0
-    device: str = "cpu"
 
     def __post_init__(self) -> None:
         require_paired(self, "sigma_g", "jacobian_noise")

@@ -34,7 +34,6 @@ from ..parts.composition import (
     composite_noise,
     composite_smoothness,
     gap_above,
-    steepest_and_most_curved,
 )
 from ..parts.linear_losses import AbstractMarginProblem, extra_certificates, map_certificates
 from ..parts.noise import PairSample, every_pair, index_of
@@ -102,19 +101,10 @@ class RobustLoss(AbstractOfScalar, AbstractMarginProblem, AbstractSharedComposit
             (
                 *map_certificates(self.inner_function, size),
                 *extra_certificates(self._extra, size),
-                *self._outer_certificates(),
+                *self._outer.certificates(),
                 *self._whole_certificates(),
             )
         )
-
-    def _outer_certificates(self) -> Iterator[Certificate]:
-        f = self._outer
-        steep = "f is steepest at an end of the range, linear beyond."
-        curved = "f'' is largest at an end of the range, 0 beyond."
-        (least,), (other,) = f.most_curved
-        share = least / other if self.penalty == "kl" else 1.0
-        both = (f.lipschitz, steep, f.steepest, 1.0), (f.smoothness, curved, f.most_curved, share * (1 - 1e-9))
-        yield from steepest_and_most_curved("all of R", *both)
 
     def _whole_certificates(self) -> Iterator[Certificate]:
         mean = "Phi is a maximum over p that includes p = uniform: at least the mean, and so the least, loss."
@@ -237,7 +227,7 @@ class ClientChi2(AbstractOfScalar, AbstractMarginProblem, AbstractSharedComposit
             (
                 *map_certificates(self.inner_function, self.data.spectrum),
                 *self._extra_certificates(),
-                *self._outer_certificates(),
+                *self._outer.certificates(),
                 *self._whole_certificates(),
             )
         )
@@ -251,14 +241,6 @@ class ClientChi2(AbstractOfScalar, AbstractMarginProblem, AbstractSharedComposit
         yield upper("noncompositional_gradient_noise", top * slope * size.root_mean_square, both)
         apart = "|v'(f_k) grad f_k| is at most (1 + M/gamma) that of the inner map; deviations as there."
         yield upper("noncompositional_heterogeneity", top * slope * size.apart, apart)
-
-    def _outer_certificates(self) -> Iterator[Certificate]:
-        f = self._outer
-        yield from steepest_and_most_curved(
-            "all of R",
-            (f.lipschitz, "f is steepest at M, linear beyond.", f.steepest, 1 - 1e-12),
-            (f.smoothness, "f'' = -1/gamma on the range, 0 beyond.", f.most_curved, 1 - 1e-9),
-        )
 
     def _whole_certificates(self) -> Iterator[Certificate]:
         mean = "Phi is a maximum over r that includes r = uniform: at least the mean, and so the least, loss."

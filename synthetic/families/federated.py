@@ -46,11 +46,8 @@ class AbstractSeparable(AbstractTriples, AbstractFederated):
     """What the three families share.
 
     Args:
-        clients, dim: N and the size of x.
-        L: Lipschitz constant of grad F_i.
-        sigma: noise of one stochastic gradient. kurtosis: k of its law, an integer.
-        Delta: the largest ||grad F_i - grad F||, at every point; clients left over by threes have none.
-        start: distance of the initial point from the minimiser 0 of F.
+        L: Lipschitz constant of grad F_i. sigma: noise of one stochastic gradient. The rest as for `AbstractNoisy`; clients left over
+            by threes do not differ, and 0 is the minimiser of F.
 
     Raises:
         ValueError: for parameters that contradict each other, naming them.
@@ -58,15 +55,8 @@ class AbstractSeparable(AbstractTriples, AbstractFederated):
 
     convex: ClassVar[bool] = True
     """Whether h is."""
-    name: str = "separable"
-    clients: int = 8
-    dim: int = 6
     L: float = 1.0
     sigma: float = 0.0
-    kurtosis: int = 1
-    Delta: float = 0.0
-    start: float = 10.0
-    device: str = "cpu"
     inner_dim: int = field(init=False, default=0)  # nothing is composed
 
     def __post_init__(self) -> None:

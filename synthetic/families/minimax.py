@@ -53,11 +53,8 @@ class Saddle(AbstractSecondVariable, AbstractMinimax):
     R: float = 1.0
     sigma: float = 0.0
     sigma_y: float = 0.0
-    kurtosis: int = 1
-    Delta: float = 0.0
     Delta_y: float = 0.0
     start: float = 4.0
-    device: str = "cpu"
 
     def __post_init__(self) -> None:
         require_positive(self, "clients", "dim", "b", "mu", "R")

@@ -231,13 +231,24 @@ class _Point:
         return self.map_._client_wave.value(self.along)
 
 
+@dataclass(frozen=True)
 class AbstractOfRippledMaps(AbstractProblem):
-    """A problem whose inner maps make one `RippledMap`; the start is on the far side of the target."""
+    """A problem whose inner maps make one `RippledMap`.
 
-    ripple: float
-    target: float
-    start: float
-    device: str
+    Args:
+        clients, dim, inner_dim: their number, and the sizes of x and y; inner_dim divides dim.
+        ripple: how non-convex the maps are; the mean map is monotone for ripple <= 1.
+        target: where the outer functions are least, at equal coordinates. start: distance of the initial x from 0, on its far side.
+    """
+
+    name: str = "rippled"
+    clients: int = 8
+    dim: int = 20
+    inner_dim: int = 1
+    ripple: float = 0.5
+    target: float = 2.0
+    start: float = 10.0
+    device: str = "cpu"
 
     @property
     @abstractmethod

@@ -91,12 +91,23 @@ def mean_noise(sample: Sample | None) -> Tensor | None:
     return sample.noise.mean(-1) if isinstance(sample, NoiseSample) else None
 
 
+@dataclass(frozen=True)
 class AbstractNoisy(AbstractSampled):
-    """A problem with the fields `kurtosis`, `start` and `device`: noise of a law, and a start that no symmetry keeps."""
+    """A problem with noise of a law, and a start that no symmetry keeps.
 
-    kurtosis: int
-    start: float
-    device: str
+    Args:
+        clients, dim: N and the size of x. kurtosis: k of the law of the noise, an integer.
+        Delta: how far a client's gradient is at most from that of the mean, in x.
+        start: distance of the initial x from 0.
+    """
+
+    name: str = "noisy"
+    clients: int = 8
+    dim: int = 6
+    kurtosis: int = 1
+    Delta: float = 0.0
+    start: float = 10.0
+    device: str = "cpu"
 
     @cached_property
     def law(self) -> Kurtosis:

@@ -125,22 +125,10 @@ class ScalarOuter(ABC):
 
     low: float
     high: float
-
-    @property
-    @abstractmethod
-    def lipschitz(self) -> float: ...
-
-    @property
-    @abstractmethod
-    def smoothness(self) -> float: ...
-
-    @property
-    @abstractmethod
-    def steepest(self) -> Points: ...
-
-    @property
-    @abstractmethod
-    def most_curved(self) -> Points: ...
+    lipschitz: float
+    smoothness: float
+    steepest: Points
+    most_curved: Points
 
     @abstractmethod
     def _value(self, inside: Tensor) -> Tensor:
@@ -148,6 +136,11 @@ class ScalarOuter(ABC):
 
     @abstractmethod
     def _slope(self, inside: Tensor) -> Tensor: ...
+
+    @property
+    def _share(self) -> float:
+        """The part of the smoothness that `most_curved` attains."""
+        return 1 - 1e-9
 
     def value(self, y: Tensor) -> Tensor:
         """The function, elementwise."""
@@ -157,6 +150,12 @@ class ScalarOuter(ABC):
     def slope(self, y: Tensor) -> Tensor:
         """Its derivative."""
         return self._slope(y.clamp(self.low, self.high))
+
+    def certificates(self) -> Iterator[Certificate]:
+        """Its Lipschitz and its smoothness constant."""
+        steep = self.lipschitz, "f is steepest at an end of the range, linear beyond.", self.steepest, 1.0
+        curved = self.smoothness, "f'' is largest at an end of the range, 0 beyond.", self.most_curved, self._share
+        yield from steepest_and_most_curved("all of R", steep, curved)
 
 
 @dataclass(frozen=True)
@@ -174,21 +173,26 @@ class Logarithm(ScalarOuter):
         return self.scale / inside
 
     @property
-    def lipschitz(self) -> float:
+    def lipschitz(self) -> float:  # type: ignore[override]
         return self.scale / self.low
 
     @property
-    def smoothness(self) -> float:
+    def smoothness(self) -> float:  # type: ignore[override]
         return self.scale / self.low**2
 
     @property
-    def steepest(self) -> Points:
+    def steepest(self) -> Points:  # type: ignore[override]
         return ((self.low,),)
 
     @property
-    def most_curved(self) -> Points:
-        """A short pair at the lower end: it attains low / (the other point) of the smoothness."""
+    def most_curved(self) -> Points:  # type: ignore[override]
+        """A short pair at the lower end."""
         return (self.low,), (self.low + min(1e-3 * (self.high - self.low), _NEAR / 2 * self.low),)
+
+    @property
+    def _share(self) -> float:
+        (low,), (other,) = self.most_curved
+        return low / other * (1 - 1e-9)
 
 
 @dataclass(frozen=True)
@@ -206,19 +210,19 @@ class NegativeHalfSquare(ScalarOuter):
         return -inside / self.scale
 
     @property
-    def lipschitz(self) -> float:
+    def lipschitz(self) -> float:  # type: ignore[override]
         return self.high / self.scale
 
     @property
-    def smoothness(self) -> float:
+    def smoothness(self) -> float:  # type: ignore[override]
         return 1 / self.scale
 
     @property
-    def steepest(self) -> Points:
+    def steepest(self) -> Points:  # type: ignore[override]
         return ((self.high,),)
 
     @property
-    def most_curved(self) -> Points:
+    def most_curved(self) -> Points:  # type: ignore[override]
         return (self.low,), (self.high,)
 
 
@@ -249,21 +253,21 @@ class Exponential(ScalarOuter):
         return self._value(inside) * (1 + (y - inside) / self.gamma)
 
     @property
-    def lipschitz(self) -> float:
+    def lipschitz(self) -> float:  # type: ignore[override]
         """The slope at and beyond the top."""
         return math.exp(self.top / self.gamma) / self.gamma
 
     @property
-    def smoothness(self) -> float:
+    def smoothness(self) -> float:  # type: ignore[override]
         """The curvature just below the top."""
         return self.lipschitz / self.gamma
 
     @property
-    def steepest(self) -> Points:
+    def steepest(self) -> Points:  # type: ignore[override]
         return ((self.top,),)
 
     @property
-    def most_curved(self) -> Points:
+    def most_curved(self) -> Points:  # type: ignore[override]
         return (max(self.top - 1e-3 * self.gamma, 0.0),), (self.top,)
 
     def certificates(self) -> Iterator[Certificate]:

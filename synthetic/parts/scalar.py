@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +12,7 @@ import torch
 from torch import Tensor
 
 from ..certificate import WORDS, Formula
+from .blocks import AbstractScalar
 from .parameters import require_positive
 
 _CELLS, _SPLITS, _ROUNDS = 2048, 8, 30
@@ -33,7 +33,7 @@ def softplus(t: Tensor) -> Tensor:
     return t.clamp_min(0.0) + torch.log1p(torch.exp(-t.abs()))
 
 
-class ScalarLoss(ABC):
+class ScalarLoss(AbstractScalar):
     """A smooth bounded loss of a margin.
 
     Attributes:
@@ -46,15 +46,6 @@ class ScalarLoss(ABC):
     steepest: float
     crude: tuple[float, float, float]
     reach: float
-
-    @abstractmethod
-    def value(self, t: Tensor) -> Tensor: ...
-
-    @abstractmethod
-    def slope(self, t: Tensor) -> Tensor: ...
-
-    @abstractmethod
-    def curvature(self, t: Tensor) -> Tensor: ...
 
 
 @dataclass(frozen=True)
