@@ -306,8 +306,8 @@ def _maml(problem: MAMLModel, search: Search) -> Iterator[Estimate]:
     yield largest_of("composite_noise", moved, losses["local_gradient_noise"])
     if search.wants("objective_smoothness"):
         direct = search.largest("objective_smoothness", smoothness_of(problem), _OBJECTIVE)
-        rule = fine_tuned_smoothness(G, L, rho, lam)
-        yield beside_rule(direct, rule.value, f"the chain rule, {rule.text} of the estimated parts,")
+        chained = fine_tuned_smoothness(G, L, rho, lam)
+        yield beside_rule(direct, chained.value, f"the chain rule, {chained.text} of the estimated parts,")
 
 
 FORMS: Mapping[type, Callable[[Any, Search], Iterator[Estimate]]] = {

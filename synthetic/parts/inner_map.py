@@ -263,8 +263,11 @@ class AbstractOfRippledMaps(AbstractProblem):
     @cached_property
     def inner_map(self) -> RippledMap:
         """The g_k."""
-        *constants, wavenumber = self._map_constants
-        return RippledMap(self._laws, self.dim, self.inner_dim, *constants, self.ripple, wavenumber, self.device)
+        sizes, (lipschitz, smoothness, noise, apart, turns) = (
+            (self._laws, self.dim, self.inner_dim),
+            self._map_constants,
+        )
+        return RippledMap(*sizes, lipschitz, smoothness, noise, apart, self.ripple, turns, self.device)
 
     @cached_property
     def initial_point(self) -> Tensor:
