@@ -212,9 +212,9 @@ def attained(
     return exact(quantity, value, argument, points, attains=1 - 1e-12)
 
 
-def by_quantity(certificates: Iterable[Certificate]) -> dict[str, Certificate]:
-    """Certificates under the names of what they certify, as a problem declares them."""
-    return {certificate.quantity: certificate for certificate in certificates}
+def by_quantity(*groups: Iterable[Certificate]) -> dict[str, Certificate]:
+    """Certificates, in groups, under the names of what they certify, as a problem declares them."""
+    return {certificate.quantity: certificate for group in groups for certificate in group}
 
 
 def as_point(values: Tensor) -> tuple[float, ...]:

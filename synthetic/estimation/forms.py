@@ -286,15 +286,15 @@ def _maml(problem: MAMLModel, search: Search) -> Iterator[Estimate]:
     )
 
     def made(name: str, value: Formula, of: str, why: str) -> Estimate:
-        method = f"{value.text} of the estimated constants of the losses; {why}"
+        method = f"{value.text} of the estimated constants of the losses. {why}"
         return replace(losses[of], quantity=name, value=value.value, method=method, growth=())
 
     for rule in fine_tuned_parts(lam, G, L, rho, noise, shake):
         is_other = rule.value.text != rule.of
         yield made(*rule) if is_other else replace(losses[rule.of], quantity=rule.quantity)
-    triangle = "the mean square of a spectral norm is no sum of squares"
+    triangle = "The mean square of a spectral norm is no sum of squares"
     yield made("inner_jacobian_mean_square", 1 + lam * L + lam * shake, "local_hessian_noise", triangle)
-    steepest = "the Jacobian at an example is I minus lam times its Hessian"
+    steepest = "The Jacobian at an example is I minus lam times its Hessian"
     yield made("inner_sample_lipschitz", 1 + lam * sample, "local_sample_smoothness", steepest)
     if search.wants("inner_sample_smoothness"):
         losses |= _local(problem, search, ("inner_sample_smoothness",))
@@ -302,7 +302,7 @@ def _maml(problem: MAMLModel, search: Search) -> Iterator[Estimate]:
         yield made("inner_sample_smoothness", lam * bend, "inner_sample_smoothness", steepest)
     yield replace(losses[of_samples[0]], quantity="outer_sample_lipschitz")
     yield replace(losses[of_samples[1]], quantity="outer_sample_smoothness")
-    moved = made("composite_noise", lam * shake, "local_hessian_noise", "that of the inner Jacobian")
+    moved = made("composite_noise", lam * shake, "local_hessian_noise", "That of the inner Jacobian")
     yield largest_of("composite_noise", moved, losses["local_gradient_noise"])
     if search.wants("objective_smoothness"):
         direct = search.largest("objective_smoothness", smoothness_of(problem), _OBJECTIVE)

@@ -198,7 +198,7 @@ class AveragePrecision(AbstractNumbered):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        return by_quantity((*self._outer_certificates(), *self._inner_certificates(), *self._whole_certificates()))
+        return by_quantity(self._outer_certificates(), self._inner_certificates(), self._whole_certificates())
 
     def _outer_certificates(self) -> Iterator[Certificate]:
         domain, product = "all of R^2", "f = -a(u_1) b(u_2) with |a| <= 3H/2, |a'| <= 1, b <= 5/(4L), |b'| <= 1/L^2"

@@ -123,8 +123,8 @@ class QuadraticLower(AbstractSecondVariable, AbstractBilevel):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        found = (self._of_the_upper_level(), self._of_the_lower_level(), self._of_the_noise(), self._of_the_objective())
-        return by_quantity(certificate for some in found for certificate in some)
+        levels = self._of_the_upper_level(), self._of_the_lower_level()
+        return by_quantity(*levels, self._of_the_noise(), self._of_the_objective())
 
     def _of_the_upper_level(self) -> Iterator[Certificate]:
         r, c, mu, Delta_y = named(self, "r", "c", "mu", "Delta_y")

@@ -129,7 +129,7 @@ class FederatedBowl(AbstractBowls, AbstractFederated):
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
         of_gradients = (c for c in loss_certificates(self.bowl, self.law) if "hessian" not in c.quantity)
-        return by_quantity((*of_gradients, *self._whole_certificates()))
+        return by_quantity(of_gradients, self._whole_certificates())
 
     @property
     def properties(self) -> frozenset[str]:
@@ -182,7 +182,7 @@ class Meta(AbstractBowls, AbstractMeta):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        return by_quantity((*loss_certificates(self.bowl, self.law), *self._whole_certificates()))
+        return by_quantity(loss_certificates(self.bowl, self.law), self._whole_certificates())
 
     def _whole_certificates(self) -> Iterator[Certificate]:
         (B, L, alpha), rho = (
@@ -257,7 +257,7 @@ class FederatedMAML(AbstractNoisyPairs, AbstractTuned, AbstractLocalComposite):
     def certificates(self) -> Mapping[str, Certificate]:
         loss = by_quantity(loss_certificates(self.bowl, self.law))
         parts = loss | by_quantity(self._composed_certificates(loss))
-        return parts | by_quantity((composite_noise(parts), *self._whole_certificates(loss)))
+        return parts | by_quantity((composite_noise(parts),), self._whole_certificates(loss))
 
     def _composed_certificates(self, loss: Mapping[str, Certificate]) -> Iterator[Certificate]:
         lam, G, L_1, sigma_1, sigma_2 = named(self, "lam", "G", "L_1", "sigma_1", "sigma_2")
@@ -360,7 +360,7 @@ class AgnosticMAML(AbstractTuned, AbstractExponential):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        parts = by_quantity((*self._inner_certificates(), *self._outer.certificates()))
+        parts = by_quantity(self._inner_certificates(), self._outer.certificates())
         cap = composite_cap(parts)
         return parts | by_quantity((composite_noise(parts), composite_smoothness(parts), cap, self._gap_certificate()))
 

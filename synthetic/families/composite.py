@@ -140,9 +140,9 @@ class LocalComposite(AbstractRippled, AbstractLocalComposite):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        parts = by_quantity((*inner_certificates(self.inner_map), *self._outer.certificates()))
-        whole = (_composite_noise(parts), composite_smoothness(parts), *self._whole_certificates())
-        return parts | by_quantity(whole)
+        parts = by_quantity(inner_certificates(self.inner_map), self._outer.certificates())
+        whole = _composite_noise(parts), composite_smoothness(parts)
+        return parts | by_quantity(whole, self._whole_certificates())
 
     def _whole_certificates(self) -> Iterator[Certificate]:
         share = Formula(float(pair_signs(self.clients).abs().mean()), "(share of the paired clients)")
@@ -250,8 +250,8 @@ class SharedComposite(AbstractRippled, AbstractSharedComposite):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        parts = [*inner_certificates(self.inner_map), *self._outer.certificates(), *self._whole_certificates()]
-        return by_quantity([*parts, *(no_extra_certificates() if self.bowl is None else self.bowl.certificates())])
+        parts = inner_certificates(self.inner_map), self._outer.certificates(), self._whole_certificates()
+        return by_quantity(*parts, no_extra_certificates() if self.bowl is None else self.bowl.certificates())
 
     def _whole_certificates(self) -> Iterator[Certificate]:
         (B_f, L_f), (B_h,) = named(self, "B_f", "L_f"), named(self, "B_h")

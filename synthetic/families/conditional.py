@@ -23,8 +23,10 @@ from ..parts.parameters import require_nonnegative, require_paired
 from ..parts.patterns import equal_weights
 from ..parts.recall import Recall
 
-_OF_THE_MAP = ("inner_jacobian_mean_square", "inner_sample_lipschitz", "inner_sample_smoothness", "inner_value_noise")
-_OF_THE_OUTER = ("outer_mean_square_lipschitz", "outer_sample_lipschitz", "outer_sample_smoothness")
+_OF_THE_PARTS = (
+    *("inner_jacobian_mean_square", "inner_sample_lipschitz", "inner_sample_smoothness", "inner_value_noise"),
+    *("outer_mean_square_lipschitz", "outer_sample_lipschitz", "outer_sample_smoothness"),
+)
 
 
 @dataclass(frozen=True)
@@ -159,14 +161,8 @@ class Conditional(AbstractOfRippledMaps, AbstractNumbered):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        inner, outer = by_quantity(inner_certificates(self.inner_map)), by_quantity(self._outer.certificates())
-        return by_quantity(
-            [
-                *(inner[name] for name in _OF_THE_MAP),
-                *(outer[name] for name in _OF_THE_OUTER),
-                *self._whole_certificates(),
-            ]
-        )
+        parts = by_quantity(inner_certificates(self.inner_map), self._outer.certificates())
+        return by_quantity((parts[name] for name in _OF_THE_PARTS), self._whole_certificates())
 
     def _whole_certificates(self) -> Iterator[Certificate]:
         L_f, S_f, Delta = named(self, "L_f", "S_f", "Delta")

@@ -97,14 +97,8 @@ class RobustLoss(AbstractOfScalar, AbstractMarginProblem, AbstractSharedComposit
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
         size = self.data.spectrum
-        return by_quantity(
-            (
-                *map_certificates(self.inner_function, size),
-                *extra_certificates(self._extra, size),
-                *self._outer.certificates(),
-                *self._whole_certificates(),
-            )
-        )
+        parts = map_certificates(self.inner_function, size), extra_certificates(self._extra, size)
+        return by_quantity(*parts, self._outer.certificates(), self._whole_certificates())
 
     def _whole_certificates(self) -> Iterator[Certificate]:
         mean = "Phi is a maximum over p that includes p = uniform: at least the mean, and so the least, loss."
@@ -147,8 +141,8 @@ class ClientKL(AbstractMarginProblem, AbstractExponential):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        parts = by_quantity((*map_certificates(self.inner_function, self.data.spectrum), *self._outer.certificates()))
-        return parts | by_quantity((composite_noise(parts), composite_smoothness(parts), *self._whole_certificates()))
+        parts = by_quantity(map_certificates(self.inner_function, self.data.spectrum), self._outer.certificates())
+        return parts | by_quantity((composite_noise(parts), composite_smoothness(parts)), self._whole_certificates())
 
     def _whole_certificates(self) -> Iterator[Certificate]:
         least = math.exp(self.inner_function.range[0] / self.gamma)
@@ -223,14 +217,8 @@ class ClientChi2(AbstractOfScalar, AbstractMarginProblem, AbstractSharedComposit
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        return by_quantity(
-            (
-                *map_certificates(self.inner_function, self.data.spectrum),
-                *self._extra_certificates(),
-                *self._outer.certificates(),
-                *self._whole_certificates(),
-            )
-        )
+        parts = map_certificates(self.inner_function, self.data.spectrum), self._extra_certificates()
+        return by_quantity(*parts, self._outer.certificates(), self._whole_certificates())
 
     def _extra_certificates(self) -> Iterator[Certificate]:
         (slope, bend), size, (M, gamma) = self.inner_function.suprema, self.data.spectrum, named(self, "M", "gamma")

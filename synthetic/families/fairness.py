@@ -155,14 +155,8 @@ class FairClassifier(AbstractOfMargins, AbstractSharedComposite):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        return by_quantity(
-            (
-                *self._inner_certificates(),
-                *extra_certificates(self.loss_function, self.data.spectrum),
-                *self._outer_certificates(),
-                *self._whole_certificates(),
-            )
-        )
+        parts = self._inner_certificates(), extra_certificates(self.loss_function, self.data.spectrum)
+        return by_quantity(*parts, self._outer_certificates(), self._whole_certificates())
 
     @cached_property
     def _sizes(self) -> tuple[tuple[float, ...], tuple[float, ...], float, Tensor]:

@@ -111,7 +111,7 @@ class AbstractSeparable(AbstractTriples, AbstractFederated):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        return by_quantity((*self._shape_certificates(), *self._noise_certificates(), *self._mean_certificates()))
+        return by_quantity(self._shape_certificates(), self._noise_certificates(), self._mean_certificates())
 
     @property
     def properties(self) -> frozenset[str]:

@@ -65,8 +65,8 @@ class FederatedLogistic(AbstractOfTable, AbstractFederated):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        bounds = () if self.ridge > 0 else (*self._bounds(),)
-        return by_quantity((*self._smoothness(), *self._differences(), *bounds, self._gap(), first_gradients(self)))
+        bounds = () if self.ridge > 0 else self._bounds()
+        return by_quantity(self._smoothness(), self._differences(), bounds, (self._gap(), first_gradients(self)))
 
     def _smoothness(self) -> Iterator[Certificate]:
         """The weights s (1 - s) of the Hessians mean_j s_j (1 - s_j) m_j m_j^T are all largest at 0, at once."""

@@ -241,7 +241,7 @@ class InvariantLogistic(AbstractNumbered):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        return by_quantity([*self._outer_certificates(), *self._inner_certificates(), *self._whole_certificates()])
+        return by_quantity(self._outer_certificates(), self._inner_certificates(), self._whole_certificates())
 
     def _outer_certificates(self) -> Iterator[Certificate]:
         domain, both = "all of R^2", "f has slopes of size at most 1 in the margin and 1 in the regulariser"

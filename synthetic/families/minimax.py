@@ -86,7 +86,7 @@ class Saddle(AbstractSecondVariable, AbstractMinimax):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        return by_quantity((*self._of_the_clients(), *self._of_the_noise(), *self._of_the_objective()))
+        return by_quantity(self._of_the_clients(), self._of_the_noise(), self._of_the_objective())
 
     def _of_the_clients(self) -> Iterator[Certificate]:
         in_x, in_y = self.pair_of_points(_NEAR, 0.0), self.pair_of_points(0.0, 0.5 * self.R)
