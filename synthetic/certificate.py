@@ -205,6 +205,17 @@ def exact(
     return Certificate(quantity, number, "exact", argument, domain, witness, points)
 
 
+def nearly(
+    quantity: str,
+    value: Fraction | float | Formula,
+    argument: str,
+    points: tuple[tuple[float, ...], ...],
+    domain: str = EVERYWHERE,
+) -> Certificate:
+    """The supremum, of which these points attain all but a ten thousandth: a pair near where it is, or a point far away."""
+    return exact(quantity, value, argument, points, attains=0.9999, domain=domain)
+
+
 def attained(
     quantity: str, value: Fraction | float | Formula, argument: str, *points: tuple[float, ...]
 ) -> Certificate:
@@ -220,6 +231,11 @@ def by_quantity(*groups: Iterable[Certificate]) -> dict[str, Certificate]:
 def as_point(values: Tensor) -> tuple[float, ...]:
     """A tensor `(n,)` as the tuple that a certificate stores."""
     return tuple(float(v) for v in values.to(torch.float64).cpu())
+
+
+def on_diagonal(size: int, length: float) -> tuple[float, ...]:
+    """The point with equal coordinates at this distance from 0, or at its negative on the other side."""
+    return as_point(torch.full((size,), length / math.sqrt(size), dtype=torch.float64))
 
 
 def pair_along(direction: Tensor, reach: float) -> tuple[tuple[float, ...], ...]:

@@ -17,7 +17,7 @@ from .search import in_chunks
 _LANES, _STEPS, _FARTHEST = 4, (3, 12), 1e9
 _EXAMPLES = 8
 """Number of examples of which the largest Hessian is looked for."""
-ROUNDING = 1e-9
+_ROUNDING = 1e-9
 """By how much, relatively, a value in double precision may exceed what it is at most."""
 
 
@@ -69,8 +69,16 @@ def survive(name: str, value: float, losses: Losses, start: Tensor) -> None:
     budget = Budget(min(_LANES, 1 + together), max(least, min(most, together)), farthest=_FARTHEST)
     function = _pointwise(name, losses)
     attack = maximise(lambda x: function(x).unsqueeze(-1), len(start), False, budget, tuple(worst))
-    found = max(float(values.max()), attack.ratio)
-    if found > value * (1 + ROUNDING):
+    refuse(name, value, max(float(values.max()), attack.ratio))
+
+
+def refuse(name: str, value: float, found: float) -> None:
+    """Refuse a certified value that was exceeded by more than rounding errors.
+
+    Raises:
+        InputError: it was.
+    """
+    if found > value * (1 + _ROUNDING):
         raise InputError(f"{name}: certified as at most {value:.6g}, and {found:.6g} at a point that was tried")
 
 

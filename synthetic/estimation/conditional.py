@@ -11,14 +11,13 @@ import torch
 from torch import Tensor
 
 from ...bounds.language.quantities import QUANTITIES
-from ...errors import InputError
 from ..certificate import Certificate
 from ..conformance.conditional import ROLES
 from ..conformance.inequalities import norm
 from ..kinds import AbstractConditional, InnerSample, OuterSample
 from ..models.conditional import InvariantModel, TasksModel
 from ..parts.patterns import equal_weights
-from .attack import ROUNDING, hostile
+from .attack import hostile, refuse
 from .glm import certified_views
 from .lanczos import spectral_norm
 from .losses import FAILURE, LANCZOS_STEPS, Losses, Pointwise
@@ -219,9 +218,7 @@ def _survive(known: Mapping[str, Certificate], of: Outcomes) -> None:
     }
     points = hostile(of.problem.initial_point)
     for name in exact.keys() & known.keys():
-        value, found = float(known[name].value), float(in_chunks(exact[name], points, of.together).max())
-        if found > value * (1 + ROUNDING):
-            raise InputError(f"{name}: certified as at most {value:.6g}, and {found:.6g} at a point that was tried")
+        refuse(name, float(known[name].value), float(in_chunks(exact[name], points, of.together).max()))
 
 
 _OF_INNER = {

@@ -20,14 +20,13 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from ..certificate import WORDS, Certificate, Formula, as_point, by_quantity, exact, named, pair_along, upper
+from ..certificate import WORDS, Certificate, Formula, as_point, by_quantity, named, nearly, pair_along, upper
 from ..kinds import AbstractBilevel, Sample
 from ..parts.noise import AbstractSecondVariable
 from ..parts.parameters import require_nonnegative, require_positive
 from ..parts.patterns import first_axis
 from .minimax import STEEPEST
 
-_NEARLY_ALL = 0.9999
 _NEAR, _FAR = 1e-3, 1e3
 
 
@@ -36,13 +35,11 @@ class QuadraticLower(AbstractSecondVariable, AbstractBilevel):
     """f_i and g_i as the head of this file says.
 
     Args:
-        clients, dim: N and the size of x and of y.
-        a: curvature of b at 0, in [f] / [x]^2. r: that of p at 0, in [f] / [y]^2.
+        r: curvature of p at 0, in [f] / [y]^2.
         c: coupling of the lower level, in [f] / ([x] [y]). mu, l: its least and its largest curvature, in [f] / [y]^2.
         chi: how much the clients' curvatures differ, from 0 to below 2.
-        sigma, sigma_y, sigma_g: noise of a gradient of f_i in x, of f_i in y and of g_i in y. kurtosis: k of their law, an integer.
-        Delta, Delta_y, Delta_g: the largest distances of these three from their means over the clients, where chi = 0.
-        start: distance of the initial x from the minimiser 0; y starts at 0.
+        sigma_g: noise of a gradient of g_i in y. Delta_g: the largest distance of that from its mean over the clients, where chi = 0.
+        The rest as for `AbstractSecondVariable`.
 
     Raises:
         ValueError: for parameters that contradict each other, naming them.
@@ -50,20 +47,13 @@ class QuadraticLower(AbstractSecondVariable, AbstractBilevel):
 
     PURPOSES: ClassVar[tuple[str, str]] = (" of f", " of g")
     name: str = "quadratic lower level"
-    clients: int = 6
-    dim: int = 4
-    a: float = 0.5
     r: float = 0.5
     c: float = 0.5
     mu: float = 0.5
     l: float = 1.0
     chi: float = 0.0
-    sigma: float = 0.0
-    sigma_y: float = 0.0
     sigma_g: float = 0.0
-    Delta_y: float = 0.0
     Delta_g: float = 0.0
-    start: float = 4.0
 
     def __post_init__(self) -> None:
         require_positive(self, "clients", "dim", "r", "c", "mu", "l")
@@ -92,8 +82,7 @@ class QuadraticLower(AbstractSecondVariable, AbstractBilevel):
     def local_value(self, x: Tensor, y: Tensor) -> Tensor:
         of_x, of_y = x * x, y * y
         shared = self.a / 2 * of_x / (1 + of_x) + self.r * of_y / (1 + (1 + of_y).sqrt())
-        along = self.Delta * (x * self.directions).sum(-1) + self.Delta_y * (y * self.directions).sum(-1)
-        return shared.sum(-1) + self.signs * along
+        return shared.sum(-1) + self.tilt(x, y)
 
     def upper_gradient(self, x: Tensor, y: Tensor, sample: Sample | None = None) -> Tensor:
         growing = 1 + x * x
@@ -129,7 +118,7 @@ class QuadraticLower(AbstractSecondVariable, AbstractBilevel):
     def _of_the_upper_level(self) -> Iterator[Certificate]:
         r, c, mu, Delta_y = named(self, "r", "c", "mu", "Delta_y")
         curved = "b'' is 1 at 0 and nowhere larger in absolute value; the rest does not turn along x."
-        yield exact("local_smoothness", self.a, curved, self.pair_of_points(_NEAR, 0.0), attains=_NEARLY_ALL)
+        yield nearly("local_smoothness", self.a, curved, self.pair_of_points(_NEAR, 0.0))
         differ = "A client's gradient in x differs from the mean by s_i Delta v_i at every point."
         yield from self.everywhere(differ, local_gradient_heterogeneity=self.spread("Delta"))
         steep = (
@@ -137,19 +126,19 @@ class QuadraticLower(AbstractSecondVariable, AbstractBilevel):
         )
         away = torch.cat([torch.zeros(self.dim, dtype=torch.float64), _FAR * self.directions[0].sign().cpu()])
         tends = "p' tends to 1, and v_0 has entries of one size, so that with s_0 the two add up far from 0."
-        yield exact("upper_lipschitz", steep, tends, (as_point(away),), attains=_NEARLY_ALL)
+        yield nearly("upper_lipschitz", steep, tends, (as_point(away),))
         response = "It is c / h_j r p'(y_j) plus what does not depend on y, and p'' is 1 at 0 and nowhere larger."
         in_y = self.pair_of_points(0.0, _NEAR)
-        yield exact("hypergradient_smoothness", c * r / mu, response, in_y, attains=_NEARLY_ALL)
+        yield nearly("hypergradient_smoothness", c * r / mu, response, in_y)
 
     def _of_the_lower_level(self) -> Iterator[Certificate]:
         quadratic = "The gradient in y is (1 + chi s_i) h_j y_j plus what does not depend on y."
         sizes = {"lower_smoothness": self._curvatures.max(), "lower_strong_convexity": self._curvatures.min()}
         for axis, (name, size) in zip((self.dim - 1, 0), sizes.items(), strict=True):
             in_y = self.pair_of_points(0.0, 1.0, axis)
-            yield exact(name, float(size), quadratic, in_y, attains=_NEARLY_ALL)
+            yield nearly(name, float(size), quadratic, in_y)
         linear = "The gradient in y is -c x plus what does not depend on x."
-        yield exact("lower_coupling", self.c, linear, self.pair_of_points(1.0, 0.0), attains=_NEARLY_ALL)
+        yield nearly("lower_coupling", self.c, linear, self.pair_of_points(1.0, 0.0))
         if self.chi == 0:
             differ = "A client's gradient in y differs from the mean by s_i Delta_g v_i at every point."
             yield from self.everywhere(differ, lower_heterogeneity=self.spread("Delta_g"))
@@ -167,7 +156,7 @@ class QuadraticLower(AbstractSecondVariable, AbstractBilevel):
         a, r, c, mu = named(self, "a", "r", "c", "mu")
         pair = pair_along(first_axis(self.dim), _NEAR / max(1.0, self.c / self.mu))  # y*(x) is near 0 too
         curved = "b'' and p'' are largest at 0, and c / h_j for the least curvature."
-        yield exact("objective_smoothness", a + r * (c / mu) ** 2, curved, pair, attains=_NEARLY_ALL)
+        yield nearly("objective_smoothness", a + r * (c / mu) ** 2, curved, pair)
         steepest = self.a * STEEPEST + self.r * self.c / self._mean_curvatures
         cap = float(torch.linalg.vector_norm(steepest))
         yield upper("gradient_cap", cap, "b and p each at their steepest, in every coordinate.")

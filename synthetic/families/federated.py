@@ -28,6 +28,7 @@ from ..certificate import (
     exact,
     hypotenuse,
     named,
+    nearly,
     pair_along,
 )
 from ..kinds import AbstractFederated, Sample
@@ -37,7 +38,6 @@ from ..parts.noise import AbstractTriples, mean_noise
 from ..parts.parameters import require_exceeds, require_nonnegative, require_positive
 from ..parts.patterns import one_hot
 
-_NEARLY_ALL = 0.9999
 _HALF_ANGLE = 0.01
 
 
@@ -151,8 +151,8 @@ class AbstractSeparable(AbstractTriples, AbstractFederated):
             axis = self._flattest * one_hot(torch.tensor(self.dim - 1), self.dim)
             flat = as_point(axis), as_point(2 * axis)
             curved = "The smallest curvature, that of the last coordinate far away."
-            yield exact("strong_convexity", self._growth, curved, flat, attains=_NEARLY_ALL)
-            yield exact("polyak_lojasiewicz", self._growth, curved, flat[:1], attains=_NEARLY_ALL)
+            yield nearly("strong_convexity", self._growth, curved, flat)
+            yield nearly("polyak_lojasiewicz", self._growth, curved, flat[:1])
         apart, tilt = self.spread("Delta"), "grad F_i - grad F = s_i Delta v_i at every point"
         yield attained("local_gradient_heterogeneity", apart, f"{tilt}.", self._at(0.0))
         yield attained("minimiser_heterogeneity", apart, f"{tilt}, and grad F = 0 at 0.", self._at(0.0))
@@ -165,7 +165,7 @@ class AbstractSeparable(AbstractTriples, AbstractFederated):
         """All smoothness constants are L, attained along the first axis within `reach` of 0; tilts and noise are linear."""
         pair = pair_along(one_hot(torch.tensor(0), self.dim), reach)
         for name in ("local_smoothness", "local_sample_smoothness", "objective_smoothness"):
-            yield exact(name, self.L, argument, pair, attains=_NEARLY_ALL)
+            yield nearly(name, self.L, argument, pair)
 
     def _bounded(self, G: float, steepest: float) -> Iterator[Certificate]:
         """Bounds of gradients that are largest where every coordinate is `steepest`: there h' is parallel to v_0."""

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from ..certificate import WORDS, Certificate, Formula, by_quantity, exact, named, pair_along, upper
+from ..certificate import WORDS, Certificate, Formula, by_quantity, named, nearly, pair_along, upper
 from ..kinds import AbstractMinimax, Sample
 from ..parts.noise import AbstractSecondVariable
 from ..parts.parameters import require_nonnegative, require_positive
@@ -23,7 +23,6 @@ from ..parts.patterns import first_axis
 
 STEEPEST = 9 / (16 * math.sqrt(3))
 """The largest h'(t) = t / (1 + t^2)^2, at t = 1/sqrt(3)."""
-_NEARLY_ALL = 0.9999
 _NEAR = 1e-3
 
 
@@ -32,12 +31,8 @@ class Saddle(AbstractSecondVariable, AbstractMinimax):
     """F_i as the head of this file says.
 
     Args:
-        clients, dim: N and the size of x and of y.
-        a: curvature of h at 0, in [f] / [x]^2; 0 leaves a convex F.
         b: coupling, in [f] / ([x] [y]). mu: strong concavity in y, in [f] / [y]^2. R: half-width of the box, in [y].
-        sigma, sigma_y: noise of a stochastic gradient in x and in y. kurtosis: k of their law, an integer.
-        Delta, Delta_y: the largest distance of a client's gradient from the mean, in x and in y.
-        start: distance of the initial x from the minimiser 0; y starts at 0.
+        The rest as for `AbstractSecondVariable`.
 
     Raises:
         ValueError: for parameters that contradict each other, naming them.
@@ -45,16 +40,9 @@ class Saddle(AbstractSecondVariable, AbstractMinimax):
 
     PURPOSES: ClassVar[tuple[str, str]] = (" in x", " in y")
     name: str = "saddle"
-    clients: int = 6
-    dim: int = 4
-    a: float = 0.5
     b: float = 0.5
     mu: float = 1.0
     R: float = 1.0
-    sigma: float = 0.0
-    sigma_y: float = 0.0
-    Delta_y: float = 0.0
-    start: float = 4.0
 
     def __post_init__(self) -> None:
         require_positive(self, "clients", "dim", "b", "mu", "R")
@@ -68,8 +56,7 @@ class Saddle(AbstractSecondVariable, AbstractMinimax):
     def local_value(self, x: Tensor, y: Tensor) -> Tensor:
         squares = x * x
         shared = self.a / 2 * squares / (1 + squares) + self.b * x * y - self.mu / 2 * y * y
-        along = self.Delta * (x * self.directions).sum(-1) + self.Delta_y * (y * self.directions).sum(-1)
-        return shared.sum(-1) + self.signs * along
+        return shared.sum(-1) + self.tilt(x, y)
 
     def descent_gradient(self, x: Tensor, y: Tensor, sample: Sample | None = None) -> Tensor:
         growing = 1 + x * x
@@ -91,12 +78,12 @@ class Saddle(AbstractSecondVariable, AbstractMinimax):
     def _of_the_clients(self) -> Iterator[Certificate]:
         in_x, in_y = self.pair_of_points(_NEAR, 0.0), self.pair_of_points(0.0, 0.5 * self.R)
         curved = "h'' is 1 at 0 and nowhere larger in absolute value; the rest is linear in x."
-        yield exact("local_smoothness", self.a, curved, in_x, attains=_NEARLY_ALL)
+        yield nearly("local_smoothness", self.a, curved, in_x)
         linear = "The gradient in x is b y plus what does not depend on y, and the other way round."
-        yield exact("coupling", self.b, linear, in_y, attains=_NEARLY_ALL, domain="R^d x Y")
+        yield nearly("coupling", self.b, linear, in_y, domain="R^d x Y")
         quadratic = "The gradient in y is -mu y plus what does not depend on y."
         for name in ("dual_smoothness", "strong_concavity"):
-            yield exact(name, self.mu, quadratic, in_y, attains=_NEARLY_ALL, domain="R^d x Y")
+            yield nearly(name, self.mu, quadratic, in_y, domain="R^d x Y")
         differ = (
             "A client's gradient differs from the mean by s_i Delta v_i in x, and s_i Delta_y v_i in y, at every point."
         )
@@ -111,7 +98,7 @@ class Saddle(AbstractSecondVariable, AbstractMinimax):
         a, b, mu, R = named(self, "a", "b", "mu", "R")
         pair = pair_along(first_axis(self.dim), min(_NEAR, self.mu * self.R / self.b))
         curved = "h'' is largest at 0, and so is that of the Huber function H, b^2 / mu."
-        yield exact("objective_smoothness", a + b**2 / mu, curved, pair, attains=_NEARLY_ALL)
+        yield nearly("objective_smoothness", a + b**2 / mu, curved, pair)
         cap = Formula(math.sqrt(self.dim), "sqrt(dim)") * (a * Formula(STEEPEST, "max h'", WORDS) + b * R)
         yield upper("gradient_cap", cap, "h and H each at their steepest, in every coordinate.")
         best = self.maximiser(self.initial_point.unsqueeze(0))

@@ -10,7 +10,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, Formula, as_point, attained, exact, upper
+from ..certificate import Certificate, Formula, as_point, attained, exact, nearly, on_diagonal, upper
 from .blocks import LARGEST_WAVENUMBER, AbstractWave, Cosine, RadialPseudoHuber, Sine
 from .noise import Kurtosis
 from .parameters import require_nonnegative, require_positive
@@ -19,7 +19,6 @@ from .patterns import pair_index, pair_signs, walsh_directions
 _RIPPLE_SHARE = 0.25  # of the smoothness
 _CLIENT_SHARE = 0.25  # of the smoothness at most; what the client terms do not use goes to the bowl
 _RIPPLE_LIPSCHITZ_SHARE = 0.2  # of the Lipschitz constant
-_NEARLY_ALL = 0.9999
 _HALF_ANGLE = 0.01
 _FAR = 1000.0  # bowl widths at which the bowl's slope is 0.9999995 of its supremum
 _CRESTS = 2000  # crests of the ripples tried for one that is also a crest of the client wave
@@ -145,18 +144,14 @@ class RippledBowl:
         """Gradient of the mean h, `(..., dim)`."""
         return self.ripple.slope(x).addcmul_(x, self.radial.pull(self.radial.squared(x)))
 
-    def _point(self, multiple: float) -> tuple[float, ...]:
-        return as_point(torch.full((self.dim,), multiple / math.sqrt(self.dim), dtype=torch.float64))
-
     def certificates(self) -> Iterator[Certificate]:
         """Every constant of h_k."""
         reach = _HALF_ANGLE * min(self.radial.width, 1 / self.ripple.wavenumber, 1 / max(self.client_wavenumber, 1e-12))
-        smooth = exact(
+        smooth = nearly(
             "noncompositional_smoothness",
             self.smoothness,
             "The Hessian norms of bowl, ripples and client term add up at 0, where each is largest.",
-            (self._point(-reach), self._point(reach)),
-            attains=_NEARLY_ALL,
+            (on_diagonal(self.dim, -reach), on_diagonal(self.dim, reach)),
         )
         turns = Formula(self.noise, "noncompositional_gradient_noise") * Formula(self.noise_wavenumber, "P")
         yield smooth
@@ -169,14 +164,14 @@ class RippledBowl:
             "noncompositional_gradient_noise",
             self.noise,
             "The gradient error is sigma s cos(v.x) v with |v| = 1: at most sigma, attained at 0.",
-            (self._point(0.0),),
+            (on_diagonal(self.dim, 0.0),),
         )
         crest = math.pi / 2 / self.client_wavenumber if self.heterogeneity > 0 else 0.0
         yield attained(
             "noncompositional_heterogeneity",
             self.heterogeneity,
             "grad h_k - grad h = s_k Delta sin(p v_k.x) v_k, at most Delta, attained at p v_k.x = pi/2.",
-            self._point(crest),
+            on_diagonal(self.dim, crest),
         )
 
 

@@ -11,7 +11,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, Formula, as_point, exact, hypotenuse, largest, upper
+from ..certificate import Certificate, Formula, as_point, exact, hypotenuse, largest, nearly, upper
 from ..kinds import AbstractProblem
 from .blocks import LARGEST_WAVENUMBER, Sine
 from .composition import Points, largest_of, start_value
@@ -21,7 +21,6 @@ from .patterns import one_hot, pair_index, pair_signs, rows_of, start_beyond, wa
 from .recall import Recall
 
 _BISECTIONS = 200
-_NEARLY_ALL = 0.9999  # attained by the pairs below: sin(a)/a = 0.99998 at a = 0.01
 _HALF_ANGLE = 0.01
 
 
@@ -329,43 +328,39 @@ def onto_gap(problem: AbstractProblem, map_: RippledMap, target: float) -> Certi
 
 def _lipschitz_certificates(map_: RippledMap) -> Iterator[Certificate]:
     rows = "Jacobian rows have disjoint supports, so the norm is the largest row: at most mean_lipschitz + Delta"
-    steep = exact(
+    steep = nearly(
         "inner_lipschitz",
         map_.lipschitz,
         f"{rows}, and at 0 client 0 has both along u_0.",
         _steep_pair(map_),
-        attains=_NEARLY_ALL,
     )
     sigma = Formula(map_.noise, "inner_jacobian_noise")
     yield steep
-    yield exact(
+    yield nearly(
         "inner_mean_square_lipschitz",
         hypotenuse(steep.formula, sigma),
         "As a map into L^2(z), g_k has E||J(z) v||^2 = ||J v||^2 + sigma^2 cos^2(p u.x) (u.v)^2: both are largest "
         "for client 0 at 0 and v = u_0.",
         _steep_pair(map_),
-        attains=_NEARLY_ALL,
     )
-    yield exact(
+    yield nearly(
         "inner_jacobian_mean_square",
         map_.jacobian_mean_square,
         "E_z of the largest squared row is convex in the mean row and the noise amplitude, and even in the cosine of "
         "their angle, so it is largest at full lengths, aligned: client 0 at 0.",
         _origin(map_),
-        attains=_NEARLY_ALL,
     )
     both = f"{rows} + sigma, and at 0 with z = +1 client 0 has all three along u_0."
     yield exact("inner_sample_lipschitz", steep.formula + sigma, both, _origin(map_))
 
 
 def _smoothness_certificates(map_: RippledMap) -> Iterator[Certificate]:
-    flat = exact(
+    flat = nearly(
         "inner_smoothness",
         map_.smoothness,
         "The ripples move J by at most ripple c q ||x - y|| (entry by entry), the client term by Delta w |u.(x - y)|; "
         "for client 0 both are attained along u_0 about q x_i = pi/2.",
         _curved_pair(map_) if map_.smoothness > 0 else (),
-        attains=_NEARLY_ALL,
     )
     yield flat
     if map_.noise == 0:

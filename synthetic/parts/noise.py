@@ -171,8 +171,22 @@ class AbstractNoisyPairs(AbstractNoisy):
         return NoisePair(noise.expand(shape), second.expand(shape)), weights
 
 
+@dataclass(frozen=True)
 class AbstractSecondVariable(AbstractNoisyPairs, AbstractTriples):
-    """One with a second variable y of the size of x, which starts at 0."""
+    """One with a second variable y of the size of x, which starts at 0.
+
+    Args:
+        a: curvature at 0 of what f_i has of x alone, in [f] / [x]^2; 0 leaves a convex F.
+        sigma, sigma_y: noise of a stochastic gradient of f_i in x and in y. Delta_y: as Delta, in y. The rest as for `AbstractNoisy`.
+    """
+
+    clients: int = 6
+    dim: int = 4
+    a: float = 0.5
+    sigma: float = 0.0
+    sigma_y: float = 0.0
+    Delta_y: float = 0.0
+    start: float = 4.0
 
     @property
     def inner_dim(self) -> int:  # type: ignore[override]
@@ -183,6 +197,11 @@ class AbstractSecondVariable(AbstractNoisyPairs, AbstractTriples):
     def start_of_y(self) -> Tensor:
         """Zeros, `(dim,)`."""
         return torch.zeros(self.dim, dtype=torch.float64, device=self.device)
+
+    def tilt(self, x: Tensor, y: Tensor) -> Tensor:
+        """What a client's value has besides that of the mean function, `(runs, clients)`."""
+        along = self.Delta * (x * self.directions).sum(-1) + self.Delta_y * (y * self.directions).sum(-1)
+        return self.signs * along
 
     def pull(self, difference: float, noise: float, sample: Sample | None, which: str = "noise") -> Tensor:
         """What a client's gradient has besides that of the mean function, `(runs, clients, dim)`."""

@@ -6,13 +6,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, Formula, as_point, exact, hypotenuse, upper
+from ..certificate import Certificate, Formula, exact, hypotenuse, nearly, on_diagonal, upper
 from ..kinds import INDEPENDENT_CLIENTS, ONE_OUTER_FUNCTION, AbstractComposite, AbstractLocalComposite, Sample
 from .blocks import RadialPseudoHuber, Sine, short_sum
 from .composition import Points, deterministic_outer, steepest_and_most_curved
@@ -21,7 +21,6 @@ from .patterns import pair_signs
 
 _FAR = 1000.0  # widths at which the slope is 0.9999995 of the Lipschitz constant
 _NEAR = 0.01  # widths at which the curvature is 0.9999 of its value at 0
-_NEARLY_ALL = 0.9999
 _DOMAIN = "all of R^inner_dim"
 
 
@@ -85,30 +84,31 @@ class CenteredOuter:
     def _first_center(self) -> float:
         return self.target + (self.spread if self.clients > 1 else 0.0)
 
-    def _along(self, multiple: float) -> tuple[float, ...]:
-        return as_point(torch.full((self.inner_dim,), multiple / math.sqrt(self.inner_dim), dtype=torch.float64))
-
     def certificates(self) -> Iterator[Certificate]:
         """Every constant of f_k and of its samples."""
         reach = _FAR * self.radial.width + math.sqrt(self.inner_dim) * (abs(self.target) + self.spread)
-        crest = (self._along(2 * math.pi * math.ceil(reach / (2 * math.pi))),)
-        nearly = partial(exact, attains=_NEARLY_ALL, domain=_DOMAIN)
+        crest = (on_diagonal(self.inner_dim, 2 * math.pi * math.ceil(reach / (2 * math.pi))),)
         root = math.sqrt(self.inner_dim)
-        pair = tuple(self._along(root * self._first_center + side * _NEAR * self.radial.width) for side in (-1, 1))
+        pair = tuple(
+            on_diagonal(self.inner_dim, root * self._first_center + side * _NEAR * self.radial.width)
+            for side in (-1, 1)
+        )
         tends = "|grad f| = B r / sqrt(w^2 + r^2) tends to B"
         both = f"{tends}, E||noise||^2 = sigma^2 cos^2(e.y); both nearly attained far away at e.y = 2 pi n."
         along = f"{tends} e along e, where the noise gradient at e.y = 2 pi n, s = +1 is sigma e."
-        steep, sigma = nearly("outer_lipschitz", self.lipschitz, f"{tends}.", crest), self.noise
+        steep, sigma = nearly("outer_lipschitz", self.lipschitz, f"{tends}.", crest, _DOMAIN), self.noise
         noise = Formula(sigma, "outer_gradient_noise")
         yield steep
-        yield nearly("outer_mean_square_lipschitz", hypotenuse(steep.formula, noise), both, crest)
-        yield nearly("outer_sample_lipschitz", steep.formula + noise, along, crest)
+        yield nearly("outer_mean_square_lipschitz", hypotenuse(steep.formula, noise), both, crest, _DOMAIN)
+        yield nearly("outer_sample_lipschitz", steep.formula + noise, along, crest, _DOMAIN)
         error = "The error is sigma s cos(e.y) e, so at most sigma."
-        yield exact("outer_gradient_noise", sigma, error, (self._along(0.0),), domain=_DOMAIN)
-        curved = nearly("outer_smoothness", self.smoothness, "Both Hessian eigenvalues are at most B/w = L.", pair)
+        yield exact("outer_gradient_noise", sigma, error, (on_diagonal(self.inner_dim, 0.0),), domain=_DOMAIN)
+        curved = nearly(
+            "outer_smoothness", self.smoothness, "Both Hessian eigenvalues are at most B/w = L.", pair, _DOMAIN
+        )
         yield curved
         if sigma == 0:
-            yield nearly("outer_sample_smoothness", curved.formula, "There is no noise.", pair)
+            yield nearly("outer_sample_smoothness", curved.formula, "There is no noise.", pair, _DOMAIN)
             return
         turns = "The noise adds the Hessian -sigma s sin(e.y) e e^T, of norm at most sigma, which turns at the rate 1."
         yield upper("outer_sample_smoothness", curved.formula + noise, turns, _DOMAIN)
