@@ -178,47 +178,35 @@ class Certificate:
         return Formula(float(self.value), self.quantity)
 
 
-def said(value: Fraction | float | Formula, argument: str) -> tuple[Fraction | float, str]:
+Points = tuple[tuple[float, ...], ...]
+Value = Fraction | float | Formula
+
+
+def said(value: Value, argument: str) -> tuple[Fraction | float, str]:
     """A value with what is said of it: the formula that it comes from, if it comes from one, and the argument."""
     return (value.value, f"{value.text}. {argument}".strip()) if isinstance(value, Formula) else (value, argument)
 
 
-def upper(
-    quantity: str, value: Fraction | float | Formula, argument: str = "", domain: str = EVERYWHERE
-) -> Certificate:
+def upper(quantity: str, value: Value, argument: str = "", domain: str = EVERYWHERE) -> Certificate:
     """What is proved, and perhaps loose; a formula may be argument enough."""
     number, argument = said(value, argument)
     return Certificate(quantity, number, "upper", argument, domain)
 
 
 def exact(
-    quantity: str,
-    value: Fraction | float | Formula,
-    argument: str,
-    points: tuple[tuple[float, ...], ...] = (),
-    attains: float | None = None,
-    domain: str = EVERYWHERE,
+    quantity: str, value: Value, argument: str, points: Points = (), attains: float = 0.0, domain: str = EVERYWHERE
 ) -> Certificate:
-    """The supremum, of which `points` attain the share `attains`, all of it by default; 0 needs none."""
-    witness = 1.0 if attains is None and points else attains
+    """The supremum, of which `points` attain the share `attains`, all of it where none is given; 0 needs no points."""
     number, argument = said(value, argument)
-    return Certificate(quantity, number, "exact", argument, domain, witness, points)
+    return Certificate(quantity, number, "exact", argument, domain, attains or (1.0 if points else None), points)
 
 
-def nearly(
-    quantity: str,
-    value: Fraction | float | Formula,
-    argument: str,
-    points: tuple[tuple[float, ...], ...],
-    domain: str = EVERYWHERE,
-) -> Certificate:
+def nearly(quantity: str, value: Value, argument: str, points: Points, domain: str = EVERYWHERE) -> Certificate:
     """The supremum, of which these points attain all but a ten thousandth: a pair near where it is, or a point far away."""
     return exact(quantity, value, argument, points, attains=0.9999, domain=domain)
 
 
-def attained(
-    quantity: str, value: Fraction | float | Formula, argument: str, *points: tuple[float, ...]
-) -> Certificate:
+def attained(quantity: str, value: Value, argument: str, *points: tuple[float, ...]) -> Certificate:
     """The supremum, which this point or pair of points attains but for rounding."""
     return exact(quantity, value, argument, points, attains=1 - 1e-12)
 
@@ -238,6 +226,6 @@ def on_diagonal(size: int, length: float) -> tuple[float, ...]:
     return as_point(torch.full((size,), length / math.sqrt(size), dtype=torch.float64))
 
 
-def pair_along(direction: Tensor, reach: float) -> tuple[tuple[float, ...], ...]:
+def pair_along(direction: Tensor, reach: float) -> Points:
     """The two points so many times a direction `(n,)` away from 0."""
     return as_point(-reach * direction), as_point(reach * direction)

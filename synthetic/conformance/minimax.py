@@ -62,12 +62,9 @@ def _check_maximiser(problem: Problem, seed: int) -> Iterator[str]:
     tried = problem.projected(far)
     if disagree(problem.projected(tried), tried, 0.0):
         yield "projected: a projection twice is not one"
-    if bool(
-        (
-            ((far - tried) * (tried - tried.roll(1, 0))).sum(-1)
-            < -AUTOGRAD * (1 + (far - tried).norm(dim=-1) * tried.norm(dim=-1).max())
-        ).any()
-    ):
+    outwards = far - tried
+    slack = AUTOGRAD * (1 + outwards.norm(dim=-1) * tried.norm(dim=-1).max())
+    if bool(((outwards * (tried - tried.roll(1, 0))).sum(-1) < -slack).any()):
         yield "projected: another point of the set is nearer"
 
     def value(x: Tensor, y: Tensor) -> Tensor:

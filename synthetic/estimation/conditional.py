@@ -170,9 +170,8 @@ class Outcomes:
     def least_value(self, x: Tensor) -> Tensor:
         """The least f_xi(E g_eta(x, xi))."""
         outer, _ = self.problem.outer_atoms()
-        return (
-            self.problem.outer_value(self.problem.inner(self.problem.to_clients(x), outer), outer).flatten(1).amin(-1)
-        )
+        inner = self.problem.inner(self.problem.to_clients(x), outer)
+        return self.problem.outer_value(inner, outer).flatten(1).amin(-1)
 
 
 def conditional(problem: AbstractConditional, search: Search) -> Iterator[Estimate]:

@@ -20,6 +20,7 @@ from ..certificate import (
     Certificate,
     Formula,
     Number,
+    Points,
     as_point,
     attained,
     difference_above,
@@ -34,7 +35,6 @@ from ..kinds import AbstractFederated, AbstractProblem
 
 Parts = Mapping[str, Certificate]
 Constant = TypeVar("Constant", bound=Any)  # a frozen dataclass with a field `quantity`: a certificate, or an estimate
-Points = tuple[tuple[float, ...], ...]
 
 
 def chain_rule(jacobian: Number, bend: Number, slope: Number, curvature: Number) -> Number:

@@ -11,10 +11,10 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, Formula, as_point, exact, hypotenuse, largest, nearly, upper
+from ..certificate import Certificate, Formula, Points, as_point, exact, hypotenuse, largest, nearly, upper
 from ..kinds import AbstractProblem
 from .blocks import LARGEST_WAVENUMBER, Sine
-from .composition import Points, largest_of, start_value
+from .composition import largest_of, start_value
 from .outer import CenteredOuter
 from .parameters import require_nonnegative
 from .patterns import one_hot, pair_index, pair_signs, rows_of, start_beyond, walsh_directions

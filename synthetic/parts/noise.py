@@ -14,9 +14,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, Formula, attained, pair_along
+from ..certificate import Certificate, Formula, Points, attained, pair_along
 from ..kinds import AbstractConditional, AbstractSampled, Draws, InnerSample, OuterSample, Sample, batch_mean
-from .composition import Points, gap_to_zero
+from .composition import gap_to_zero
 from .patterns import equal_weights, triple_signs, uneven_direction, walsh_directions
 
 

@@ -12,10 +12,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, Formula, exact, hypotenuse, nearly, on_diagonal, upper
+from ..certificate import Certificate, Formula, Points, exact, hypotenuse, nearly, on_diagonal, upper
 from ..kinds import INDEPENDENT_CLIENTS, ONE_OUTER_FUNCTION, AbstractComposite, AbstractLocalComposite, Sample
 from .blocks import RadialPseudoHuber, Sine, short_sum
-from .composition import Points, deterministic_outer, steepest_and_most_curved
+from .composition import deterministic_outer, steepest_and_most_curved
 from .parameters import require_nonnegative, require_positive
 from .patterns import pair_signs
 
@@ -89,10 +89,8 @@ class CenteredOuter:
         reach = _FAR * self.radial.width + math.sqrt(self.inner_dim) * (abs(self.target) + self.spread)
         crest = (on_diagonal(self.inner_dim, 2 * math.pi * math.ceil(reach / (2 * math.pi))),)
         root = math.sqrt(self.inner_dim)
-        pair = tuple(
-            on_diagonal(self.inner_dim, root * self._first_center + side * _NEAR * self.radial.width)
-            for side in (-1, 1)
-        )
+        middle, near = root * self._first_center, _NEAR * self.radial.width
+        pair = tuple(on_diagonal(self.inner_dim, middle + side * near) for side in (-1, 1))
         tends = "|grad f| = B r / sqrt(w^2 + r^2) tends to B"
         both = f"{tends}, E||noise||^2 = sigma^2 cos^2(e.y); both nearly attained far away at e.y = 2 pi n."
         along = f"{tends} e along e, where the noise gradient at e.y = 2 pi n, s = +1 is sigma e."
@@ -103,9 +101,8 @@ class CenteredOuter:
         yield nearly("outer_sample_lipschitz", steep.formula + noise, along, crest, _DOMAIN)
         error = "The error is sigma s cos(e.y) e, so at most sigma."
         yield exact("outer_gradient_noise", sigma, error, (on_diagonal(self.inner_dim, 0.0),), domain=_DOMAIN)
-        curved = nearly(
-            "outer_smoothness", self.smoothness, "Both Hessian eigenvalues are at most B/w = L.", pair, _DOMAIN
-        )
+        most = "Both Hessian eigenvalues are at most B/w = L."
+        curved = nearly("outer_smoothness", self.smoothness, most, pair, _DOMAIN)
         yield curved
         if sigma == 0:
             yield nearly("outer_sample_smoothness", curved.formula, "There is no noise.", pair, _DOMAIN)
