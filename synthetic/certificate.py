@@ -193,6 +193,13 @@ def upper(quantity: str, value: Value, argument: str = "", domain: str = EVERYWH
     return Certificate(quantity, number, "upper", argument, domain)
 
 
+def witnessed(quantity: str, value: Value, argument: str, point: Tensor, found: float) -> Certificate:
+    """What is proved, with what was found of it at a point, but for rounding."""
+    number, argument = said(value, argument)
+    share = min(1.0, found / float(number)) * (1 - ROUNDING)
+    return Certificate(quantity, number, "upper", argument, witness=share, points=(as_point(point),))
+
+
 def exact(
     quantity: str, value: Value, argument: str, points: Points = (), attains: float = 0.0, domain: str = EVERYWHERE
 ) -> Certificate:

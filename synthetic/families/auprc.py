@@ -21,7 +21,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import WORDS, Certificate, Formula, by_quantity, named, rounded_up, upper
+from ..certificate import WORDS, Certificate, Formula, by_quantity, hypotenuse, named, rounded_up, upper
 from ..kinds import InnerSample, OuterSample, Predictions
 from ..kinds.predictions import only_training_data
 from ..parts.composition import cap_certificate, gap_above
@@ -232,12 +232,11 @@ class AveragePrecision(AbstractNumbered):
         of_e = Formula(TANH_CURVATURE, "max |tanh''|", WORDS) / saturation * (own**2 + longest**2)
         hessian = "Hessian of e^2: 2 |grad e|^2 + 2 |e| |Hessian e|, and |r tanh(t/r)''| <= 4/(3 sqrt 3 r)."
         yield upper("inner_sample_smoothness", root_2 * (2 * both**2 + steepest * of_e), hessian)
-        low, high = self._outer.low, self._outer.high
-        yield upper(
-            "inner_value_noise",
-            math.hypot((high - low) / 2, high / 2),
-            "A variance on an interval is at most (length/2)^2: of l in [L, H] and of [y' = 1] l in [0, H].",
+        low, high = named(self._outer, "low", "high")
+        interval = (
+            "A variance on an interval is at most (length/2)^2: of l in [low, high] and of [y' = 1] l in [0, high]."
         )
+        yield upper("inner_value_noise", hypotenuse((high - low) / 2, high / 2), interval)
 
     def _whole_certificates(self) -> Iterator[Certificate]:
         (own, longest), (margin, saturation) = self._sizes, named(self, "margin", "saturation")

@@ -90,16 +90,10 @@ class FederatedLogistic(AbstractOfTable, AbstractFederated):
         deviation = 0.5 * float((scatter + rows.square().sum(-1).mean(1).sqrt()).amax())
         apart = float((means - means.mean(0)).square().sum(-1).mean().sqrt())
         own = float(torch.tensor(size.per_client, dtype=torch.float64).square().mean().sqrt())
-        yield upper(
-            "local_gradient_noise",
-            rounded_up(deviation),
-            "A deviation is at most that of m/2 plus the root of mean |m|^2 / 4.",
-        )
-        yield upper(
-            "local_gradient_heterogeneity",
-            rounded_up(0.5 * (apart + own)),
-            "That of the mean m/2 plus the root of the mean over clients of ||mean u m||^2 / 4.",
-        )
+        noise = "A deviation is at most that of m/2 plus the root of mean |m|^2 / 4."
+        yield upper("local_gradient_noise", rounded_up(deviation), noise)
+        differ = "That of the mean m/2 plus the root of the mean over clients of ||mean u m||^2 / 4."
+        yield upper("local_gradient_heterogeneity", rounded_up(0.5 * (apart + own)), differ)
 
     def _bounds(self) -> Iterator[Certificate]:
         rows, size = self.data.features, self.data.spectrum

@@ -10,7 +10,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, Formula, as_point, attained, exact, nearly, on_diagonal, upper
+from ..certificate import WORDS, Certificate, Formula, as_point, attained, exact, nearly, on_diagonal, upper, witnessed
 from .blocks import LARGEST_WAVENUMBER, AbstractWave, Cosine, RadialPseudoHuber, Sine
 from .noise import Kurtosis
 from .parameters import require_nonnegative, require_positive
@@ -215,17 +215,10 @@ class BowlPoint:
 
 def loss_certificates(bowl: RippledBowl, kurtosis: Kurtosis) -> Iterator[Certificate]:
     """Every `local_...` constant of f_i = a tilted `RippledBowl` whose noise has the given fourth moment."""
-    lipschitz = bowl.lipschitz + bowl.heterogeneity
-    far = _far_crest(bowl)
-    attained = float(torch.linalg.vector_norm(bowl.gradient(_for_client_0(bowl, far)), dim=-1)[0, 0]) / lipschitz
-    yield Certificate(
-        "local_gradient_bound",
-        lipschitz,
-        "upper",
-        "Bowl, ripples and client term each at their steepest.",
-        witness=min(1.0, attained) * (1 - 1e-12),
-        points=(as_point(far),),
-    )
+    lipschitz, far = bowl.lipschitz + bowl.heterogeneity, _far_crest(bowl)
+    steep = float(torch.linalg.vector_norm(bowl.gradient(_for_client_0(bowl, far)), dim=-1)[0, 0])
+    each = "Bowl, ripples and client term each at their steepest."
+    yield witnessed("local_gradient_bound", lipschitz, each, far, steep)
     yield upper("local_smoothness", bowl.smoothness, "The largest curvatures of the three terms, added.")
     yield upper(
         "local_hessian_lipschitz", bowl.hessian_lipschitz, "The largest third derivatives of the three terms, added."
@@ -254,25 +247,17 @@ def _noise_certificates(bowl: RippledBowl, kurtosis: Kurtosis) -> Iterator[Certi
 
 
 def _heterogeneity_certificates(bowl: RippledBowl) -> Iterator[Certificate]:
-    share = math.sqrt(float((pair_signs(bowl.clients) ** 2).mean()))
-    gamma_G, gamma_H = share * bowl.heterogeneity, share * bowl.client_wave.smoothness
-    differ = "f_i - f = s_i Delta sin(p v_i.x)/p, and the mean of s_i^2 is at most 1"
-    yield attained(
-        "local_gradient_heterogeneity",
-        gamma_G,
-        f"{differ}: all slopes are largest at 0.",
-        as_point(torch.zeros(bowl.dim)),
-    )
+    share = Formula(math.sqrt(float((pair_signs(bowl.clients) ** 2).mean())), "sqrt(mean s_i^2)")
+    differ = "f_i - f = s_i Delta sin(p v_i.x)/p"
+    apart = share * Formula(bowl.heterogeneity, "Delta")
+    yield attained("local_gradient_heterogeneity", apart, f"{differ}: all slopes are largest at 0.", (0.0,) * bowl.dim)
     crest, all_reached = _common_crest(bowl)
-    kind = "exact" if all_reached else "upper"
-    yield Certificate(
-        "local_hessian_heterogeneity",
-        gamma_H,
-        kind,
-        f"{differ}: all curve most where p v_i.x = pi/2.",
-        witness=1.0 - 1e-9 if all_reached else None,
-        points=(as_point(crest),) if all_reached else (),
-    )
+    bent, most = share * Formula(bowl.client_wave.smoothness, "Delta p", WORDS), "all curve most where p v_i.x = pi/2"
+    if all_reached:
+        points = (as_point(crest),)
+        yield exact("local_hessian_heterogeneity", bent, f"{differ}: {most}.", points, attains=1.0 - 1e-9)
+    else:
+        yield upper("local_hessian_heterogeneity", bent, f"{differ}: {most}.")
 
 
 def _common_crest(bowl: RippledBowl) -> tuple[Tensor, bool]:

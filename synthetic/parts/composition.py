@@ -28,8 +28,8 @@ from ..certificate import (
     hypotenuse,
     largest,
     rounded_up,
-    said,
     upper,
+    witnessed,
 )
 from ..kinds import AbstractFederated, AbstractProblem
 
@@ -181,16 +181,9 @@ def formulas(parts: Parts, *names: str) -> list[Formula]:
 
 def cap_certificate(problem: AbstractProblem, cap: float | Formula, argument: str) -> Certificate:
     """`cap` as an upper bound of ||grad F||; the start witnesses how much of it is attained there."""
-    start, (bound, argument) = problem.initial_point, said(cap, argument)
-    attained = float(torch.linalg.vector_norm(problem.gradient(start.unsqueeze(0)))) / float(bound)
-    return Certificate(
-        "gradient_cap",
-        bound,
-        "upper",
-        argument,
-        witness=min(1.0, attained) * (1 - ROUNDING),
-        points=(as_point(start),),
-    )
+    start = problem.initial_point
+    steep = float(torch.linalg.vector_norm(problem.gradient(start.unsqueeze(0))))
+    return witnessed("gradient_cap", cap, argument, start, steep)
 
 
 def start_value(problem: AbstractProblem) -> float:
