@@ -12,33 +12,18 @@ from ..kinds import Sample, client_mean
 from .inequalities import WHOLE, Inequalities, Inequality, Problem, Role, norm
 from .kind import Kind, sampled
 from .oracle_checks import AUTOGRAD, RUNS, Oracle, disagree, random_points
-from .pairs import initial_error, inverse_monotonicity, parts, turned
+from .pairs import initial_error, inverse_monotonicity, parts, random_pair, turned, turned_between, value_of
 
 _SAMPLED = ("upper_gradient", "upper_gradient_in_y", "lower_gradient")
 _SECOND = ("lower_hvp", "lower_cross")
 
 
-def _of(name: str, problem: Problem, point: Tensor, sample: Sample | None = None) -> Tensor:
-    found: Tensor = getattr(problem, name)(*parts(problem, point), sample)
-    return found
-
-
-def _turned(name: str, along: str, problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    at, to = (parts(problem, problem.to_clients(point)) for point in (a, b))
-    return turned(getattr(problem, name), at, to, along)
-
-
-def _strong_convexity(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    pairs = (parts(problem, problem.to_clients(point)) for point in (a, b))
-    return inverse_monotonicity(problem.lower_gradient, *pairs)
-
-
 def _hypergradient(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    return turned(problem.hypergradient, parts(problem, a), parts(problem, b), "y").unsqueeze(-1)
+    return turned_between(problem.hypergradient, "y", parts(problem, a), parts(problem, b)).unsqueeze(-1)
 
 
 _ROLES = dict(zip(("local_gradient", "ascent_gradient", "lower_gradient"), _SAMPLED, strict=True))
-_ROWS = Inequalities({role: Role(partial(_of, name), "xy") for role, name in _ROLES.items()})
+_ROWS = Inequalities({role: Role(partial(value_of, name), "xy") for role, name in _ROLES.items()})
 _OF_ROWS = (
     "local_gradient_noise",
     "local_gradient_heterogeneity",
@@ -50,25 +35,23 @@ _OF_ROWS = (
 BILEVEL: dict[str, Inequality] = {
     **WHOLE,
     **{name: _ROWS[name] for name in _OF_ROWS},
-    "local_smoothness": Inequality("xy", True, partial(_turned, "upper_gradient", "x")),
-    "lower_smoothness": Inequality("xy", True, partial(_turned, "lower_gradient", "y")),
-    "lower_coupling": Inequality("xy", True, partial(_turned, "lower_gradient", "x")),
-    "lower_strong_convexity": Inequality("xy", True, _strong_convexity, inverse=True),
+    "local_smoothness": Inequality("xy", True, partial(turned, "upper_gradient", "x")),
+    "lower_smoothness": Inequality("xy", True, partial(turned, "lower_gradient", "y")),
+    "lower_coupling": Inequality("xy", True, partial(turned, "lower_gradient", "x")),
+    "lower_strong_convexity": Inequality(
+        "xy", True, partial(inverse_monotonicity, "lower_gradient", 1.0), inverse=True
+    ),
     "hypergradient_smoothness": Inequality("xy", True, _hypergradient),
     "initial_dual_error": Inequality("x", False, partial(initial_error, "lower_minimiser", "initial_lower")),
 }
 
 
-def _point(problem: Problem, seed: int) -> Tensor:
-    return random_points(problem, RUNS, problem.dim + problem.inner_dim, seed)
-
-
 def _oracles(problem: Problem, seed: int) -> dict[str, tuple[Tensor, Oracle]]:
-    return {name: (_point(problem, seed), partial(_of, name, problem)) for name in _SAMPLED}
+    return {name: (random_pair(problem, seed), partial(value_of, name, problem)) for name in _SAMPLED}
 
 
 def _second(problem: Problem, seed: int) -> dict[str, tuple[Tensor, Oracle]]:
-    return {name: (_point(problem, seed), partial(_along_y, name, problem)) for name in _SECOND}
+    return {name: (random_pair(problem, seed), partial(_along_y, name, problem)) for name in _SECOND}
 
 
 def _along_y(name: str, problem: Problem, point: Tensor, sample: Sample | None = None) -> Tensor:
@@ -80,7 +63,7 @@ def _along_y(name: str, problem: Problem, point: Tensor, sample: Sample | None =
 
 def _check_parts(problem: Problem, seed: int) -> Iterator[str]:
     """Every derivative against autograd of what it is a derivative of."""
-    x, y = (part.requires_grad_() for part in parts(problem, _point(problem, seed)))
+    x, y = (part.requires_grad_() for part in parts(problem, random_pair(problem, seed)))
     v = torch.linspace(-1, 1, y.numel(), dtype=y.dtype, device=y.device).view(y.shape)
     slope = torch.autograd.grad(problem.lower_value(x, y).sum(), y, create_graph=True)[0]
     turn = torch.autograd.grad((slope * v).sum(), (x, y), allow_unused=True)

@@ -85,8 +85,8 @@ def each_atom(problem: AbstractSampled, of_atom: Callable[..., Tensor], *points:
 
 
 def mean_square(found: Tensor, weights: Tensor) -> Tensor:
-    """Root of the expectation of the square, over the first axis."""
-    return (weights.reshape(-1, *[1] * (found.dim() - 1)) * found**2).sum(0).sqrt()
+    """Root of the expectation of the square, over the first axis; the probabilities may have the axes of `found`."""
+    return (weights.reshape(*weights.shape, *[1] * (found.dim() - weights.dim())) * found**2).sum(0).sqrt()
 
 
 def _of_each_atom(of_atom: Callable[..., Tensor], points: tuple[Tensor, ...], sample: Sample) -> Tensor:

@@ -11,69 +11,41 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from ..kinds import Sample, client_mean
+from ..kinds import client_mean
 from .inequalities import WHOLE, Inequalities, Inequality, Problem, Role
 from .kind import Kind, sampled
 from .oracle_checks import AUTOGRAD, RUNS, Oracle, check_slope, disagree, random_points
-from .pairs import Pair, initial_error, inverse_monotonicity, parts, turned
+from .pairs import initial_error, inverse_monotonicity, parts, random_pair, turned, value_of
 
 _TRIED = 64  # points of Y at which nothing may exceed the maximum
 
 
-def _parts(problem: Problem, point: Tensor) -> Pair:
-    """x and y of a point; y is projected on Y, so that every pair is one of the domain."""
-    x, y = parts(problem, point)
-    return x, problem.projected(y)
-
-
-def _descent(problem: Problem, point: Tensor, sample: Sample | None = None) -> Tensor:
-    return problem.descent_gradient(*_parts(problem, point), sample)
-
-
-def _ascent(problem: Problem, point: Tensor, sample: Sample | None = None) -> Tensor:
-    return problem.ascent_gradient(*_parts(problem, point), sample)
-
-
-def _turned(problem: Problem, a: Tensor, b: Tensor, *, of: str, along: str) -> Tensor:
-    gradient = problem.descent_gradient if of == "x" else problem.ascent_gradient
-    at, to = (_parts(problem, problem.to_clients(point)) for point in (a, b))
-    return turned(gradient, at, to, along)
-
-
 def _coupling(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    return torch.maximum(_turned(problem, a, b, of="x", along="y"), _turned(problem, a, b, of="y", along="x"))
+    return torch.maximum(*(turned(name, along, problem, a, b) for name, along in zip(_SAMPLED, "yx", strict=True)))
 
 
-def _strong_concavity(problem: Problem, a: Tensor, b: Tensor) -> Tensor:
-    pair = (_parts(problem, problem.to_clients(point)) for point in (a, b))
-    return inverse_monotonicity(lambda x, y: -problem.ascent_gradient(x, y), *pair)
-
-
-_ROWS = Inequalities({"local_gradient": Role(_descent, "xy"), "ascent_gradient": Role(_ascent, "xy")})
+_SAMPLED = ("descent_gradient", "ascent_gradient")
+_ROLES = dict(zip(("local_gradient", "ascent_gradient"), _SAMPLED, strict=True))
+_ROWS = Inequalities({role: Role(partial(value_of, name), "xy") for role, name in _ROLES.items()})
 _OF_ROWS = ("local_gradient_noise", "dual_gradient_noise", "local_gradient_heterogeneity", "dual_heterogeneity")
 MINIMAX: dict[str, Inequality] = {
     **WHOLE,
     **{name: _ROWS[name] for name in _OF_ROWS},
-    "local_smoothness": Inequality("xy", True, lambda p, a, b: _turned(p, a, b, of="x", along="x")),
-    "dual_smoothness": Inequality("xy", True, lambda p, a, b: _turned(p, a, b, of="y", along="y")),
+    "local_smoothness": Inequality("xy", True, partial(turned, "descent_gradient", "x")),
+    "dual_smoothness": Inequality("xy", True, partial(turned, "ascent_gradient", "y")),
     "coupling": Inequality("xy", True, _coupling),
-    "strong_concavity": Inequality("xy", True, _strong_concavity, inverse=True),
+    "strong_concavity": Inequality("xy", True, partial(inverse_monotonicity, "ascent_gradient", -1.0), inverse=True),
     "initial_dual_error": Inequality("x", False, partial(initial_error, "maximiser", "initial_dual")),
 }
 
 
 def _oracles(problem: Problem, seed: int) -> dict[str, tuple[Tensor, Oracle]]:
-    point = random_points(problem, RUNS, problem.dim + problem.inner_dim, seed)
-    return {
-        name: (point, partial(of, problem))
-        for name, of in (("descent_gradient", _descent), ("ascent_gradient", _ascent))
-    }
+    return {name: (random_pair(problem, seed), partial(value_of, name, problem)) for name in _SAMPLED}
 
 
 def _check_parts(problem: Problem, seed: int) -> Iterator[str]:
     """Both gradients against autograd of the value."""
-    point = random_points(problem, RUNS, problem.dim + problem.inner_dim, seed)
-    x, y = (part.requires_grad_() for part in _parts(problem, point))
+    x, y = (part.requires_grad_() for part in parts(problem, random_pair(problem, seed)))
     for name, at in (("descent_gradient", x), ("ascent_gradient", y)):
         yield from check_slope(name, getattr(problem, name)(x, y), "local_value", problem.local_value(x, y), at)
 
@@ -90,12 +62,9 @@ def _check_maximiser(problem: Problem, seed: int) -> Iterator[str]:
     tried = problem.projected(far)
     if disagree(problem.projected(tried), tried, 0.0):
         yield "projected: a projection twice is not one"
-    if bool(
-        (
-            ((far - tried) * (tried - tried.roll(1, 0))).sum(-1)
-            < -AUTOGRAD * (1 + (far - tried).norm(dim=-1) * tried.norm(dim=-1).max())
-        ).any()
-    ):
+    outwards = far - tried
+    slack = AUTOGRAD * (1 + outwards.norm(dim=-1) * tried.norm(dim=-1).max())
+    if bool(((outwards * (tried - tried.roll(1, 0))).sum(-1) < -slack).any()):
         yield "projected: another point of the set is nearer"
 
     def value(x: Tensor, y: Tensor) -> Tensor:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -20,7 +19,7 @@ import torch
 
 from ..certificate import CERTIFICATE_KINDS, MINIMUM_EXACT_WITNESS, Certificate
 from ..kinds import AbstractProblem
-from ..parts.adversary import Attack, Budget, evaluate, maximise
+from ..parts.adversary import Attack, Budget, evaluate, maximise, one_thread
 from .inequalities import Inequality
 from .kinds import get_kind, oracle_checks
 
@@ -88,7 +87,7 @@ def check_problem(
     Raises:
         ConformanceError: naming each failed check with the declared and the found value.
     """
-    with _one_thread():
+    with one_thread():
         report = _report(problem, budget or Budget(), use_stated_points, quantities, skip)
     if report.failures:
         raise ConformanceError(report)
@@ -107,17 +106,6 @@ def with_scaled_certificate(problem: AbstractProblem, quantity: str, factor: flo
     scaled = replace(certificate, value=value / factor if inverse else value * factor)
     mutant.__dict__["certificates"] = {**problem.certificates, quantity: scaled}
     return mutant
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """The tensors here are small: threads would only wait for each other."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _report(

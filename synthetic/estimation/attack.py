@@ -11,13 +11,13 @@ from torch import Tensor
 from ...errors import InputError
 from ..parts.adversary import Budget, maximise
 from .lanczos import stretched_most
-from .losses import Losses, Pointwise
+from .losses import Losses, Pointwise, row_of
 from .search import in_chunks
 
 _LANES, _STEPS, _FARTHEST = 4, (3, 12), 1e9
 _EXAMPLES = 8
 """Number of examples of which the largest Hessian is looked for."""
-ROUNDING = 1e-9
+_ROUNDING = 1e-9
 """By how much, relatively, a value in double precision may exceed what it is at most."""
 
 
@@ -42,17 +42,16 @@ class Stretch:
         return length.view(len(x), -1).amax(-1)
 
 
-POINTWISE: Mapping[str, Callable[[Losses], Pointwise]] = {
+CURVATURES: Mapping[str, Callable[[Losses], Pointwise]] = {
     "local_smoothness": lambda losses: Stretch(losses.products, losses.parts.train.clients),
     "objective_smoothness": lambda losses: Stretch(losses.whole_products),
     "local_sample_smoothness": lambda losses: Stretch(losses.products, losses.parts.train.clients),
-    "local_gradient_noise": lambda losses: losses.gradient_noise,
-    "local_gradient_bound": lambda losses: losses.client_gradient,
-    "local_sample_gradient_bound": lambda losses: losses.sample_gradient,
-    "local_gradient_heterogeneity": lambda losses: losses.mean_square_heterogeneity,
-    "gradient_cap": lambda losses: losses.whole_gradient,
 }
-"""What a certified constant bounds at every point, in exact numbers no more than that: no estimate alarms anybody."""
+"""What a certified curvature bounds at every point, in exact numbers no more than that: no estimate alarms anybody."""
+
+
+def _pointwise(name: str, losses: Losses) -> Pointwise:
+    return CURVATURES[name](losses) if name in CURVATURES else partial(row_of(name), losses)
 
 
 def survive(name: str, value: float, losses: Losses, start: Tensor) -> None:
@@ -64,14 +63,22 @@ def survive(name: str, value: float, losses: Losses, start: Tensor) -> None:
     points, together = hostile(start), losses.together
     if name == "local_sample_smoothness":
         losses = losses.hardest(points, _EXAMPLES)
-    values = torch.cat([in_chunks(POINTWISE[name](losses), part, together) for part in points.split(together)])
+    values = torch.cat([in_chunks(_pointwise(name, losses), part, together) for part in points.split(together)])
     worst = points[values.argsort(descending=True)[: _LANES - 1]]
     least, most = _STEPS
     budget = Budget(min(_LANES, 1 + together), max(least, min(most, together)), farthest=_FARTHEST)
-    function = POINTWISE[name](losses)
+    function = _pointwise(name, losses)
     attack = maximise(lambda x: function(x).unsqueeze(-1), len(start), False, budget, tuple(worst))
-    found = max(float(values.max()), attack.ratio)
-    if found > value * (1 + ROUNDING):
+    refuse(name, value, max(float(values.max()), attack.ratio))
+
+
+def refuse(name: str, value: float, found: float) -> None:
+    """Refuse a certified value that was exceeded by more than rounding errors.
+
+    Raises:
+        InputError: it was.
+    """
+    if found > value * (1 + _ROUNDING):
         raise InputError(f"{name}: certified as at most {value:.6g}, and {found:.6g} at a point that was tried")
 
 

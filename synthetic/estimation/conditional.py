@@ -4,21 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from ...errors import InputError
+from ...bounds.language.quantities import QUANTITIES
 from ..certificate import Certificate
+from ..conformance.conditional import ROLES
+from ..conformance.inequalities import norm
 from ..kinds import AbstractConditional, InnerSample, OuterSample
 from ..models.conditional import InvariantModel, TasksModel
-from .attack import ROUNDING, hostile
+from ..parts.patterns import equal_weights
+from .attack import hostile, refuse
 from .glm import certified_views
 from .lanczos import spectral_norm
 from .losses import FAILURE, LANCZOS_STEPS, Losses, Pointwise
-from .search import FEW, HESSIAN_CHANGE, Estimate, Search, hessian_change, in_chunks, proved, smoothness_of
+from .search import (
+    FEW,
+    HESSIAN_CHANGE,
+    Estimate,
+    Search,
+    hessian_change,
+    in_chunks,
+    proved,
+    smoothness_of,
+    steepness_of,
+)
 
 _MOST_NUMBERS = 1 << 22
 """Most numbers in the Jacobians at all outcomes of the points that are evaluated together: 32 MiB."""
@@ -68,38 +81,24 @@ class Outcomes:
         """g_eta(x, xi), `(points, clients, outcomes, m, inner_dim)`."""
         return self._by_outcome(self.problem.inner(self.problem.to_clients(x), *self._all))
 
-    def _stretches(self, x: Tensor) -> Tensor:
-        """||Jacobian of g_eta(., xi)||, `(points, clients, outcomes, m)`."""
-        at, (outer, inner) = self.problem.to_clients(x), self._all
-        if self.symmetric:
-            shape = (len(x), *outer.outcome.shape[1:], self.problem.dim)
+    def _stretches(self, problem: Any, of_atom: Any, at: Tensor) -> tuple[Tensor, Tensor]:
+        """||Jacobian of g_eta(., xi)|| by Lanczos, `(m, points, clients, outcomes)`, and the probabilities."""
+        outer, inner = self._all
+        shape = (len(at), *outer.outcome.shape[1:], problem.dim)
 
-            def product(v: Tensor) -> Tensor:
-                return self.problem.inner_vjp(at, v, outer, inner)
+        def product(v: Tensor) -> Tensor:
+            return problem.inner_vjp(at, v, outer, inner)
 
-            return self._by_outcome(spectral_norm(product, shape, LANCZOS_STEPS, FAILURE)[0])
-        axes = torch.eye(self.problem.inner_dim, dtype=torch.float64)
-        rows = torch.stack(
-            [
-                self.problem.inner_vjp(at, axis.expand(len(x), *outer.outcome.shape[1:], -1), outer, inner)
-                for axis in axes
-            ],
-            dim=-2,
-        )
-        return self._by_outcome(torch.linalg.eigvalsh(rows @ rows.transpose(-1, -2))[..., -1].clamp_min(0.0).sqrt())
+        norms = self._by_outcome(spectral_norm(product, shape, LANCZOS_STEPS, FAILURE)[0])
+        return norms.movedim(-1, 0), equal_weights(self._inner_outcomes, "cpu")
 
-    def value_noise(self, x: Tensor) -> Tensor:
-        """The largest standard deviation of g_eta(x, xi) over eta."""
-        values = self._values(x)
-        return (values - values.mean(3, keepdim=True)).square().sum(-1).mean(-1).flatten(1).amax(-1).sqrt()
-
-    def jacobian_mean_square(self, x: Tensor) -> Tensor:
-        """The largest root mean square over eta of the norm of the Jacobian."""
-        return self._stretches(x).square().mean(-1).flatten(1).amax(-1).sqrt()
-
-    def sample_lipschitz(self, x: Tensor) -> Tensor:
-        """The largest norm of a Jacobian."""
-        return self._stretches(x).flatten(1).amax(-1)
+    def attained(self, quantity: str, x: Tensor) -> Tensor:
+        """What the row of a quantity of the inner samples bounds, as the inequality of the conformance suite has it."""
+        (form,) = QUANTITIES[quantity].bounds
+        role = ROLES[form.function]
+        if self.symmetric and role.is_matrix:
+            role = replace(role, each=self._stretches)
+        return role.attained(form, self.problem, self.problem.to_clients(x)).amax(-1)
 
     def sample_smoothness(self, x: Tensor) -> Tensor:
         """The largest root of the sum over the components of g_eta(., xi) of the squared norms of their Hessians.
@@ -144,15 +143,18 @@ class Outcomes:
         generator = torch.Generator().manual_seed(0)
         return [torch.randint(self._inner_outcomes, (size,), generator=generator) for size in _BATCHES]
 
+    def _longest(self, x: Tensor) -> Tensor:
+        """The longest gradient of each f_xi, `(points, clients, outcomes)`."""
+        slopes = norm(self.problem.outer_gradient(*self._visited(x)))
+        return slopes.unflatten(2, (-1, self._inner_outcomes + 1 + len(self._batches))).amax(-1)
+
     def outer_slope(self, x: Tensor) -> Tensor:
         """The longest gradient of an f_xi."""
-        return torch.linalg.vector_norm(self.problem.outer_gradient(*self._visited(x)), dim=-1).flatten(1).amax(-1)
+        return self._longest(x).flatten(1).amax(-1)
 
     def outer_mean_square(self, x: Tensor) -> Tensor:
         """The largest root mean square over xi of the longest gradient of f_xi."""
-        slopes = torch.linalg.vector_norm(self.problem.outer_gradient(*self._visited(x)), dim=-1)
-        each = slopes.unflatten(2, (-1, self._inner_outcomes + 1 + len(self._batches))).amax(-1)
-        return each.square().mean(-1).amax(-1).sqrt()
+        return self._longest(x).square().mean(-1).amax(-1).sqrt()
 
     def outer_curvature(self, x: Tensor) -> Tensor:
         """The largest norm of the Hessian of an f_xi, by Lanczos on differences of its gradient."""
@@ -168,9 +170,8 @@ class Outcomes:
     def least_value(self, x: Tensor) -> Tensor:
         """The least f_xi(E g_eta(x, xi))."""
         outer, _ = self.problem.outer_atoms()
-        return (
-            self.problem.outer_value(self.problem.inner(self.problem.to_clients(x), outer), outer).flatten(1).amin(-1)
-        )
+        inner = self.problem.inner(self.problem.to_clients(x), outer)
+        return self.problem.outer_value(inner, outer).flatten(1).amin(-1)
 
 
 def conditional(problem: AbstractConditional, search: Search) -> Iterator[Estimate]:
@@ -211,15 +212,19 @@ def _survive(known: Mapping[str, Certificate], of: Outcomes) -> None:
     exact: dict[str, Pointwise] = {
         "outer_sample_lipschitz": of.outer_slope,
         "outer_mean_square_lipschitz": of.outer_mean_square,
-        "inner_jacobian_mean_square": of.jacobian_mean_square,
-        "inner_sample_lipschitz": of.sample_lipschitz,
-        "gradient_cap": lambda x: torch.linalg.vector_norm(of.problem.gradient(x), dim=-1),
+        **{name: partial(of.attained, name) for name in ("inner_jacobian_mean_square", "inner_sample_lipschitz")},
+        "gradient_cap": steepness_of(of.problem),
     }
     points = hostile(of.problem.initial_point)
     for name in exact.keys() & known.keys():
-        value, found = float(known[name].value), float(in_chunks(exact[name], points, of.together).max())
-        if found > value * (1 + ROUNDING):
-            raise InputError(f"{name}: certified as at most {value:.6g}, and {found:.6g} at a point that was tried")
+        refuse(name, float(known[name].value), float(in_chunks(exact[name], points, of.together).max()))
+
+
+_OF_INNER = {
+    "inner_value_noise": "Deviation of an inner value over eta, from all outcomes",
+    "inner_jacobian_mean_square": "Root mean square over eta of the Jacobian's norm",
+    "inner_sample_lipschitz": "Norm of the Jacobian of an inner sample",
+}
 
 
 def _first_order(of: Outcomes, search: Search, known: Collection[str] = ()) -> Iterator[Estimate]:
@@ -228,19 +233,13 @@ def _first_order(of: Outcomes, search: Search, known: Collection[str] = ()) -> I
         ("outer_sample_lipschitz", of.outer_slope, "Length of the gradient of an outer function at inner values"),
         ("outer_mean_square_lipschitz", of.outer_mean_square, "Root mean square over xi of that length"),
         ("outer_sample_smoothness", of.outer_curvature, "Norm of the Hessian of an outer function at inner values"),
-        ("inner_value_noise", of.value_noise, "Deviation of an inner value over eta, from all outcomes"),
-        ("inner_jacobian_mean_square", of.jacobian_mean_square, "Root mean square over eta of the Jacobian's norm"),
-        ("inner_sample_lipschitz", of.sample_lipschitz, "Norm of the Jacobian of an inner sample"),
+        *((name, partial(of.attained, name), what) for name, what in _OF_INNER.items()),
         (
             "objective_smoothness",
             smoothness_of(of.problem),
             "Norm of the Hessian of the objective, by Lanczos on differences of its gradient",
         ),
-        (
-            "gradient_cap",
-            lambda x: torch.linalg.vector_norm(of.problem.gradient(x), dim=-1),
-            "Length of the gradient of the objective",
-        ),
+        ("gradient_cap", steepness_of(of.problem), "Length of the gradient of the objective"),
     )
     here = replace(search, together=of.together)
     yield from (

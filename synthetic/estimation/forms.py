@@ -11,16 +11,28 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from ...bounds.language.bounding import size
 from ...errors import InputError
+from ..certificate import Formula
 from ..models.conditional import InvariantModel, TasksModel
 from ..models.forms import Chi2OverExamples, FederatedModel, KLOverClients, KLOverExamples, MAMLModel, MetaModel
 from ..models.precision import PrecisionModel
-from ..parts.composition import chain_rule, deterministic_outer, fine_tuned_smoothness
+from ..parts.composition import chain_rule, deterministic_outer, fine_tuned_parts, fine_tuned_smoothness, largest_of
 from .attack import survive
 from .conditional import conditional, tasks
 from .glm import certified
-from .losses import EXACT, Losses
-from .search import FEW, HESSIAN_CHANGE, Estimate, Search, beside_rule, hessian_change, proved, smoothness_of
+from .losses import EXACT, Losses, attained, row_of
+from .search import (
+    FEW,
+    HESSIAN_CHANGE,
+    Estimate,
+    Search,
+    beside_rule,
+    hessian_change,
+    proved,
+    smoothness_of,
+    steepness_of,
+)
 
 _WHOLE = "the largest over the clients, from all their data,"
 _LANCZOS = f"{_WHOLE} by Lanczos on Hessian products, enlarged by what 20 steps may miss,"
@@ -28,75 +40,63 @@ _OBJECTIVE = "Norm of the Hessian of the objective, by Lanczos on differences of
 
 
 class Row(NamedTuple):
-    """How a constant is found: as the largest of these values at points, what they are, and at how many points they are taken; and for
-    a Lipschitz constant of gradients how far those of two points are apart, over their distance."""
+    """How a constant is found: what its values at points are, and at how many they are taken; `of` gives them where the vocabulary does
+    not. `in_pairs`: of a Lipschitz constant of gradients also how far those of two points are apart, over their distance."""
 
-    of: Callable[[Losses, Tensor], Tensor]
     what: str
+    of: Callable[[Losses, Tensor], Tensor] | None = None
     points: int | None = None
-    between: Callable[[Losses, Tensor, Tensor], Tensor] | None = None
+    in_pairs: bool = False
 
 
 LOSSES: Mapping[str, Row] = {
     "local_smoothness": Row(
-        Losses.smoothness,
-        f"Norm of the Hessian of a client, {_LANCZOS} at random points",
-        between=Losses.slope_of_gradients,
+        f"Norm of the Hessian of a client, {_LANCZOS} at random points", Losses.smoothness, in_pairs=True
     ),
     "objective_smoothness": Row(
-        Losses.whole_smoothness,
-        "Norm of the Hessian of the whole, by Lanczos, at random points",
-        between=Losses.whole_slope_of_gradients,
+        "Norm of the Hessian of the whole, by Lanczos, at random points", Losses.whole_smoothness, in_pairs=True
     ),
     "local_sample_smoothness": Row(
-        Losses.sample_smoothness,
-        "Norm of the Hessian of an example, by Lanczos",
-        FEW,
-        between=Losses.sample_slope_of_gradients,
+        "Norm of the Hessian of an example, by Lanczos", Losses.sample_smoothness, FEW, in_pairs=True
     ),
-    "local_gradient_noise": Row(
-        Losses.gradient_noise, f"Deviation of an example's gradient, {_WHOLE} at random points"
-    ),
-    "local_gradient_bound": Row(Losses.client_gradient, f"Length of a client's gradient, {_WHOLE} at random points"),
-    "local_sample_gradient_bound": Row(Losses.sample_gradient, "Length of an example's gradient, at random points"),
-    "local_gradient_heterogeneity": Row(Losses.mean_square_heterogeneity, "Root of mean_k ||grad_k - grad||^2"),
-    "gradient_cap": Row(Losses.whole_gradient, "Length of the whole gradient, at random points"),
+    "local_gradient_noise": Row(f"Deviation of an example's gradient, {_WHOLE} at random points"),
+    "local_gradient_bound": Row(f"Length of a client's gradient, {_WHOLE} at random points"),
+    "local_sample_gradient_bound": Row("Length of an example's gradient, at random points"),
+    "local_gradient_heterogeneity": Row("Root of mean_k ||grad_k - grad||^2"),
+    "gradient_cap": Row("Length of the whole gradient, at random points"),
     "local_hessian_noise": Row(
-        Losses.hessian_noise,
         f"Frobenius deviation of an example's Hessian, exact up to {EXACT} parameters, else by random vectors",
+        Losses.hessian_noise,
         FEW,
     ),
 }
 """Of mean_k L_k and of the losses L_k."""
 INNER: Mapping[str, Row] = {
-    "inner_lipschitz": Row(Losses.client_gradient, f"Length of the inner gradient, {_WHOLE} at random points"),
-    "inner_mean_square_lipschitz": Row(
-        Losses.mean_square_stretch, "Root of the largest eigenvalue of mean_i grad u_i grad u_i^T"
+    "inner_lipschitz": Row(
+        f"Length of the inner gradient, {_WHOLE} at random points", partial(attained, size("inner_jacobian"))
     ),
-    "inner_jacobian_mean_square": Row(Losses.gradient_mean_square, "Root mean square of an example's inner gradient"),
-    "inner_sample_lipschitz": Row(Losses.sample_gradient, "Length of an example's inner gradient, at random points"),
+    "inner_mean_square_lipschitz": Row(
+        "Root of the largest eigenvalue of mean_i grad u_i grad u_i^T", Losses.mean_square_stretch
+    ),
+    "inner_jacobian_mean_square": Row("Root mean square of an example's inner gradient"),
+    "inner_sample_lipschitz": Row("Length of an example's inner gradient, at random points"),
     "inner_smoothness": Row(
-        Losses.smoothness, f"Norm of the inner Hessian, {_LANCZOS} at random points", between=Losses.slope_of_gradients
+        f"Norm of the inner Hessian, {_LANCZOS} at random points", Losses.smoothness, in_pairs=True
     ),
     "inner_sample_smoothness": Row(
-        Losses.sample_smoothness,
-        "Norm of an example's inner Hessian, by Lanczos",
-        FEW,
-        between=Losses.sample_slope_of_gradients,
+        "Norm of an example's inner Hessian, by Lanczos", Losses.sample_smoothness, FEW, in_pairs=True
     ),
-    "inner_jacobian_noise": Row(Losses.gradient_noise, f"Deviation of an example's inner gradient, {_WHOLE}"),
-    "inner_value_noise": Row(Losses.value_noise, f"Deviation of an example's inner value, {_WHOLE}"),
-    "inner_jacobian_heterogeneity": Row(Losses.heterogeneity, "max_k ||grad g_k - grad g||, from all data"),
+    "inner_jacobian_noise": Row(f"Deviation of an example's inner gradient, {_WHOLE}"),
+    "inner_value_noise": Row(f"Deviation of an example's inner value, {_WHOLE}"),
+    "inner_jacobian_heterogeneity": Row("max_k ||grad g_k - grad g||, from all data"),
 }
 """Of g_k = mean_i u(l_ki) with one sampled i."""
 EXTRA: Mapping[str, Row] = {
     "noncompositional_smoothness": Row(
-        Losses.smoothness, f"Norm of the Hessian of h_k, {_LANCZOS} at random points", between=Losses.slope_of_gradients
+        f"Norm of the Hessian of h_k, {_LANCZOS} at random points", Losses.smoothness, in_pairs=True
     ),
-    "noncompositional_gradient_noise": Row(
-        Losses.gradient_noise, f"Deviation of an example's gradient of h_k, {_WHOLE}"
-    ),
-    "noncompositional_heterogeneity": Row(Losses.heterogeneity, "max_k ||grad h_k - grad h||, from all data"),
+    "noncompositional_gradient_noise": Row(f"Deviation of an example's gradient of h_k, {_WHOLE}"),
+    "noncompositional_heterogeneity": Row("max_k ||grad h_k - grad h||, from all data"),
 }
 """Of h_k = mean_i u(l_ki)."""
 _USED_FOR: Mapping[str, tuple[str, ...]] = {
@@ -115,9 +115,9 @@ def _sought(losses: Losses, search: Search, rows: Mapping[str, Row]) -> dict[str
     for name, row in rows.items():
         if not search.wants(name, *_USED_FOR.get(name, ())):
             continue
-        found[name] = search.largest(name, partial(row.of, losses), row.what, row.points)
-        if row.between is not None:
-            found[name] = search.beside_pairs(found[name], partial(row.between, losses))
+        found[name] = search.largest(name, partial(row.of or row_of(name), losses), row.what, row.points)
+        if row.in_pairs:
+            found[name] = search.beside_pairs(found[name], partial(row_of(name), losses))
     return found
 
 
@@ -142,8 +142,7 @@ def _federated(problem: FederatedModel, search: Search) -> Iterator[Estimate]:
 def _inner(losses: Losses, search: Search) -> dict[str, Estimate]:
     found = _sought(losses, search, INNER)
     if {"inner_jacobian_noise", "inner_value_noise"} <= found.keys():
-        noises = (found["inner_jacobian_noise"], found["inner_value_noise"])
-        found["inner_noise"] = replace(max(noises, key=lambda one: one.value), quantity="inner_noise")
+        found["inner_noise"] = largest_of("inner_noise", found["inner_jacobian_noise"], found["inner_value_noise"])
     return found
 
 
@@ -153,20 +152,11 @@ def _whole(
     """Smoothness and cap of f(g) + h, beside the chain rule from the parts."""
     L_g, J = found.get("inner_smoothness"), found.get("inner_lipschitz")
     if search.wants("objective_smoothness") and L_g and J:
-        direct = search.largest(
-            "objective_smoothness",
-            smoothness_of(problem),
-            f"{_OBJECTIVE}, at random points",
-        )
+        direct = search.largest("objective_smoothness", smoothness_of(problem), f"{_OBJECTIVE}, at random points")
         rule = chain_rule(J.value, bend, slope, L_g.value) + extra
         yield beside_rule(direct, rule, "the chain rule, |J|^2 L_f + |f'| L_g (+ L_h) of the estimated parts,")
     if search.wants("gradient_cap"):
-        cap = search.largest(
-            "gradient_cap",
-            lambda x: torch.linalg.vector_norm(problem.gradient(x), dim=-1),
-            "Length of the gradient of the objective",
-        )
-        yield cap
+        yield search.largest("gradient_cap", steepness_of(problem), "Length of the gradient of the objective")
 
 
 def _outer(lipschitz: Estimate, smoothness: Estimate) -> Iterator[Estimate]:
@@ -256,28 +246,29 @@ HARDEST = 64
 TUNED = "the same at the models that fine-tuning makes of a point, whichever is larger"
 
 
-def _along(problem: MAMLModel | MetaModel, row: Row) -> Row:
+def _along(problem: MAMLModel | MetaModel, name: str, row: Row) -> Row:
     """The row at a point and at every model that a client makes of it by fine-tuning: a theorem's constants hold there too."""
+    of = row.of or row_of(name)
 
     def widest(losses: Losses, x: Tensor) -> Tensor:
         at = problem.to_clients(x)
         path = problem.fine_tuned(at)[1:] if isinstance(problem, MetaModel) else [problem.deployed(x)]
         models = (own for step in path for own in step.unbind(1))
-        return torch.stack([row.of(losses, at) for at in (x, *models)]).amax(0)
+        return torch.stack([of(losses, at) for at in (x, *models)]).amax(0)
 
     return row._replace(of=widest, what=f"{row.what}; {TUNED}")
 
 
 def _local(problem: MAMLModel | MetaModel, search: Search, names: tuple[str, ...]) -> dict[str, Estimate]:
     """Of the losses, before the fine-tuning and along it."""
-    change = Row(lambda losses, x: hessian_change(losses, search)(x), HESSIAN_CHANGE, FEW)
-    apart = Row(Losses.mean_square_hessian_heterogeneity, "Root of mean_k ||H_k - H||^2, by Lanczos", FEW)
+    change = Row(HESSIAN_CHANGE, lambda losses, x: hessian_change(losses, search)(x), FEW)
+    apart = Row("Root of mean_k ||H_k - H||^2, by Lanczos", Losses.mean_square_hessian_heterogeneity, FEW)
     rows = {**LOSSES, "local_hessian_lipschitz": change, "local_hessian_heterogeneity": apart}
     if "inner_sample_smoothness" in names:
         alone = Losses(problem.parts).hardest(search.region.run, HARDEST)
         of_examples = f"{HESSIAN_CHANGE}; of the {HARDEST} examples at most whose Hessians stretch their gradients most"
-        rows["inner_sample_smoothness"] = Row(lambda _, x: hessian_change(alone, search)(x), of_examples, FEW)
-    made = {name: _along(problem, rows[name]) for name in names}
+        rows["inner_sample_smoothness"] = Row(of_examples, lambda _, x: hessian_change(alone, search)(x), FEW)
+    made = {name: _along(problem, name, rows[name]) for name in names}
     return _sought(Losses(problem.parts), replace(search, only=None), made)
 
 
@@ -287,58 +278,36 @@ def _meta(problem: MetaModel, search: Search) -> Iterator[Estimate]:
 
 def _maml(problem: MAMLModel, search: Search) -> Iterator[Estimate]:
     """By the composition rules from the constants of the losses, with the inner step lam."""
-    lam = problem.lam
     of_samples = ("local_sample_gradient_bound", "local_sample_smoothness")
-    G, L, rho, noise, shake, longest, sample = _local(problem, search, (*_OF_META[:5], *of_samples)).values()
-
-    def made(name: str, value: float, rule: str, of: Estimate) -> Estimate:
-        return replace(
-            of, quantity=name, value=value, method=f"{rule} of the estimated constants of the losses", growth=()
-        )
-
-    steep = 1 + lam * L.value
-    moved, root = math.hypot(steep, lam * shake.value), "root of (1 + lam L_1)^2 + (lam sigma_2)^2"
-    longest_jacobian = "1 + lam L_1 + lam sigma_2 (the mean square of a spectral norm is no sum of squares)"
-    for rule in (
-        ("inner_lipschitz", steep, "1 + lam L_1", L),
-        ("inner_jacobian_mean_square", steep + lam * shake.value, longest_jacobian, shake),
-        ("inner_mean_square_lipschitz", moved, root, shake),
-        ("inner_sample_lipschitz", 1 + lam * sample.value, "1 + lam times the largest Hessian of an example", sample),
-        ("inner_smoothness", lam * rho.value, "lam times the Lipschitz constant of the Hessian", rho),
-        ("inner_jacobian_noise", lam * shake.value, "lam times the Hessian noise", shake),
-        ("inner_value_noise", lam * noise.value, "lam times the gradient noise", noise),
-    ):
-        yield made(*rule)
-    if search.wants("inner_sample_smoothness"):
-        bend = _local(problem, search, ("inner_sample_smoothness",))["inner_sample_smoothness"]
-        yield made(
-            "inner_sample_smoothness",
-            lam * bend.value,
-            "lam times the Lipschitz constant of an example's Hessian",
-            bend,
-        )
-    yield replace(G, quantity="outer_lipschitz")
-    yield replace(L, quantity="outer_smoothness")
-    yield replace(noise, quantity="outer_gradient_noise")
-    yield replace(longest, quantity="outer_sample_lipschitz")
-    yield replace(sample, quantity="outer_sample_smoothness")
-    yield made("outer_mean_square_lipschitz", math.hypot(G.value, noise.value), "root of G^2 + sigma_1^2", G)
-    noises = (
-        made("composite_noise", lam * shake.value, "lam times the Hessian noise", shake),
-        replace(noise, quantity="composite_noise"),
+    losses = _local(problem, search, (*_OF_META[:5], *of_samples))
+    lam, (G, L, rho, noise, shake, _, sample) = (
+        Formula(problem.lam, "lam"),
+        (one.formula for one in losses.values()),
     )
-    yield max(noises, key=lambda one: one.value)
+
+    def made(name: str, value: Formula, of: str, why: str) -> Estimate:
+        method = f"{value.text} of the estimated constants of the losses. {why}"
+        return replace(losses[of], quantity=name, value=value.value, method=method, growth=())
+
+    for rule in fine_tuned_parts(lam, G, L, rho, noise, shake):
+        is_other = rule.value.text != rule.of
+        yield made(*rule) if is_other else replace(losses[rule.of], quantity=rule.quantity)
+    triangle = "The mean square of a spectral norm is no sum of squares"
+    yield made("inner_jacobian_mean_square", 1 + lam * L + lam * shake, "local_hessian_noise", triangle)
+    steepest = "The Jacobian at an example is I minus lam times its Hessian"
+    yield made("inner_sample_lipschitz", 1 + lam * sample, "local_sample_smoothness", steepest)
+    if search.wants("inner_sample_smoothness"):
+        losses |= _local(problem, search, ("inner_sample_smoothness",))
+        bend = Formula(losses["inner_sample_smoothness"].value, "(Lipschitz constant of an example's Hessian)")
+        yield made("inner_sample_smoothness", lam * bend, "inner_sample_smoothness", steepest)
+    yield replace(losses[of_samples[0]], quantity="outer_sample_lipschitz")
+    yield replace(losses[of_samples[1]], quantity="outer_sample_smoothness")
+    moved = made("composite_noise", lam * shake, "local_hessian_noise", "That of the inner Jacobian")
+    yield largest_of("composite_noise", moved, losses["local_gradient_noise"])
     if search.wants("objective_smoothness"):
-        direct = search.largest(
-            "objective_smoothness",
-            smoothness_of(problem),
-            _OBJECTIVE,
-        )
-        yield beside_rule(
-            direct,
-            fine_tuned_smoothness(G.value, L.value, rho.value, lam),
-            "the chain rule, (1 + lam L_1)^2 L_1 + lam G rho of the estimated parts,",
-        )
+        direct = search.largest("objective_smoothness", smoothness_of(problem), _OBJECTIVE)
+        chained = fine_tuned_smoothness(G, L, rho, lam)
+        yield beside_rule(direct, chained.value, f"the chain rule, {chained.text} of the estimated parts,")
 
 
 FORMS: Mapping[type, Callable[[Any, Search], Iterator[Estimate]]] = {

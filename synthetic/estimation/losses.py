@@ -1,19 +1,24 @@
 """Pointwise constants of mean_i u(l_ki(x)) over whole client data: what their suprema over a region are estimated from.
 
 Every function takes points `(points, dim)` and returns `(points,)`, the largest over the clients. Whole data, no minibatch:
-noise and heterogeneity at a point are exact. Eigenvalues come from Lanczos with its own probability of failure.
+noise and heterogeneity at a point are exact. What the rows of the vocabulary say of gradients and values is read off them, as the
+inequalities of the conformance suite are (`attained`); eigenvalues come from Lanczos with its own probability of failure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.func import grad, vmap
 
+from ...bounds.language.bounding import Form
+from ...bounds.language.quantities import QUANTITIES
+from ..conformance.inequalities import Role
 from ..models.base import ModelParts
 from ..models.data import ClientData
 from ..models.flat import pulled
@@ -52,7 +57,8 @@ class Losses:
     def _inside(self) -> Tensor:
         return self.parts.train.weights > 0
 
-    def _everywhere(self, x: Tensor) -> Tensor:
+    def to_clients(self, x: Tensor) -> Tensor:
+        """The same points for every client, `(points, clients, dim)`."""
         return x.unsqueeze(1).expand(-1, self.parts.train.clients, -1)
 
     def _mean(self, x: Tensor, inputs: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
@@ -70,19 +76,13 @@ class Losses:
         def lane(at: Tensor, given: Tensor, target: Tensor) -> Tensor:
             return self.transform(self.parts.flat.examples(at, given, target))
 
-        return self.parts.flat.lanes(lane, self._everywhere(x), data=(inputs, targets))
+        return self.parts.flat.lanes(lane, self.to_clients(x), data=(inputs, targets))
 
     def largest_value(self, x: Tensor) -> Tensor:
         return self.values(x).flatten(1).amax(-1)
 
     def smallest_value(self, x: Tensor) -> Tensor:
         return self.values(x).flatten(1).amin(-1)
-
-    def value_noise(self, x: Tensor) -> Tensor:
-        """The largest standard deviation of u over the examples of a client."""
-        values, weights = self.values(x), self.parts.train.weights
-        means = (values * weights).sum(-1, keepdim=True)
-        return ((values - means).square() * weights).sum(-1).amax(-1).sqrt()
 
     # --- gradients ---------------------------------------------------------------------------------------------------------
 
@@ -91,57 +91,22 @@ class Losses:
         """How many points are evaluated at once: as many as the gradients of all their examples leave room for."""
         return max(1, min(64, _MOST_NUMBERS // (self._inside.numel() * self.parts.flat.dim)))
 
-    def _examples(self, x: Tensor) -> Tensor:
+    def examples(self, x: Tensor) -> Tensor:
         """Gradients of u of every example, `(points, clients, most, dim)`."""
         inputs, targets, _ = self._rows
         each = vmap(vmap(vmap(grad(self._one), in_dims=(None, 0, 0)), in_dims=(None, 0, 0)), in_dims=(0, None, None))
         return each(x, inputs[0], targets[0])
 
-    def _means(self, gradients: Tensor) -> Tensor:
-        return (gradients * self.parts.train.weights.unsqueeze(-1)).sum(2)
-
-    def gradient_noise(self, x: Tensor) -> Tensor:
-        """The largest root of the variance of the gradient of one example of a client."""
-
-        gradients = self._examples(x)
-        apart = (gradients - self._means(gradients).unsqueeze(2)).square().sum(-1)
-        return (apart * self.parts.train.weights).sum(-1).amax(-1).sqrt()
-
-    def gradient_mean_square(self, x: Tensor) -> Tensor:
-        """The largest root mean square of the gradient of one example of a client."""
-        return (self._examples(x).square().sum(-1) * self.parts.train.weights).sum(-1).amax(-1).sqrt()
-
     def mean_square_stretch(self, x: Tensor) -> Tensor:
         """The largest root of an eigenvalue of mean_i grad u_i grad u_i^T: how far the samples move in mean square."""
 
-        scaled = self._examples(x) * self.parts.train.weights.sqrt().unsqueeze(-1)
+        scaled = self.examples(x) * self.parts.train.weights.sqrt().unsqueeze(-1)
         gram = scaled @ scaled.transpose(-1, -2)
         return torch.linalg.eigvalsh(gram)[..., -1].clamp_min(0.0).amax(-1).sqrt()
 
-    def sample_gradient(self, x: Tensor) -> Tensor:
-        """The longest gradient of one example."""
-        return torch.linalg.vector_norm(self._examples(x), dim=-1)[:, self._inside].amax(-1)
-
-    def client_gradient(self, x: Tensor) -> Tensor:
-        """The longest gradient of a client's mean."""
-        return torch.linalg.vector_norm(self._client_gradients(x), dim=-1).amax(-1)
-
-    def whole_gradient(self, x: Tensor) -> Tensor:
-        """The length of the mean over the clients."""
-        return torch.linalg.vector_norm(self._client_gradients(x).mean(1), dim=-1)
-
-    def heterogeneity(self, x: Tensor) -> Tensor:
-        """max_k ||grad_k - mean grad||."""
-        gradients = self._client_gradients(x)
-        return torch.linalg.vector_norm(gradients - gradients.mean(1, keepdim=True), dim=-1).amax(-1)
-
-    def mean_square_heterogeneity(self, x: Tensor) -> Tensor:
-        """Root of mean_k ||grad_k - mean grad||^2."""
-        gradients = self._client_gradients(x)
-        return (gradients - gradients.mean(1, keepdim=True)).square().sum(-1).mean(-1).sqrt()
-
-    def _client_gradients(self, x: Tensor) -> Tensor:
-        return self.parts.flat.lanes(grad(self._mean), self._everywhere(x), data=self._rows)
+    def client_gradients(self, x: Tensor) -> Tensor:
+        """Gradients of the clients' means, `(points, clients, dim)`."""
+        return self.parts.flat.lanes(grad(self._mean), self.to_clients(x), data=self._rows)
 
     # --- curvature -----------------------------------------------------------------------------------------------------------
 
@@ -151,7 +116,7 @@ class Losses:
 
     def products(self, x: Tensor, v: Tensor) -> Tensor:
         """Hessians of the clients' means times v, `(points, clients, dim)`."""
-        return self.parts.flat.lanes(self._product, self._everywhere(x), v, data=self._rows)
+        return self.parts.flat.lanes(self._product, self.to_clients(x), v, data=self._rows)
 
     def whole_products(self, x: Tensor, v: Tensor) -> Tensor:
         """Hessian of the mean over the clients times v, `(points, dim)`."""
@@ -189,29 +154,11 @@ class Losses:
         shape = (len(x), self.parts.train.clients, x.shape[-1])
         return spectral_norm(product, shape, LANCZOS_STEPS, FAILURE)[0].square().mean(-1).sqrt()
 
-    def slope_of_gradients(self, x: Tensor, y: Tensor) -> Tensor:
-        """max_k ||grad_k(x) - grad_k(y)|| / ||x - y||, `(points,)`, of two different points each."""
-        return self._over_distance(self._client_gradients(x) - self._client_gradients(y), x - y).amax(-1)
-
-    def whole_slope_of_gradients(self, x: Tensor, y: Tensor) -> Tensor:
-        """The same of the mean over the clients."""
-        apart = (self._client_gradients(x) - self._client_gradients(y)).mean(1, keepdim=True)
-        return self._over_distance(apart, x - y).amax(-1)
-
-    def sample_slope_of_gradients(self, x: Tensor, y: Tensor) -> Tensor:
-        """The same of one example, the largest over all."""
-        apart = (self._examples(x) - self._examples(y))[:, self._inside]
-        return self._over_distance(apart, x - y).amax(-1)
-
-    @staticmethod
-    def _over_distance(apart: Tensor, step: Tensor) -> Tensor:
-        return torch.linalg.vector_norm(apart, dim=-1) / torch.linalg.vector_norm(step, dim=-1, keepdim=True)
-
     def hardest(self, x: Tensor, count: int) -> Losses:
         """The `count` examples whose Hessians at a point of x stretch their gradients most, each a client of its own."""
         found = torch.zeros_like(self.parts.train.weights)
         for part in x.split(self.together):
-            along = self._examples(part)
+            along = self.examples(part)
             moved = torch.linalg.vector_norm(self._example_products(part, along), dim=-1)
             length = torch.linalg.vector_norm(along, dim=-1).clamp_min(_LEAST)
             found = torch.maximum(found, (moved / length).amax(0))
@@ -237,7 +184,7 @@ class Losses:
         sees a share of about 1/sqrt(dim) of a change that lies in one direction. x, step: `(points, dim)`.
         """
         size = torch.linalg.vector_norm(step, dim=-1).view(-1, 1, 1)
-        here, best = self._everywhere(x), self.hessian_change(x, step)
+        here, best = self.to_clients(x), self.hessian_change(x, step)
         away = step.unsqueeze(1).expand_as(here)
         for _ in range(_TURNS):
             stretched = stretched_most(partial(self._change, here, away), here.shape)
@@ -283,3 +230,45 @@ class Losses:
                 squares.append((apart.square().sum(-1) * weights[0]).sum(-1))
             found.append(torch.stack(squares).mean(0).amax().sqrt())
         return torch.stack(found)
+
+
+def _gradient(losses: Losses, x: Tensor, sample: Any) -> Tensor:
+    """Of every client's mean `(points, clients, dim)`, or of every example; x is one point for all clients."""
+    at = x.flatten(1, -2)[:, 0]
+    return losses.client_gradients(at) if sample is None else losses.examples(at)
+
+
+def _value(losses: Losses, x: Tensor, sample: Any) -> Tensor:
+    values = losses.values(x.flatten(1, -2)[:, 0])
+    return (values if sample else (values * losses.parts.train.weights).sum(-1)).unsqueeze(-1)
+
+
+def _whole_gradient(losses: Losses, x: Tensor, sample: Any) -> Tensor:
+    return _gradient(losses, x, None).mean(1, keepdim=True)
+
+
+def _each_example(losses: Losses, of_atom: Callable[..., Tensor], *points: Tensor) -> tuple[Tensor, Tensor]:
+    """`of_atom` of every example, `(most, points, clients)`, and the share of each in its client's mean."""
+    found = of_atom(*(point.unsqueeze(2) for point in points), "every example")
+    return found.movedim(-1, 0), losses.parts.train.weights.T.unsqueeze(1)
+
+
+GRADIENT = Role(_gradient, each=_each_example)
+ROLES: Mapping[str, Role] = {
+    "inner_value": Role(_value, each=_each_example),
+    "objective_gradient": Role(_whole_gradient),
+    **dict.fromkeys(("local_gradient", "inner_jacobian", "extra_gradient"), GRADIENT),
+}
+"""The functions of problems that these losses are."""
+
+
+def attained(form: Form, losses: Losses, *points: Tensor) -> Tensor:
+    """What the losses attain of a bound at points `(points, dim)`, between two of them of a Lipschitz constant: `(points,)`."""
+    at = [losses.to_clients(point) for point in points]
+    return ROLES[form.function].attained(form, losses, *at).amax(-1)
+
+
+def row_of(quantity: str) -> Callable[..., Tensor]:
+    """What the row of a quantity bounds, as a function of losses and points."""
+    (form,) = QUANTITIES[quantity].bounds
+    return partial(attained, form)

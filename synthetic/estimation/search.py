@@ -12,7 +12,8 @@ from torch import Tensor
 from ...errors import InputError
 from ...figures import Axis, Curve, Panel, Plot, panel_plot
 from ...notebook import ShownAsTable
-from ..certificate import Certificate, as_point
+from ..certificate import Certificate, Formula, as_point
+from ..conformance.inequalities import WHOLE
 from .lanczos import spectral_norm
 from .losses import FAILURE, LANCZOS_STEPS, Losses, Pointwise
 from .region import Region, share_above
@@ -52,6 +53,11 @@ class Estimate:
     def certificate(self) -> Certificate:
         """As a problem declares it; an estimated one leads to no support."""
         return Certificate(self.quantity, self.value, self.kind, self.said, self.where)
+
+    @property
+    def formula(self) -> Formula:
+        """The value under its own name, for rules that make others of it."""
+        return Formula(self.value, self.quantity)
 
     @property
     def said(self) -> str:
@@ -236,6 +242,11 @@ def smoothness_of(problem: Any) -> Pointwise:
         return spectral_norm(product, x.shape, LANCZOS_STEPS, FAILURE)[0]
 
     return norm
+
+
+def steepness_of(problem: Any) -> Pointwise:
+    """||gradient of the objective||, as the inequality of `gradient_cap` has it."""
+    return lambda x: WHOLE["gradient_cap"].ratio(problem, x).squeeze(-1)
 
 
 def hessian_change(losses: Losses, search: Search) -> Pointwise:

@@ -21,7 +21,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, by_quantity, rounded_up, upper
+from ..certificate import WORDS, Certificate, Formula, by_quantity, hypotenuse, named, rounded_up, upper
 from ..kinds import InnerSample, OuterSample, Predictions
 from ..kinds.predictions import only_training_data
 from ..parts.composition import cap_certificate, gap_above
@@ -198,7 +198,7 @@ class AveragePrecision(AbstractNumbered):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        return by_quantity((*self._outer_certificates(), *self._inner_certificates(), *self._whole_certificates()))
+        return by_quantity(self._outer_certificates(), self._inner_certificates(), self._whole_certificates())
 
     def _outer_certificates(self) -> Iterator[Certificate]:
         domain, product = "all of R^2", "f = -a(u_1) b(u_2) with |a| <= 3H/2, |a'| <= 1, b <= 5/(4L), |b'| <= 1/L^2"
@@ -212,39 +212,35 @@ class AveragePrecision(AbstractNumbered):
         )
 
     @cached_property
-    def _sizes(self) -> tuple[float, float]:
+    def _sizes(self) -> tuple[Formula, Formula]:
         """max |z+| and the longest row of all."""
         lengths = torch.linalg.vector_norm(self.data[0], dim=-1)
-        return rounded_up(float(lengths[:, : self._rare].max())), rounded_up(float(lengths.max()))
+        own, longest = (rounded_up(float(each.max())) for each in (lengths[:, : self._rare], lengths))
+        return Formula(own, "max |z+|", WORDS), Formula(longest, "max |z|", WORDS)
 
     def _inner_certificates(self) -> Iterator[Certificate]:
-        own, longest = self._sizes
-        steepest, smoothness = 2 * (self.margin + 2 * self.saturation), TANH_CURVATURE / self.saturation
+        (own, longest), (margin, saturation) = self._sizes, named(self, "margin", "saturation")
+        steepest = 2 * (margin + 2 * saturation)
         rows = "Both rows of the Jacobian are at most grad l = 2 e grad e with |e| <= s + 2r, |grad e| <= |z+| + |z'|"
         lengths, labels = torch.linalg.vector_norm(self.data[0], dim=-1), self.data[1]
-        second = rounded_up(float(((1 + labels) * (own + lengths) ** 2).mean(-1).max().sqrt()))
-        yield upper(
-            "inner_jacobian_mean_square",
-            steepest * second,
-            f"{rows}; the first row only where y' = 1, averaged over xi'.",
+        second = rounded_up(float(((1 + labels) * (own.value + lengths) ** 2).mean(-1).max().sqrt()))
+        squares = Formula(second, "max sqrt(mean (1 + [y' = 1]) (max |z+| + |z'|)^2)", WORDS)
+        averaged = f"{rows}; the first row only where y' = 1, averaged over xi'."
+        yield upper("inner_jacobian_mean_square", steepest * squares, averaged)
+        root_2, both = Formula(math.sqrt(2), "sqrt(2)"), own + longest
+        yield upper("inner_sample_lipschitz", root_2 * steepest * both, f"{rows}.")
+        of_e = Formula(TANH_CURVATURE, "max |tanh''|", WORDS) / saturation * (own**2 + longest**2)
+        hessian = "Hessian of e^2: 2 |grad e|^2 + 2 |e| |Hessian e|, and |r tanh(t/r)''| <= 4/(3 sqrt 3 r)."
+        yield upper("inner_sample_smoothness", root_2 * (2 * both**2 + steepest * of_e), hessian)
+        low, high = named(self._outer, "low", "high")
+        interval = (
+            "A variance on an interval is at most (length/2)^2: of l in [low, high] and of [y' = 1] l in [0, high]."
         )
-        yield upper("inner_sample_lipschitz", math.sqrt(2) * steepest * (own + longest), f"{rows}.")
-        of_e = smoothness * (own**2 + longest**2)
-        yield upper(
-            "inner_sample_smoothness",
-            math.sqrt(2) * (2 * (own + longest) ** 2 + steepest * of_e),
-            "Hessian of e^2: 2 |grad e|^2 + 2 |e| |Hessian e|, and |r tanh(t/r)''| <= 4/(3 sqrt 3 r).",
-        )
-        low, high = self._outer.low, self._outer.high
-        yield upper(
-            "inner_value_noise",
-            math.hypot((high - low) / 2, high / 2),
-            "A variance on an interval is at most (length/2)^2: of l in [L, H] and of [y' = 1] l in [0, H].",
-        )
+        yield upper("inner_value_noise", hypotenuse((high - low) / 2, high / 2), interval)
 
     def _whole_certificates(self) -> Iterator[Certificate]:
-        own, longest = self._sizes
+        (own, longest), (margin, saturation) = self._sizes, named(self, "margin", "saturation")
         yield gap_above(self, -1.0, "u_1 <= u_2 on the range of g, so F >= -1.")
-        cap = 2 * (own + longest) / (self.margin - 2 * self.saturation)
+        cap = 2 * (own + longest) / (margin - 2 * saturation)
         quotient = "grad(u_1/u_2) = E([y' = 1] - u_1/u_2) grad l / u_2"
         yield cap_certificate(self, cap, f"{quotient}, |grad l| <= 2 e |grad e|, E e <= E e^2/(s - 2r).")

@@ -20,13 +20,13 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point, by_quantity, exact, upper
+from ..certificate import WORDS, Certificate, Formula, as_point, by_quantity, named, nearly, pair_along, upper
 from ..kinds import AbstractBilevel, Sample
 from ..parts.noise import AbstractSecondVariable
 from ..parts.parameters import require_nonnegative, require_positive
+from ..parts.patterns import first_axis
 from .minimax import STEEPEST
 
-_NEARLY_ALL = 0.9999
 _NEAR, _FAR = 1e-3, 1e3
 
 
@@ -35,13 +35,11 @@ class QuadraticLower(AbstractSecondVariable, AbstractBilevel):
     """f_i and g_i as the head of this file says.
 
     Args:
-        clients, dim: N and the size of x and of y.
-        a: curvature of b at 0, in [f] / [x]^2. r: that of p at 0, in [f] / [y]^2.
+        r: curvature of p at 0, in [f] / [y]^2.
         c: coupling of the lower level, in [f] / ([x] [y]). mu, l: its least and its largest curvature, in [f] / [y]^2.
         chi: how much the clients' curvatures differ, from 0 to below 2.
-        sigma, sigma_y, sigma_g: noise of a gradient of f_i in x, of f_i in y and of g_i in y. kurtosis: k of their law, an integer.
-        Delta, Delta_y, Delta_g: the largest distances of these three from their means over the clients, where chi = 0.
-        start: distance of the initial x from the minimiser 0; y starts at 0.
+        sigma_g: noise of a gradient of g_i in y. Delta_g: the largest distance of that from its mean over the clients, where chi = 0.
+        The rest as for `AbstractSecondVariable`.
 
     Raises:
         ValueError: for parameters that contradict each other, naming them.
@@ -49,23 +47,13 @@ class QuadraticLower(AbstractSecondVariable, AbstractBilevel):
 
     PURPOSES: ClassVar[tuple[str, str]] = (" of f", " of g")
     name: str = "quadratic lower level"
-    clients: int = 6
-    dim: int = 4
-    a: float = 0.5
     r: float = 0.5
     c: float = 0.5
     mu: float = 0.5
     l: float = 1.0
     chi: float = 0.0
-    sigma: float = 0.0
-    sigma_y: float = 0.0
     sigma_g: float = 0.0
-    kurtosis: int = 1
-    Delta: float = 0.0
-    Delta_y: float = 0.0
     Delta_g: float = 0.0
-    start: float = 4.0
-    device: str = "cpu"
 
     def __post_init__(self) -> None:
         require_positive(self, "clients", "dim", "r", "c", "mu", "l")
@@ -75,9 +63,7 @@ class QuadraticLower(AbstractSecondVariable, AbstractBilevel):
             raise ValueError(f"mu must be at most l, got mu = {self.mu} and l = {self.l}")
         if self.chi >= 2:
             raise ValueError(f"chi must be below 2, got {self.chi}")
-        if any(getattr(self, name) > 0 for name in differ) and self.clients < 3:
-            raise ValueError(f"{', '.join(differ)} above 0 need at least 3 clients, got {self.clients}")
-        _ = self.law  # checks the kurtosis
+        self._check_triples(*differ)
 
     @cached_property
     def _mean_curvatures(self) -> Tensor:
@@ -96,8 +82,7 @@ class QuadraticLower(AbstractSecondVariable, AbstractBilevel):
     def local_value(self, x: Tensor, y: Tensor) -> Tensor:
         of_x, of_y = x * x, y * y
         shared = self.a / 2 * of_x / (1 + of_x) + self.r * of_y / (1 + (1 + of_y).sqrt())
-        along = self.Delta * (x * self.directions).sum(-1) + self.Delta_y * (y * self.directions).sum(-1)
-        return shared.sum(-1) + self.signs * along
+        return shared.sum(-1) + self.tilt(x, y)
 
     def upper_gradient(self, x: Tensor, y: Tensor, sample: Sample | None = None) -> Tensor:
         growing = 1 + x * x
@@ -127,42 +112,36 @@ class QuadraticLower(AbstractSecondVariable, AbstractBilevel):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        found = (self._of_the_upper_level(), self._of_the_lower_level(), self._of_the_noise(), self._of_the_objective())
-        return by_quantity(certificate for some in found for certificate in some)
-
-    def _pair(self, axis: int, x: tuple[float, float], y: tuple[float, float]) -> tuple[tuple[float, ...], ...]:
-        """Two points (x, y) that are 0 but for one coordinate of x and of y."""
-        place = torch.zeros(self.dim, dtype=torch.float64)
-        place[axis] = 1.0
-        return tuple(as_point(torch.cat([at * place, of * place])) for at, of in zip(x, y, strict=True))
+        levels = self._of_the_upper_level(), self._of_the_lower_level()
+        return by_quantity(*levels, self._of_the_noise(), self._of_the_objective())
 
     def _of_the_upper_level(self) -> Iterator[Certificate]:
-        around = (-_NEAR, _NEAR)
+        r, c, mu, Delta_y = named(self, "r", "c", "mu", "Delta_y")
         curved = "b'' is 1 at 0 and nowhere larger in absolute value; the rest does not turn along x."
-        yield exact("local_smoothness", self.a, curved, self._pair(0, around, (0.0, 0.0)), attains=_NEARLY_ALL)
+        yield nearly("local_smoothness", self.a, curved, self.pair_of_points(_NEAR, 0.0))
         differ = "A client's gradient in x differs from the mean by s_i Delta v_i at every point."
-        yield from self.everywhere(differ, local_gradient_heterogeneity=self.share * self.Delta)
-        steep = math.sqrt(self.dim) * self.r + float(self.signs.max()) * self.Delta_y
+        yield from self.everywhere(differ, local_gradient_heterogeneity=self.spread("Delta"))
+        steep = (
+            Formula(math.sqrt(self.dim), "sqrt(dim)") * r + Formula(float(self.signs.max()), "max s_i", WORDS) * Delta_y
+        )
         away = torch.cat([torch.zeros(self.dim, dtype=torch.float64), _FAR * self.directions[0].sign().cpu()])
         tends = "p' tends to 1, and v_0 has entries of one size, so that with s_0 the two add up far from 0."
-        yield exact("upper_lipschitz", steep, tends, (as_point(away),), attains=_NEARLY_ALL)
+        yield nearly("upper_lipschitz", steep, tends, (as_point(away),))
         response = "It is c / h_j r p'(y_j) plus what does not depend on y, and p'' is 1 at 0 and nowhere larger."
-        smooth = self.c * self.r / self.mu
-        yield exact(
-            "hypergradient_smoothness", smooth, response, self._pair(0, (0.0, 0.0), around), attains=_NEARLY_ALL
-        )
+        in_y = self.pair_of_points(0.0, _NEAR)
+        yield nearly("hypergradient_smoothness", c * r / mu, response, in_y)
 
     def _of_the_lower_level(self) -> Iterator[Certificate]:
-        far = ((0.0, 0.0), (-1.0, 1.0))
         quadratic = "The gradient in y is (1 + chi s_i) h_j y_j plus what does not depend on y."
-        largest, least = (float(size) for size in (self._curvatures.max(), self._curvatures.min()))
-        yield exact("lower_smoothness", largest, quadratic, self._pair(self.dim - 1, *far), attains=_NEARLY_ALL)
-        yield exact("lower_strong_convexity", least, quadratic, self._pair(0, *far), attains=_NEARLY_ALL)
+        sizes = {"lower_smoothness": self._curvatures.max(), "lower_strong_convexity": self._curvatures.min()}
+        for axis, (name, size) in zip((self.dim - 1, 0), sizes.items(), strict=True):
+            in_y = self.pair_of_points(0.0, 1.0, axis)
+            yield nearly(name, float(size), quadratic, in_y)
         linear = "The gradient in y is -c x plus what does not depend on x."
-        yield exact("lower_coupling", self.c, linear, self._pair(0, *reversed(far)), attains=_NEARLY_ALL)
+        yield nearly("lower_coupling", self.c, linear, self.pair_of_points(1.0, 0.0))
         if self.chi == 0:
             differ = "A client's gradient in y differs from the mean by s_i Delta_g v_i at every point."
-            yield from self.everywhere(differ, lower_heterogeneity=self.share * self.Delta_g)
+            yield from self.everywhere(differ, lower_heterogeneity=self.spread("Delta_g"))
 
     def _of_the_noise(self) -> Iterator[Certificate]:
         error = "The error is the noise times z v_i, or z' v_i, with |v_i| = 1 and E z^2 = 1, at every point."
@@ -174,11 +153,10 @@ class QuadraticLower(AbstractSecondVariable, AbstractBilevel):
         yield from self.everywhere(error, **sizes)
 
     def _of_the_objective(self) -> Iterator[Certificate]:
-        reach = _NEAR / max(1.0, self.c / self.mu)  # y*(x) is near 0 too
-        pair = tuple(as_point(torch.tensor([sign * reach] + [0.0] * (self.dim - 1))) for sign in (-1.0, 1.0))
+        a, r, c, mu = named(self, "a", "r", "c", "mu")
+        pair = pair_along(first_axis(self.dim), _NEAR / max(1.0, self.c / self.mu))  # y*(x) is near 0 too
         curved = "b'' and p'' are largest at 0, and c / h_j for the least curvature."
-        smooth = self.a + self.r * (self.c / self.mu) ** 2
-        yield exact("objective_smoothness", smooth, curved, pair, attains=_NEARLY_ALL)
+        yield nearly("objective_smoothness", a + r * (c / mu) ** 2, curved, pair)
         steepest = self.a * STEEPEST + self.r * self.c / self._mean_curvatures
         cap = float(torch.linalg.vector_norm(steepest))
         yield upper("gradient_cap", cap, "b and p each at their steepest, in every coordinate.")

@@ -17,14 +17,14 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point, attained, by_quantity, exact, upper
+from ..certificate import Certificate, Formula, by_quantity, exact, named, nearly, pair_along, root, upper
 from ..kinds import INDEPENDENT_CLIENTS, AbstractFederated, AbstractLocalComposite, AbstractMeta, Sample
 from ..parts.blocks import wavenumber_of
 from ..parts.bowl import BowlPoint, RippledBowl, infimum_of_losses, loss_certificates
@@ -33,11 +33,13 @@ from ..parts.composition import (
     composite_cap,
     composite_noise,
     composite_smoothness,
+    fine_tuned_parts,
     fine_tuned_smoothness,
     first_gradients,
     gap_above,
     gap_to_zero,
     shaken_mean_square,
+    start_value,
 )
 from ..parts.noise import AbstractNoisy, AbstractNoisyPairs, NoisePair, NoiseSample, mean_noise
 from ..parts.outer import AbstractExponential, Exponential
@@ -48,8 +50,6 @@ from ..parts.recall import Recall
 
 class AbstractBowls(AbstractNoisy):
     """One whose clients' losses are those of a tilted `RippledBowl`."""
-
-    Delta: float
 
     @property
     @abstractmethod
@@ -64,6 +64,21 @@ class AbstractBowls(AbstractNoisy):
         return RippledBowl(
             self.clients, self.dim, slope, L, sigma, self.Delta, wavenumber, tilt=True, device=self.device
         )
+
+    def _check_losses(self, slope: str, *noises: str) -> None:
+        """Raise ValueError, naming them, for parameters of the losses that contradict each other."""
+        if noises:
+            require_paired(self, *noises)
+        require_exceeds(self, slope, "Delta")
+        require_nonnegative(self, "start")
+        _ = self.bowl, self.law  # the parts check their own parameters
+
+    def _gap_of_averaged_losses(self) -> Certificate:
+        """F(start) - inf F where F averages values of the losses and all of them vanish at 0 without the client terms."""
+        if self.Delta == 0:
+            return gap_to_zero(self)
+        averages = "F averages values of the f_i, so inf F is at least the mean of the bounds of inf f_i."
+        return upper("objective_gap", start_value(self) - infimum_of_losses(self.bowl), averages)
 
     def local_value(self, x: Tensor) -> Tensor:
         """f_i(x_i), `(runs, clients, dim) -> (runs, clients)`."""
@@ -84,31 +99,22 @@ class FederatedBowl(AbstractBowls, AbstractFederated):
 
     Args:
         G: bound of ||grad f_i||, larger than Delta. L: bound of the smoothness of f_i.
-        sigma: noise of one stochastic gradient. kurtosis: k of its law, an integer.
-        noise_wavenumber: how fast the noise turns with x, in 1 / [x].
-        Delta: sup ||grad f_i - grad F|| of a paired client.
+        sigma: noise of one stochastic gradient. noise_wavenumber: how fast it turns with x, in 1 / [x].
+        The rest as for `AbstractNoisy`; Delta is that of a paired client.
 
     Raises:
         ValueError: for parameters that contradict each other, naming them.
     """
 
     name: str = "federated_bowl"
-    clients: int = 8
-    dim: int = 6
     G: float = 1.0
     L: float = 0.5
     sigma: float = 0.0
-    kurtosis: int = 1
     noise_wavenumber: float = 1.0
-    Delta: float = 0.0
-    start: float = 10.0
-    device: str = "cpu"
     inner_dim: int = field(init=False, default=0)  # nothing is composed
 
     def __post_init__(self) -> None:
-        require_exceeds(self, "G", "Delta")
-        require_nonnegative(self, "start")
-        _ = self.bowl, self.law  # the parts check their own parameters
+        self._check_losses("G")
 
     @property
     def _losses(self) -> tuple[float, float, float, float]:
@@ -123,7 +129,7 @@ class FederatedBowl(AbstractBowls, AbstractFederated):
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
         of_gradients = (c for c in loss_certificates(self.bowl, self.law) if "hessian" not in c.quantity)
-        return by_quantity((*of_gradients, *self._whole_certificates()))
+        return by_quantity(of_gradients, self._whole_certificates())
 
     @property
     def properties(self) -> frozenset[str]:
@@ -132,14 +138,9 @@ class FederatedBowl(AbstractBowls, AbstractFederated):
     def _whole_certificates(self) -> Iterator[Certificate]:
         bowl = self.bowl
         reach = 0.01 * min(bowl.radial.width, 1 / bowl.ripple.wavenumber)
-        pair = tuple(as_point(sign * reach * uneven_direction(self.dim)) for sign in (-1.0, 1.0))
-        yield exact(
-            "objective_smoothness",
-            bowl.mean_smoothness,
-            "The client terms cancel in the mean; bowl and ripples both curve most at 0.",
-            pair,
-            attains=0.9999,
-        )
+        pair = pair_along(uneven_direction(self.dim), reach)
+        curved = "The client terms cancel in the mean; bowl and ripples both curve most at 0."
+        yield nearly("objective_smoothness", bowl.mean_smoothness, curved, pair)
         yield cap_certificate(self, bowl.lipschitz, "The client terms cancel; bowl and ripples at their steepest.")
         yield gap_to_zero(self)
         yield first_gradients(self)
@@ -150,40 +151,30 @@ class Meta(AbstractBowls, AbstractMeta):
     """The meta family: f_i is a tilted `RippledBowl`; the parameters are the paper's constants where they can be exact.
 
     Args:
-        clients, dim: N and the size of w.
         alpha, nu: step size and number of the fine-tuning steps; they belong to the objective.
         B: bound of ||grad f_i||; must exceed Delta. L: bound of the smoothness of f_i.
         sigma_G, sigma_H: noise of one stochastic gradient and Hessian; both zero or both positive.
-        kurtosis: k, so that kappa_G = k sigma_G^4 and kappa_H = k sigma_H^4.
-        Delta: sup ||grad f_i - grad f|| of a paired client; gamma_G is Delta times the root of the paired share.
+        The rest as for `AbstractNoisy`: kappa_G = k sigma_G^4 and kappa_H = k sigma_H^4; Delta is that of a paired client, and gamma_G
+        Delta times the root of the paired share.
 
     Raises:
         ValueError: for parameters that contradict each other, naming them.
     """
 
     name: str = "meta"
-    clients: int = 8
-    dim: int = 6
     alpha: float = 0.1
     nu: int = 2
     B: float = 1.0
     L: float = 0.5
     sigma_G: float = 0.0
     sigma_H: float = 0.0
-    kurtosis: int = 1
-    Delta: float = 0.0
-    start: float = 10.0
-    device: str = "cpu"
     inner_dim: int = field(init=False, default=0)  # the fine-tuned model has the size of the model
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "inner_dim", self.dim)
         if not (math.isfinite(self.alpha) and self.alpha > 0 and self.nu >= 0):
             raise ValueError(f"alpha must be positive and nu at least 0, got {self.alpha} and {self.nu}")
-        require_paired(self, "sigma_G", "sigma_H")
-        require_exceeds(self, "B", "Delta")
-        require_nonnegative(self, "start")
-        _ = self.bowl, self.law  # the parts check their own parameters
+        self._check_losses("B", "sigma_G", "sigma_H")
 
     @property
     def _losses(self) -> tuple[float, float, float, float]:
@@ -191,61 +182,60 @@ class Meta(AbstractBowls, AbstractMeta):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        return by_quantity((*loss_certificates(self.bowl, self.law), *self._whole_certificates()))
+        return by_quantity(loss_certificates(self.bowl, self.law), self._whole_certificates())
 
     def _whole_certificates(self) -> Iterator[Certificate]:
-        yield upper(
-            "objective_smoothness",
-            fine_tuned_smoothness(self.B, self.L, self.bowl.hessian_lipschitz, self.alpha, self.nu),
-            "Lemma 4: w_l is (1 + alpha L)^l-Lipschitz in w, the last gradient moves by L times that, "
-            "each factor of (8) by alpha rho times that.",
+        (B, L, alpha), rho = (
+            named(self, "B", "L", "alpha"),
+            Formula(self.bowl.hessian_lipschitz, "local_hessian_lipschitz"),
         )
-        cap = (1 + self.alpha * self.L) ** self.nu * self.B
+        smooth = fine_tuned_smoothness(B, L, rho, alpha, self.nu)
+        lemma = "Lemma 4: w_l is (1 + alpha L)^l-Lipschitz in w, the last gradient moves by L times that, each factor of (8) by alpha rho"
+        yield upper("objective_smoothness", smooth, f"{lemma} times that.")
+        cap = (1 + alpha * L) ** self.nu * B
         yield cap_certificate(self, cap, "nu factors of norm at most 1 + alpha L; ||grad f_i|| <= B.")
-        yield gap_certificate(self.bowl, self.objective(self.initial_point.unsqueeze(0)).item())
+        yield self._gap_of_averaged_losses()
 
 
 @dataclass(frozen=True)
-class FederatedMAML(AbstractNoisyPairs, AbstractBowls, AbstractLocalComposite):
-    """One-step MAML over tilted `RippledBowl` losses; the parameters are the constants of Assumption 3.8.
+class AbstractTuned(AbstractBowls):
+    """One whose clients tune the model by one step of size lam before its loss is taken.
 
     Args:
         lam: the fine-tuning step size.
         G, L_1: bounds of the gradient and of the smoothness of the losses; G must exceed Delta.
-        sigma_1, sigma_2: noise of the gradient and of the Hessian of a loss; both zero or both positive.
-        kurtosis: of that noise, an integer.
-        Delta: sup ||grad L_k - grad L||.
+        sigma_1, sigma_2: noise of the gradient and of the Hessian of a loss; both zero or both positive. The rest as for `AbstractNoisy`.
 
     Raises:
         ValueError: for parameters that contradict each other, naming them.
     """
 
-    PURPOSES: ClassVar[tuple[str, str]] = (".train", ".test")
-    name: str = "federated_maml"
-    clients: int = 8
-    dim: int = 6
     lam: float = 0.1
     G: float = 1.0
     L_1: float = 0.3
     sigma_1: float = 0.1
     sigma_2: float = 0.1
-    kurtosis: int = 1
-    Delta: float = 0.0
-    start: float = 10.0
-    device: str = "cpu"
-    inner_dim: int = field(init=False, default=0)  # the fine-tuned model has the size of the model
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "inner_dim", self.dim)
+    def _check_tuning(self) -> None:
         require_positive(self, "lam")
-        require_paired(self, "sigma_1", "sigma_2")
-        require_exceeds(self, "G", "Delta")
-        require_nonnegative(self, "start")
-        _ = self.bowl, self.law  # the parts check their own parameters
+        self._check_losses("G", "sigma_1", "sigma_2")
 
     @property
     def _losses(self) -> tuple[float, float, float, float]:
         return self.G, self.L_1, self.sigma_1, wavenumber_of(self.sigma_2, self.sigma_1)
+
+
+@dataclass(frozen=True)
+class FederatedMAML(AbstractNoisyPairs, AbstractTuned, AbstractLocalComposite):
+    """One-step MAML over tilted `RippledBowl` losses; the parameters, those of `AbstractTuned`, are the constants of Assumption 3.8."""
+
+    PURPOSES: ClassVar[tuple[str, str]] = (".train", ".test")
+    name: str = "federated_maml"
+    inner_dim: int = field(init=False, default=0)  # the fine-tuned model has the size of the model
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inner_dim", self.dim)
+        self._check_tuning()
 
     @property
     def properties(self) -> frozenset[str]:
@@ -266,82 +256,43 @@ class FederatedMAML(AbstractNoisyPairs, AbstractBowls, AbstractLocalComposite):
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
         loss = by_quantity(loss_certificates(self.bowl, self.law))
-        parts = loss | by_quantity((*self._inner_certificates(loss), *self._outer_certificates(loss)))
-        return parts | by_quantity((composite_noise(parts), *self._whole_certificates(loss)))
+        parts = loss | by_quantity(self._composed_certificates(loss))
+        return parts | by_quantity((composite_noise(parts),), self._whole_certificates(loss))
 
-    def _inner_certificates(self, loss: Mapping[str, Certificate]) -> Iterator[Certificate]:
-        lam, steepest, most = self.lam, 1 + self.lam * self.L_1, self.law.largest
-        shake = lam * self.sigma_2
-        second = math.sqrt(shaken_mean_square(steepest, shake, most))
-        said = "lam times the Hessian noise, exactly" if self.sigma_1 > 0 else "No noise"
-        yield upper("inner_lipschitz", steepest, "||I - lam Hessian|| <= 1 + lam L_1.")
-        yield upper(
-            "inner_jacobian_mean_square",
-            second,
-            "E(1 + lam L_1 + lam sigma_2 |z|)^2 with E z^2 = 1 and E|z| = 1/sqrt(k).",
-        )
-        yield upper(
-            "inner_mean_square_lipschitz",
-            math.hypot(steepest, shake),
-            "E||(A + z R) v||^2 = ||A v||^2 + ||R v||^2 <= ((1 + lam L_1)^2 + lam^2 sigma_2^2) ||v||^2.",
-        )
-        yield upper("inner_sample_lipschitz", steepest + shake * most, "|z| <= sqrt(k).")
-        yield upper(
-            "inner_smoothness",
-            lam * float(loss["local_hessian_lipschitz"].value),
-            "lam times the Lipschitz constant of the Hessian.",
-        )
-        rate = lam * self.sigma_2 * self.bowl.noise_wavenumber * most
-        yield upper(
-            "inner_sample_smoothness",
-            lam * float(loss["local_hessian_lipschitz"].value) + rate,
-            "The noise Hessian -sigma_1 P z sin(P v.x) v v^T is sigma_2 P sqrt(k)-Lipschitz.",
-        )
-        for name, of, value in (
-            ("inner_jacobian_noise", "local_hessian_noise", shake),
-            ("inner_value_noise", "local_gradient_noise", lam * self.sigma_1),
-        ):
-            yield exact(name, value, f"{said}.", loss[of].points, attains=1.0 - 1e-9)
-
-    def _outer_certificates(self, loss: Mapping[str, Certificate]) -> Iterator[Certificate]:
-        most = self.law.largest
-        yield upper("outer_lipschitz", self.G, "The gradient bound of the losses.")
-        yield upper("outer_smoothness", self.L_1, "The smoothness of the losses.")
-        yield upper(
-            "outer_mean_square_lipschitz",
-            math.hypot(self.G, self.sigma_1),
-            "E||grad + noise||^2 = ||grad||^2 + E||noise||^2 for vectors.",
-        )
-        yield exact(
-            "outer_gradient_noise",
-            self.sigma_1,
-            "The gradient noise of the losses.",
-            loss["local_gradient_noise"].points,
-            attains=1.0 - 1e-9,
-        )
-        yield upper("outer_sample_lipschitz", self.G + self.sigma_1 * most, "|z| <= sqrt(k).")
-        yield upper("outer_sample_smoothness", self.L_1 + self.sigma_2 * most, "|z| <= sqrt(k).")
+    def _composed_certificates(self, loss: Mapping[str, Certificate]) -> Iterator[Certificate]:
+        lam, G, L_1, sigma_1, sigma_2 = named(self, "lam", "G", "L_1", "sigma_1", "sigma_2")
+        rho, P = loss["local_hessian_lipschitz"].formula, Formula(self.bowl.noise_wavenumber, "P")
+        most, steepest, shake = self.law.size, 1 + lam * L_1, lam * sigma_2
+        law = "The noise is z times at most sigma_1 in a gradient and sigma_2 in a Hessian, which turns at the rate P"
+        samples = {
+            "inner_jacobian_mean_square": root(shaken_mean_square(steepest, shake, most)),
+            "inner_sample_lipschitz": steepest + shake * most,
+            "inner_sample_smoothness": lam * rho + lam * sigma_2 * P * most,
+            "outer_sample_lipschitz": G + sigma_1 * most,
+            "outer_sample_smoothness": L_1 + sigma_2 * most,
+        }
+        of_z = "E z^2 = 1, |z| <= sqrt(kurtosis) and E|z| = 1/sqrt(kurtosis)"
+        yield from (upper(name, value, f"{law}; {of_z}.") for name, value in samples.items())
+        for name, value, of, why in fine_tuned_parts(lam, G, L_1, rho, sigma_1, sigma_2):
+            if name.endswith("noise"):
+                yield exact(name, value, f"{why}; attained where {of} is.", loss[of].points, attains=1.0 - 1e-9)
+            else:
+                yield upper(name, value, f"{why}.")
 
     def _whole_certificates(self, loss: Mapping[str, Certificate]) -> Iterator[Certificate]:
-        rho = float(loss["local_hessian_lipschitz"].value)
-        yield upper(
-            "objective_smoothness",
-            fine_tuned_smoothness(self.G, self.L_1, rho, self.lam),
-            "Lemma 3.9: the gradient at g(x) moves by (1 + lam L_1) L_1, the factor by lam rho.",
-        )
-        yield cap_certificate(self, (1 + self.lam * self.L_1) * self.G, "||I - lam Hessian|| ||grad L_k||.")
-        yield gap_certificate(self.bowl, self.objective(self.initial_point.unsqueeze(0)).item())
+        (lam, G, L_1), rho = named(self, "lam", "G", "L_1"), loss["local_hessian_lipschitz"].formula
+        lemma = "Lemma 3.9: the gradient at g(x) moves by (1 + lam L_1) L_1, the factor by lam rho."
+        yield upper("objective_smoothness", fine_tuned_smoothness(G, L_1, rho, lam), lemma)
+        yield cap_certificate(self, (1 + lam * L_1) * G, "||I - lam Hessian|| ||grad L_k||.")
+        yield self._gap_of_averaged_losses()
 
 
 @dataclass(frozen=True)
-class AgnosticMAML(AbstractNoisy, AbstractExponential):
-    """The problem above over tilted `RippledBowl` losses; the parameters are those of `FederatedMAML`.
+class AgnosticMAML(AbstractTuned, AbstractExponential):
+    """The problem above over tilted `RippledBowl` losses. In the fine-tuning step alone there is noise.
 
     Args:
-        lam: the fine-tuning step size. G, L_1: bounds of the gradient and of the smoothness of the losses; G > Delta.
-        sigma_1, sigma_2, kurtosis: noise of the gradient and of the Hessian in the fine-tuning step.
-        Delta: sup ||grad L_k - grad L||.
-        gamma: weight of the KL penalty. top: the loss up to which the outer function is exp(y / gamma).
+        gamma: weight of the KL penalty. top: the loss up to which the outer function is exp(y / gamma). The rest as for `AbstractTuned`.
 
     Raises:
         ValueError: for parameters that contradict each other, naming them.
@@ -350,34 +301,17 @@ class AgnosticMAML(AbstractNoisy, AbstractExponential):
     name: str = "agnostic_maml"
     clients: int = 6
     dim: int = 4
-    lam: float = 0.1
-    G: float = 1.0
-    L_1: float = 0.3
-    sigma_1: float = 0.1
-    sigma_2: float = 0.1
-    kurtosis: int = 1
     Delta: float = 0.3
+    start: float = 4.0
     gamma: float = 2.0
     top: float = 2.0
-    start: float = 4.0
-    device: str = "cpu"
     inner_dim: int = 1
 
     def __post_init__(self) -> None:
         if self.inner_dim != 1:
             raise ValueError(f"inner_dim is 1, got {self.inner_dim}")
-        _ = self._outer, self._tasks  # the parts check their own parameters
-
-    @cached_property
-    def _tasks(self) -> FederatedMAML:
-        """The same tasks without the exponential: what checks the parameters and holds the losses."""
-        shared = [item.name for item in fields(FederatedMAML) if item.init and item.name != "name"]
-        return FederatedMAML(**{name: getattr(self, name) for name in shared})
-
-    @property
-    def bowl(self) -> RippledBowl:
-        """The losses."""
-        return self._tasks.bowl
+        _ = self._outer  # checks its own parameters
+        self._check_tuning()
 
     @cached_property
     def _outer(self) -> Exponential:  # type: ignore[override]
@@ -426,34 +360,30 @@ class AgnosticMAML(AbstractNoisy, AbstractExponential):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        parts = by_quantity((*self._inner_certificates(), *self._outer.certificates()))
+        parts = by_quantity(self._inner_certificates(), self._outer.certificates())
         cap = composite_cap(parts)
         return parts | by_quantity((composite_noise(parts), composite_smoothness(parts), cap, self._gap_certificate()))
 
     def _inner_certificates(self) -> Iterator[Certificate]:
-        """With J_z = I - lam (Hessian + z R), |R| <= sigma_2: |J_z| <= s + d |z|, where E|z| = 1/sqrt(k), E z^2 = 1."""
-        lam, G, L_1, most = self.lam, self.G, self.L_1, self.law.largest
-        s, d, shift = 1 + lam * L_1, lam * self.sigma_2, lam * self.sigma_1
-        rho = self.bowl.hessian_lipschitz
-        jump = lam * self.sigma_2 * self.bowl.noise_wavenumber
+        """With J_z = I - lam (Hessian + z R), |R| <= sigma_2: |J_z| <= s + d |z|, where E|z| = 1/sqrt(kurtosis), E z^2 = 1."""
+        lam, G, L_1, sigma_1, sigma_2 = named(self, "lam", "G", "L_1", "sigma_1", "sigma_2")
+        rho, P = Formula(self.bowl.hessian_lipschitz, "rho"), Formula(self.bowl.noise_wavenumber, "P")
+        most, s, d, shift, jump = self.law.size, 1 + lam * L_1, lam * sigma_2, lam * sigma_1, lam * sigma_2 * P
         mean, square, worst = s + d / most, shaken_mean_square(s, d, most), s + d * most
-        chain = "grad L_k(x - lam grad L_k(x; z)) is J_z grad L_k, |J_z| <= s + d |z|, s = 1 + lam L_1, d = lam sigma_2"
+        chain = "grad L_k(x - lam grad L_k(x; z)) is J_z grad L_k, |J_z| <= 1 + lam L_1 + lam sigma_2 |z|"
         yield upper("inner_lipschitz", G * mean, f"{chain}; averaged over z.")
         for name in ("inner_jacobian_mean_square", "inner_mean_square_lipschitz"):
-            yield upper(name, G * math.sqrt(square), f"{chain}; root of the mean square over z.")
-        yield upper("inner_sample_lipschitz", G * worst, f"{chain}; |z| <= sqrt(k).")
+            yield upper(name, G * root(square), f"{chain}; root of the mean square over z.")
+        yield upper("inner_sample_lipschitz", G * worst, f"{chain}; |z| <= sqrt(kurtosis).")
         moves = "J_z moves by lam (rho + sigma_2 P |z|) |x - x'|, grad L_k at the tuned point by L_1 |J_z| |x - x'|"
         yield upper("inner_smoothness", square * L_1 + G * (lam * rho + jump / most), f"{moves}; averaged over z.")
-        yield upper(
-            "inner_sample_smoothness", worst**2 * L_1 + G * (lam * rho + jump * most), f"{moves}; |z| <= sqrt(k)."
+        bend = worst**2 * L_1 + G * (lam * rho + jump * most)
+        yield upper("inner_sample_smoothness", bend, f"{moves}; |z| <= sqrt(kurtosis).")
+        pairs = (
+            "Half the mean square over two independent z of the difference of their samples, at most so many |z - z'|."
         )
-        pairs = "Half the mean square over two independent z of the difference of their samples"
-        yield upper("inner_value_noise", G * shift, f"{pairs}, at most G lam sigma_1 |z - z'|.")
-        yield upper(
-            "inner_jacobian_noise",
-            G * d + worst * L_1 * shift,
-            f"{pairs}, at most (lam sigma_2 G + max |J_z| L_1 lam sigma_1) |z - z'|.",
-        )
+        yield upper("inner_value_noise", G * shift, pairs)
+        yield upper("inner_jacobian_noise", G * d + worst * L_1 * shift, pairs)
 
     def _gap_certificate(self) -> Certificate:
         least = torch.tensor(infimum_of_losses(self.bowl), dtype=torch.float64)
@@ -461,19 +391,3 @@ class AgnosticMAML(AbstractNoisy, AbstractExponential):
             "The outer function is convex and increasing: F >= its value at the mean of the bounds of inf L_k (Jensen)."
         )
         return gap_above(self, self._outer.value(least).item(), jensen)
-
-
-def gap_certificate(bowl: RippledBowl, start: float) -> Certificate:
-    """F(start) - inf F where F averages values of the losses and all of them vanish at 0 without the client terms."""
-    if bowl.heterogeneity == 0:
-        return attained(
-            "objective_gap",
-            start,
-            "All f_i are one nonnegative function with minimum 0 at 0.",
-            as_point(torch.zeros(bowl.dim)),
-        )
-    return upper(
-        "objective_gap",
-        start - infimum_of_losses(bowl),
-        "F averages values of the f_i, so inf F is at least the mean of the bounds of inf f_i.",
-    )

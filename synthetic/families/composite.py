@@ -12,14 +12,13 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point, by_quantity, exact, upper
+from ..certificate import Certificate, Formula, by_quantity, exact, largest, named, upper
 from ..kinds import (
     INDEPENDENT_CLIENTS,
     AbstractComposite,
@@ -30,34 +29,39 @@ from ..kinds import (
 )
 from ..parts.blocks import wavenumber_of
 from ..parts.bowl import RippledBowl
-from ..parts.composition import cap_certificate, chain_rule, composite_smoothness, convex_minimum, no_extra_certificates
-from ..parts.inner_map import RippledMap, gap_of_compositions, inner_certificates, lipschitz_of_mean_square, onto_gap
+from ..parts.composition import (
+    COMPOSITE_NOISES,
+    cap_certificate,
+    chain_rule,
+    composite_smoothness,
+    convex_minimum,
+    formulas,
+    largest_of,
+    no_extra_certificates,
+    start_value,
+)
+from ..parts.inner_map import (
+    AbstractOfRippledMaps,
+    gap_of_compositions,
+    inner_certificates,
+    lipschitz_of_mean_square,
+    onto_gap,
+)
 from ..parts.noise import SignPair, mean_sign
 from ..parts.outer import CenteredOuter
 from ..parts.parameters import require_exceeds, require_nonnegative, require_paired
-from ..parts.patterns import pair_signs, sign_grid, start_beyond
+from ..parts.patterns import pair_signs, sign_grid
 
 
-class AbstractRippled(AbstractComposite):
-    """g_k a `RippledMap`, f_k a `CenteredOuter`; the start is on the far side of the target."""
+class AbstractRippled(AbstractOfRippledMaps, AbstractComposite):
+    """g_k a `RippledMap`, f_k a `CenteredOuter`."""
 
     OTHER: ClassVar[str]
     """What the second sign of a sample acts on: the name under which it is drawn."""
-    target: float
-    start: float
-    device: str
-
-    @property
-    @abstractmethod
-    def inner_map(self) -> RippledMap: ...
 
     @property
     @abstractmethod
     def _outer(self) -> CenteredOuter: ...
-
-    @cached_property
-    def initial_point(self) -> Tensor:
-        return start_beyond(self.target, self.start, self.dim, self.device)
 
     def inner(self, x: Tensor, sample: Sample | None = None) -> Tensor:
         return self.inner_map.value(x, mean_sign(sample))
@@ -81,13 +85,12 @@ class LocalComposite(AbstractRippled, AbstractLocalComposite):
     """The local-composite family: f_k a `CenteredOuter`, g_k a `RippledMap`. The parameters are Local-SCGDM's constants.
 
     Args:
-        clients, dim, inner_dim: K, and the sizes of x and y; inner_dim divides dim.
         C_f, sigma_f: second-moment and noise bounds of the gradient of f_k; C_f > sigma_f.
         C_g, sigma_g, delta_g: second-moment and noise bounds of the Jacobian of g_k, noise bound of its value;
             sigma_g and delta_g are both zero or both positive.
         L_f, L_g: smoothness constants of f_k and g_k.
         Delta_g: how far the Jacobians of the clients are from their mean. spread: how far the centres of f_k are.
-        ripple: how non-convex g_k is.
+        The rest as for `AbstractOfRippledMaps`.
 
     Raises:
         ValueError: for parameters that contradict each other, naming them.
@@ -95,9 +98,6 @@ class LocalComposite(AbstractRippled, AbstractLocalComposite):
 
     OTHER: ClassVar[str] = "outer"
     name: str = "local_composite"
-    clients: int = 8
-    dim: int = 20
-    inner_dim: int = 1
     C_f: float = 1.0
     C_g: float = 1.0
     L_f: float = 0.2
@@ -107,10 +107,6 @@ class LocalComposite(AbstractRippled, AbstractLocalComposite):
     delta_g: float = 0.0
     Delta_g: float = 0.0
     spread: float = 0.0
-    ripple: float = 0.5
-    target: float = 2.0
-    start: float = 10.0
-    device: str = "cpu"
 
     def __post_init__(self) -> None:
         require_exceeds(self, "C_f", "sigma_f")
@@ -118,23 +114,10 @@ class LocalComposite(AbstractRippled, AbstractLocalComposite):
         require_nonnegative(self, "start")
         _ = self.inner_map, self._outer  # the parts check their own parameters
 
-    @cached_property
-    def inner_map(self) -> RippledMap:
-        """The g_k."""
+    @property
+    def _map_constants(self) -> tuple[float, float, float, float, float]:
         lipschitz = lipschitz_of_mean_square(self.C_g, self.sigma_g, self.Delta_g, self.inner_dim)
-        wavenumber = wavenumber_of(self.sigma_g, self.delta_g)
-        return RippledMap(
-            self.clients,
-            self.dim,
-            self.inner_dim,
-            lipschitz,
-            self.L_g,
-            self.sigma_g,
-            self.Delta_g,
-            self.ripple,
-            wavenumber,
-            self.device,
-        )
+        return lipschitz, self.L_g, self.sigma_g, self.Delta_g, wavenumber_of(self.sigma_g, self.delta_g)
 
     @cached_property
     def _outer(self) -> CenteredOuter:
@@ -157,26 +140,24 @@ class LocalComposite(AbstractRippled, AbstractLocalComposite):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        parts = by_quantity((*inner_certificates(self.inner_map), *self._outer.certificates()))
-        whole = (_composite_noise(parts), composite_smoothness(parts), *self._whole_certificates())
-        return parts | by_quantity(whole)
+        parts = by_quantity(inner_certificates(self.inner_map), self._outer.certificates())
+        whole = _composite_noise(parts), composite_smoothness(parts)
+        return parts | by_quantity(whole, self._whole_certificates())
 
     def _whole_certificates(self) -> Iterator[Certificate]:
-        unpaired = self.inner_map.mean_lipschitz + self.Delta_g * float(pair_signs(self.clients).abs().mean())
-        yield cap_certificate(self, self._outer.lipschitz * unpaired, "The mean of |J_k| |grad f_k| over the clients.")
+        share = Formula(float(pair_signs(self.clients).abs().mean()), "(share of the paired clients)")
+        unpaired = Formula(self.inner_map.mean_lipschitz, "|mean J|") + Formula(self.Delta_g, "Delta_g") * share
+        cap = Formula(self._outer.lipschitz, "outer_lipschitz") * unpaired
+        yield cap_certificate(self, cap, "The mean of |J_k| |grad f_k| over the clients.")
         yield gap_of_compositions(self, self.inner_map, self._outer, "f_k")
 
 
 def _composite_noise(parts: Mapping[str, Certificate]) -> Certificate:
-    names = ("inner_jacobian_noise", "inner_value_noise", "outer_gradient_noise")
-    largest = max(names, key=lambda name: parts[name].value)
-    of_inner = parts[largest if largest != "outer_gradient_noise" else "inner_jacobian_noise"]
-    return exact(
-        "composite_noise",
-        parts[largest].value,
-        "The largest of the three; the outer one is attained at y = 0 = g_k(0).",
-        of_inner.points,
-    )
+    """Exact, as g_k(0) = 0, where the noise of f_k is largest."""
+    jacobian, value, outer = (parts[name] for name in COMPOSITE_NOISES)
+    most = largest_of("composite_noise", jacobian, value, replace(outer, points=jacobian.points))
+    at_0 = "The outer one is attained at y = 0 = g_k(0)."
+    return exact("composite_noise", largest(*formulas(parts, *COMPOSITE_NOISES)), at_0, most.points)
 
 
 @dataclass(frozen=True)
@@ -184,16 +165,15 @@ class SharedComposite(AbstractRippled, AbstractSharedComposite):
     """The shared-composite family. The parameters are the paper's constants and the certificates return them exactly.
 
     f is the radial pseudo-Huber about `target * (1, ..., 1)`, g_k a `RippledMap`, h_k a `RippledBowl` (absent when
-    B_h = 0). The start is at distance `start` from 0 on the far side of the target.
+    B_h = 0).
 
     Args:
-        clients, dim, inner_dim: K, and the sizes of x and y; inner_dim divides dim.
         B_f, L_f: Lipschitz and smoothness constants of f.
         B_g: mean-square Lipschitz constant of g_k, noise and clients included; B_g^2 > sigma_g^2 + Delta_g^2.
         L_g: smoothness constant of g_k.
         B_h, L_h: Lipschitz constant of the mean h and smoothness constant of h_k; both 0 for h = 0.
         sigma_g, sigma_h, Delta_g, Delta_h: noise and heterogeneity, attained exactly.
-        ripple: how non-convex g_k is; the mean map is monotone for ripple <= 1.
+        The rest as for `AbstractOfRippledMaps`.
 
     Raises:
         ValueError: for parameters that contradict each other, naming them.
@@ -206,9 +186,6 @@ class SharedComposite(AbstractRippled, AbstractSharedComposite):
 
     OTHER: ClassVar[str] = "extra"
     name: str = "shared_composite"
-    clients: int = 8
-    dim: int = 20
-    inner_dim: int = 1
     B_f: float = 1.0
     L_f: float = 0.2
     B_g: float = 1.1
@@ -219,10 +196,7 @@ class SharedComposite(AbstractRippled, AbstractSharedComposite):
     sigma_h: float = 0.0
     Delta_g: float = 0.0
     Delta_h: float = 0.0
-    ripple: float = 0.5
     target: float = 1.0
-    start: float = 10.0
-    device: str = "cpu"
 
     def __post_init__(self) -> None:
         require_exceeds(self, "B_g", "sigma_g")
@@ -234,21 +208,10 @@ class SharedComposite(AbstractRippled, AbstractSharedComposite):
         require_nonnegative(self, "start")
         _ = self.inner_map, self.bowl, self._outer  # the parts check their own parameters
 
-    @cached_property
-    def inner_map(self) -> RippledMap:
-        """The g_k."""
+    @property
+    def _map_constants(self) -> tuple[float, float, float, float, float]:
         lipschitz = math.sqrt((self.B_g - self.sigma_g) * (self.B_g + self.sigma_g))
-        return RippledMap(
-            self.clients,
-            self.dim,
-            self.inner_dim,
-            lipschitz,
-            self.L_g,
-            self.sigma_g,
-            self.Delta_g,
-            self.ripple,
-            device=self.device,
-        )
+        return lipschitz, self.L_g, self.sigma_g, self.Delta_g, 1.0
 
     @cached_property
     def bowl(self) -> RippledBowl | None:
@@ -287,19 +250,17 @@ class SharedComposite(AbstractRippled, AbstractSharedComposite):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        parts = [*inner_certificates(self.inner_map), *self._outer.certificates(), *self._whole_certificates()]
-        return by_quantity([*parts, *(no_extra_certificates() if self.bowl is None else self.bowl.certificates())])
+        parts = inner_certificates(self.inner_map), self._outer.certificates(), self._whole_certificates()
+        return by_quantity(*parts, no_extra_certificates() if self.bowl is None else self.bowl.certificates())
 
     def _whole_certificates(self) -> Iterator[Certificate]:
-        steepest = self.inner_map.mean_lipschitz
-        smoothness = chain_rule(steepest, self.L_f, self.B_f, self._mean_inner_smoothness)
-        extra_smoothness = 0.0 if self.bowl is None else self.bowl.mean_smoothness
-        yield upper(
-            "objective_smoothness",
-            extra_smoothness + smoothness,
-            "Chain rule on the mean maps, in which client terms cancel: L_h + B_f L_g + |J|^2 L_f.",
-        )
-        cap = self.B_h + self.B_f * steepest
+        (B_f, L_f), (B_h,) = named(self, "B_f", "L_f"), named(self, "B_h")
+        steepest = Formula(self.inner_map.mean_lipschitz, "|mean J|")
+        bend = chain_rule(steepest, L_f, B_f, Formula(self._mean_inner_smoothness, "(smoothness of the mean g)"))
+        extra = 0.0 if self.bowl is None else self.bowl.mean_smoothness
+        chain = "Chain rule on the mean maps, in which client terms cancel."
+        yield upper("objective_smoothness", Formula(extra, "(smoothness of the mean h)") + bend, chain)
+        cap = B_h + B_f * steepest
         yield cap_certificate(self, cap, "|grad Phi| <= |grad h| + |J| |grad f|, of the mean maps.")
         yield self._gap_certificate()
 
@@ -309,21 +270,13 @@ class SharedComposite(AbstractRippled, AbstractSharedComposite):
         return self.L_g - self.inner_map.wavenumber * self.Delta_g / math.sqrt(self.inner_map.group)
 
     def _gap_certificate(self) -> Certificate:
-        start = self.objective(self.initial_point.unsqueeze(0)).item()
         if self.target == 0:
-            return exact(
-                "objective_gap",
-                start,
-                "h >= 0, f >= 0 and both vanish at 0, as g(0) = 0.",
-                (as_point(torch.zeros(self.dim)),),
-            )
+            vanish = "h >= 0, f >= 0 and both vanish at 0, as g(0) = 0."
+            return exact("objective_gap", start_value(self), vanish, ((0.0,) * self.dim,))
         if self.bowl is None:
-            return onto_gap(start, self.inner_map, self.target)
-        return upper(
-            "objective_gap",
-            start - self._infimum_bound(),
-            "h >= bowl(|x|) and |g(x)| <= |J| |x|: Phi is at least a convex function of |x|, minimised.",
-        )
+            return onto_gap(self, self.inner_map, self.target)
+        convex = "h >= bowl(|x|) and |g(x)| <= |J| |x|: Phi is at least a convex function of |x|, minimised."
+        return upper("objective_gap", start_value(self) - self._infimum_bound(), convex)
 
     def _infimum_bound(self) -> float:
         """A lower bound of inf Phi: the minimum over r of bowl(r) + f at distance max(0, |target| - |J| r)."""

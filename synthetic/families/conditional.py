@@ -12,44 +12,44 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, by_quantity, upper
+from ..certificate import Certificate, Formula, by_quantity, named, upper
 from ..kinds import Draws, InnerSample, OuterSample
 from ..parts.blocks import wavenumber_of
 from ..parts.composition import cap_certificate, chain_rule
-from ..parts.inner_map import RippledMap, gap_of_compositions, inner_certificates, lipschitz_of_mean_square
+from ..parts.inner_map import AbstractOfRippledMaps, gap_of_compositions, inner_certificates, lipschitz_of_mean_square
 from ..parts.noise import AbstractNumbered
 from ..parts.outer import CenteredOuter
 from ..parts.parameters import require_nonnegative, require_paired
-from ..parts.patterns import equal_weights, start_beyond
+from ..parts.patterns import equal_weights
 from ..parts.recall import Recall
 
-_OF_THE_MAP = ("inner_jacobian_mean_square", "inner_sample_lipschitz", "inner_sample_smoothness", "inner_value_noise")
-_OF_THE_OUTER = ("outer_mean_square_lipschitz", "outer_sample_lipschitz", "outer_sample_smoothness")
+_OF_THE_PARTS = (
+    *("inner_jacobian_mean_square", "inner_sample_lipschitz", "inner_sample_smoothness", "inner_value_noise"),
+    *("outer_mean_square_lipschitz", "outer_sample_lipschitz", "outer_sample_smoothness"),
+)
 
 
 @dataclass(frozen=True)
-class Conditional(AbstractNumbered):
+class Conditional(AbstractOfRippledMaps, AbstractNumbered):
     """The conditional family: xi is uniform on `outer_support` outcomes, eta = +-1, and each (n, xi) has its own maps.
 
     g_eta(x, xi) is a `RippledMap` whose client is the pair (n, xi): its client term and the direction of its noise
     depend on xi, so E_{eta|xi} really is conditional. f_xi is a `CenteredOuter` about a centre that depends on xi.
 
     Args:
-        clients, dim, inner_dim, outer_support: N, the sizes of x and y, the number of outcomes of xi.
+        outer_support: the number of outcomes of xi.
         L_f, S_f: bounds of the gradient of f_xi and of its Lipschitz constant, for every xi.
         L_g: root of sup E_{eta|xi} ||Jacobian of g_eta(., xi)||^2. S_g: Lipschitz constant of that Jacobian, every eta.
         sigma_g: standard deviation of g_eta(x, xi) given xi. Its Jacobian has the standard deviation `jacobian_noise`.
         Delta: how far the Jacobians given xi are from their mean; spread: how far the centres of f_xi are.
         clients_differ: whether the law of xi differs between clients; else all clients have the same F^n.
+        The rest as for `AbstractOfRippledMaps`.
 
     Raises:
         ValueError: for parameters that contradict each other, naming them.
     """
 
     name: str = "conditional"
-    clients: int = 8
-    dim: int = 20
-    inner_dim: int = 1
     outer_support: int = 4
     L_f: float = 1.0
     S_f: float = 0.2
@@ -60,10 +60,6 @@ class Conditional(AbstractNumbered):
     Delta: float = 0.0
     spread: float = 0.0
     clients_differ: bool = False
-    ripple: float = 0.5
-    target: float = 2.0
-    start: float = 10.0
-    device: str = "cpu"
 
     def __post_init__(self) -> None:
         require_paired(self, "sigma_g", "jacobian_noise")
@@ -86,23 +82,11 @@ class Conditional(AbstractNumbered):
         """Number of different pairs (f_xi, g(., xi))."""
         return self.outer_support * (self.clients if self.clients_differ else 1)
 
-    @cached_property
-    def inner_map(self) -> RippledMap:
-        """The g_k."""
+    @property
+    def _map_constants(self) -> tuple[float, float, float, float, float]:
         lipschitz = lipschitz_of_mean_square(self.L_g, self.jacobian_noise, self.Delta, self.inner_dim)
         smoothness = self.S_g - self.jacobian_noise * self._noise_wavenumber
-        return RippledMap(
-            self._laws,
-            self.dim,
-            self.inner_dim,
-            lipschitz,
-            smoothness,
-            self.jacobian_noise,
-            self.Delta,
-            self.ripple,
-            self._noise_wavenumber,
-            self.device,
-        )
+        return lipschitz, smoothness, self.jacobian_noise, self.Delta, self._noise_wavenumber
 
     @cached_property
     def _outer(self) -> CenteredOuter:
@@ -117,10 +101,6 @@ class Conditional(AbstractNumbered):
         outcome = torch.arange(self.outer_support, device=self.device)
         client = torch.arange(self.clients, device=self.device).unsqueeze(-1)
         return outcome * self.clients + client if self.clients_differ else outcome.expand(self.clients, -1)
-
-    @cached_property
-    def initial_point(self) -> Tensor:
-        return start_beyond(self.target, self.start, self.dim, self.device)
 
     def inner(self, x: Tensor, outer: OuterSample, inner: InnerSample | None = None) -> Tensor:
         lanes, z, rows = self._recall(self._lanes, x, outer, inner)
@@ -181,22 +161,19 @@ class Conditional(AbstractNumbered):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        inner, outer = by_quantity(inner_certificates(self.inner_map)), by_quantity(self._outer.certificates())
-        return by_quantity(
-            [
-                *(inner[name] for name in _OF_THE_MAP),
-                *(outer[name] for name in _OF_THE_OUTER),
-                *self._whole_certificates(),
-            ]
-        )
+        parts = by_quantity(inner_certificates(self.inner_map), self._outer.certificates())
+        return by_quantity((parts[name] for name in _OF_THE_PARTS), self._whole_certificates())
 
     def _whole_certificates(self) -> Iterator[Certificate]:
-        steepest = self.inner_map.lipschitz
-        yield upper(
-            "objective_smoothness",
-            chain_rule(steepest, self.S_f, self.L_f, self.inner_map.smoothness),
-            "Chain rule given xi, |J|^2 S_f + L_f (Lipschitz constant of J), averaged over xi and n.",
+        L_f, S_f, Delta = named(self, "L_f", "S_f", "Delta")
+        J, bend = (
+            Formula(self.inner_map.lipschitz, "|J|"),
+            Formula(self.inner_map.smoothness, "(smoothness of g given xi)"),
         )
-        unpaired = self.inner_map.mean_lipschitz + (self.Delta if self._laws > 1 else 0.0)
-        yield cap_certificate(self, self.L_f * unpaired, "The mean of |J| |grad f| over xi and n.")
+        yield upper(
+            "objective_smoothness", chain_rule(J, S_f, L_f, bend), "Chain rule given xi, averaged over xi and n."
+        )
+        unpaired = Formula(self.inner_map.mean_lipschitz, "|mean J|")
+        cap = L_f * (unpaired + Delta if self._laws > 1 else unpaired)
+        yield cap_certificate(self, cap, "The mean of |J| |grad f| over xi and n.")
         yield gap_of_compositions(self, self.inner_map, self._outer, "f_xi")

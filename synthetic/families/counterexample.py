@@ -84,12 +84,6 @@ class FedAvgCounterexample(AbstractSharedComposite):
     def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
         return y / torch.sqrt(y * y + _FLOOR)
 
-    def extra(self, x: Tensor) -> Tensor:
-        return x.new_zeros(x.shape[:-1])
-
-    def extra_gradient(self, x: Tensor, sample: Sample | None = None) -> None:
-        return None
-
     def objective(self, x: Tensor) -> Tensor:
         return self.outer(self.inner_mean(x))
 

@@ -27,14 +27,13 @@ from functools import cached_property
 
 from torch import Tensor
 
-from ..certificate import Certificate, by_quantity, upper
+from ..certificate import WORDS, Certificate, Formula, by_quantity, named, upper
 from ..kinds import INDEPENDENT_CLIENTS, AbstractSharedComposite, Draws, Sample
 from ..parts.composition import (
     cap_certificate,
     composite_noise,
     composite_smoothness,
     gap_above,
-    steepest_and_most_curved,
 )
 from ..parts.linear_losses import AbstractMarginProblem, extra_certificates, map_certificates
 from ..parts.noise import PairSample, every_pair, index_of
@@ -98,33 +97,19 @@ class RobustLoss(AbstractOfScalar, AbstractMarginProblem, AbstractSharedComposit
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
         size = self.data.spectrum
-        return by_quantity(
-            (
-                *map_certificates(self.inner_function, size),
-                *extra_certificates(self._extra, size),
-                *self._outer_certificates(),
-                *self._whole_certificates(),
-            )
-        )
-
-    def _outer_certificates(self) -> Iterator[Certificate]:
-        f = self._outer
-        steep = "f is steepest at an end of the range, linear beyond."
-        curved = "f'' is largest at an end of the range, 0 beyond."
-        (least,), (other,) = f.most_curved
-        share = least / other if self.penalty == "kl" else 1.0
-        both = (f.lipschitz, steep, f.steepest, 1.0), (f.smoothness, curved, f.most_curved, share * (1 - 1e-9))
-        yield from steepest_and_most_curved("all of R", *both)
+        parts = map_certificates(self.inner_function, size), extra_certificates(self._extra, size)
+        return by_quantity(*parts, self._outer.certificates(), self._whole_certificates())
 
     def _whole_certificates(self) -> Iterator[Certificate]:
         mean = "Phi is a maximum over p that includes p = uniform: at least the mean, and so the least, loss."
         yield gap_above(self, self.loss_function.smallest, mean)
-        lipschitz, size = self.loss_function.steepest, self.data.spectrum
+        lipschitz, size = Formula(self.loss_function.steepest, "sup |loss'|", WORDS), self.data.spectrum
+        M, weight = named(self, "M", "weight")
         if self.penalty == "kl":
             cap, reason = lipschitz * size.longest, "a p-weighted mean of loss gradients"
         else:
-            cap = (1 + self.M / self.weight) * lipschitz * size.pooled
-            reason = "the mean of loss gradients times factors in [0, 1 + M/lambda]"
+            cap = (1 + M / weight) * lipschitz * size.pooled
+            reason = "the mean of loss gradients times factors in [0, 1 + M/weight]"
         yield cap_certificate(self, cap, f"grad Phi is {reason}.")
 
 
@@ -156,14 +141,19 @@ class ClientKL(AbstractMarginProblem, AbstractExponential):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        parts = by_quantity((*map_certificates(self.inner_function, self.data.spectrum), *self._outer.certificates()))
-        return parts | by_quantity((composite_noise(parts), composite_smoothness(parts), *self._whole_certificates()))
+        parts = by_quantity(map_certificates(self.inner_function, self.data.spectrum), self._outer.certificates())
+        return parts | by_quantity((composite_noise(parts), composite_smoothness(parts)), self._whole_certificates())
 
     def _whole_certificates(self) -> Iterator[Certificate]:
         least = math.exp(self.inner_function.range[0] / self.gamma)
         yield gap_above(self, least, "Every f_k is a mean of losses, so at least the smallest one.")
-        cap = self._outer.lipschitz * self.inner_function.lipschitz * sum(self.data.spectrum.per_client) / self.clients
-        yield cap_certificate(self, cap, "The mean of sup |f'| |grad f_k| over the clients.")
+        steepest = Formula(self._outer.lipschitz, "outer_lipschitz") * self.inner_function.suprema[0]
+        cap = (
+            steepest
+            * Formula(sum(self.data.spectrum.per_client), "(sum_k ||A_k||/sqrt(n))")
+            / Formula(self.clients, "clients")
+        )
+        yield cap_certificate(self, cap, "The mean of sup |f'| |grad f_k| over the clients, u the loss.")
 
 
 @dataclass(frozen=True)
@@ -227,44 +217,21 @@ class ClientChi2(AbstractOfScalar, AbstractMarginProblem, AbstractSharedComposit
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        return by_quantity(
-            (
-                *map_certificates(self.inner_function, self.data.spectrum),
-                *self._extra_certificates(),
-                *self._outer_certificates(),
-                *self._whole_certificates(),
-            )
-        )
+        parts = map_certificates(self.inner_function, self.data.spectrum), self._extra_certificates()
+        return by_quantity(*parts, self._outer.certificates(), self._whole_certificates())
 
     def _extra_certificates(self) -> Iterator[Certificate]:
-        lipschitz, size, top = self.inner_function.lipschitz, self.data.spectrum, 1 + self.M / self.gamma
-        smoothness = (top * self.inner_function.smoothness + lipschitz**2 / self.gamma) * size.largest**2
-        yield upper(
-            "noncompositional_smoothness",
-            smoothness,
-            "h_k = u(f_k) with u' <= 1 + M/gamma and u'' = 1/gamma: chain rule.",
-        )
-        yield upper(
-            "noncompositional_gradient_noise",
-            top * lipschitz * size.root_mean_square,
-            "Root of the second moment: |grad l_i| (1 + M/(2 gamma)) + |grad l_j| M/(2 gamma) in L^2.",
-        )
-        yield upper(
-            "noncompositional_heterogeneity",
-            top * lipschitz * size.apart,
-            "|u'(f_k) grad f_k| is at most (1 + M/gamma) that of the inner map; deviations as there.",
-        )
-
-    def _outer_certificates(self) -> Iterator[Certificate]:
-        f = self._outer
-        yield from steepest_and_most_curved(
-            "all of R",
-            (f.lipschitz, "f is steepest at M, linear beyond.", f.steepest, 1 - 1e-12),
-            (f.smoothness, "f'' = -1/gamma on the range, 0 beyond.", f.most_curved, 1 - 1e-9),
-        )
+        (slope, bend), size, (M, gamma) = self.inner_function.suprema, self.data.spectrum, named(self, "M", "gamma")
+        top = 1 + M / gamma
+        chain = "h_k = v(f_k) with v' <= 1 + M/gamma and v'' = 1/gamma, f_k a mean of losses u: chain rule."
+        yield upper("noncompositional_smoothness", (top * bend + slope**2 / gamma) * size.largest**2, chain)
+        both = "Root of the second moment: |grad l_i| (1 + M/(2 gamma)) + |grad l_j| M/(2 gamma) in L^2."
+        yield upper("noncompositional_gradient_noise", top * slope * size.root_mean_square, both)
+        apart = "|v'(f_k) grad f_k| is at most (1 + M/gamma) that of the inner map; deviations as there."
+        yield upper("noncompositional_heterogeneity", top * slope * size.apart, apart)
 
     def _whole_certificates(self) -> Iterator[Certificate]:
         mean = "Phi is a maximum over r that includes r = uniform: at least the mean, and so the least, loss."
         yield gap_above(self, self.loss_function.smallest, mean)
-        cap = self.inner_function.lipschitz * self.data.spectrum.largest
+        cap = self.inner_function.suprema[0] * self.data.spectrum.largest
         yield cap_certificate(self, cap, "grad Phi is an r-weighted mean of the grad f_k, r in the simplex.")

@@ -21,13 +21,25 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point, by_quantity, rounded_up, upper
+from ..certificate import (
+    QUOTIENT,
+    WORDS,
+    Certificate,
+    Formula,
+    by_quantity,
+    largest,
+    named,
+    pair_along,
+    rounded_up,
+    upper,
+)
 from ..kinds import AbstractSharedComposite, Sample
 from ..parts.blocks import RadialPseudoHuber
 from ..parts.composition import cap_certificate, gap_above, heterogeneity_of_average, steepest_and_most_curved
 from ..parts.data import deal
 from ..parts.linear_losses import (
     MEAN_MAP,
+    OTHERS,
     AbstractOfMargins,
     LinearLosses,
     chosen_loss,
@@ -143,14 +155,8 @@ class FairClassifier(AbstractOfMargins, AbstractSharedComposite):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        return by_quantity(
-            (
-                *self._inner_certificates(),
-                *extra_certificates(self.loss_function, self.data.spectrum),
-                *self._outer_certificates(),
-                *self._whole_certificates(),
-            )
-        )
+        parts = self._inner_certificates(), extra_certificates(self.loss_function, self.data.spectrum)
+        return by_quantity(*parts, self._outer_certificates(), self._whole_certificates())
 
     @cached_property
     def _sizes(self) -> tuple[tuple[float, ...], tuple[float, ...], float, Tensor]:
@@ -162,56 +168,48 @@ class FairClassifier(AbstractOfMargins, AbstractSharedComposite):
         return spectral, frobenius, rounded_up(float(lengths.max())), lengths
 
     def _inner_certificates(self) -> Iterator[Certificate]:
-        lipschitz, size, high = self.loss_function.lipschitz, self.data.spectrum, self.loss_function.range[1]
-        spectral, frobenius, longest, lengths = self._sizes
-        product = "J_k = W^T diag(l'_i) A / n has norm at most sup |l'| ||W|| ||A|| / n"
+        (slope, bend), size, high = self.loss_function.suprema, self.data.spectrum, self.loss_function.range[1]
+        spectral, frobenius, most, lengths = self._sizes
+        longest, lipschitz = Formula(most, "max |w_i|", WORDS), slope.value
         steepest = max(w * a for w, a in zip(spectral, size.per_client, strict=True))
-        yield upper("inner_lipschitz", lipschitz * steepest, f"{product}.")
-        yield upper(
-            "inner_mean_square_lipschitz",
-            lipschitz * longest * size.largest,
-            "mean |w_i|^2 (l_i(x) - l_i(x'))^2 <= max |w_i|^2 sup |l'|^2 mean (a_i.(x - x'))^2.",
-        )
-        yield upper(
-            "inner_smoothness",
-            self.loss_function.smoothness * longest * size.largest**2,
-            f"{MEAN_MAP}, with |w_i| times differences of slopes as c_i.",
-        )
+        product = Formula(steepest, "max_k ||W_k|| ||A_k||/n", QUOTIENT)
+        yield upper("inner_lipschitz", slope * product, "J_k = W^T diag(u'(a_i.x)) A / n.")
+        weighted = "mean |w_i|^2 (l_i(x) - l_i(x'))^2 <= max |w_i|^2 sup |u'|^2 mean (a_i.(x - x'))^2."
+        yield upper("inner_mean_square_lipschitz", slope * longest * size.largest, weighted)
+        turned = f"{MEAN_MAP}, with |w_i| times differences of slopes as c_i."
+        yield upper("inner_smoothness", bend * longest * size.largest**2, turned)
         pairs = (lengths * torch.linalg.vector_norm(self.data.features, dim=-1)) ** 2
         jacobian_noise = rounded_up(lipschitz * math.sqrt(float(pairs.mean(-1).max())))
         spread = rounded_up(math.sqrt(float((lengths**2).mean(-1).max())))
-        value_noise = high * spread
-        yield upper("inner_jacobian_noise", jacobian_noise, "Root of mean |w_i|^2 |l'_i a_i|^2.")
-        yield upper("inner_value_noise", value_noise, "Root of the second moment, mean |w_i|^2 l_i^2, with l_i <= M.")
-        yield upper("inner_noise", max(jacobian_noise, value_noise), "The larger of the two.")
+        noises = (
+            upper("inner_jacobian_noise", jacobian_noise, "Root of mean |w_i|^2 |u'(a_i.x) a_i|^2."),
+            upper("inner_value_noise", high * spread, "Root of the second moment, mean |w_i|^2 l_i^2, with l_i <= M."),
+        )
+        yield from noises
+        yield upper("inner_noise", largest(*(one.formula for one in noises)))
         bounds = tuple(lipschitz * w * a for w, a in zip(frobenius, size.per_client, strict=True))
         yield upper(
             "inner_jacobian_heterogeneity",
             heterogeneity_of_average(bounds),
-            "J_k - J = (1 - 1/K) J_k - (1/K) sum of the others; ||J_k||_F <= sup |l'| ||W||_F ||A|| / n.",
+            f"{OTHERS}; ||J_k||_F <= sup |u'| ||W_k||_F ||A_k|| / n.",
         )
 
     def _outer_certificates(self) -> Iterator[Certificate]:
-        far, near = self._diagonal(_FAR * self.width), self._diagonal(_NEAR * self.width)
+        rho, width = named(self, "rho", "width")
+        diagonal = torch.ones(self.groups, dtype=torch.float64)
+        far, near = (pair_along(diagonal, n * self.width / math.sqrt(self.groups)) for n in (_FAR, _NEAR))
+        tends = "|grad f| = rho r / sqrt(width^2 + r^2) tends to rho."
         yield from steepest_and_most_curved(
             "all of R^groups",
-            (self.rho, "|grad f| = rho r / sqrt(w^2 + r^2) tends to rho.", (as_point(far),), 0.9999),
-            (
-                self.rho / self.width,
-                "Both Hessian eigenvalues are at most rho/w.",
-                (as_point(-near), as_point(near)),
-                0.9998,
-            ),
+            (self.rho, tends, far[1:], 0.9999),
+            (rho / width, "Both Hessian eigenvalues are at most that.", near, 0.9998),
         )
 
-    def _diagonal(self, length: float) -> Tensor:
-        return torch.full((self.groups,), length / math.sqrt(self.groups), dtype=torch.float64)
-
     def _whole_certificates(self) -> Iterator[Certificate]:
-        lipschitz, size = self.loss_function.lipschitz, self.data.spectrum
         nonnegative = "The mean loss is at least the smallest one and the penalty at least 0."
         yield gap_above(self, self.loss_function.range[0], nonnegative)
         weights = rounded_up(float(torch.linalg.matrix_norm(self._weights.flatten(0, 1), ord=2)))
-        steepest = lipschitz * size.pooled * weights / math.sqrt(self.clients * self.samples)
-        cap = lipschitz * size.pooled + self.rho * steepest
+        slope = self.loss_function.suprema[0] * self.data.spectrum.pooled
+        steepest = slope * Formula(weights, "||W||") / Formula(math.sqrt(self.clients * self.samples), "sqrt(K n)")
+        cap = slope + Formula(self.rho, "rho") * steepest
         yield cap_certificate(self, cap, "|grad h| + rho ||J||, both of the pooled data.")

@@ -18,7 +18,19 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point, attained, by_quantity, exact
+from ..certificate import (
+    WORDS,
+    Certificate,
+    Formula,
+    as_point,
+    attained,
+    by_quantity,
+    exact,
+    hypotenuse,
+    named,
+    nearly,
+    pair_along,
+)
 from ..kinds import AbstractFederated, Sample
 from ..parts.blocks import LARGEST_WAVENUMBER, Cosine
 from ..parts.composition import first_gradients, gap_to_zero
@@ -26,7 +38,6 @@ from ..parts.noise import AbstractTriples, mean_noise
 from ..parts.parameters import require_exceeds, require_nonnegative, require_positive
 from ..parts.patterns import one_hot
 
-_NEARLY_ALL = 0.9999
 _HALF_ANGLE = 0.01
 
 
@@ -35,11 +46,8 @@ class AbstractSeparable(AbstractTriples, AbstractFederated):
     """What the three families share.
 
     Args:
-        clients, dim: N and the size of x.
-        L: Lipschitz constant of grad F_i.
-        sigma: noise of one stochastic gradient. kurtosis: k of its law, an integer.
-        Delta: the largest ||grad F_i - grad F||, at every point; clients left over by threes have none.
-        start: distance of the initial point from the minimiser 0 of F.
+        L: Lipschitz constant of grad F_i. sigma: noise of one stochastic gradient. The rest as for `AbstractNoisy`; clients left over
+            by threes do not differ, and 0 is the minimiser of F.
 
     Raises:
         ValueError: for parameters that contradict each other, naming them.
@@ -47,23 +55,14 @@ class AbstractSeparable(AbstractTriples, AbstractFederated):
 
     convex: ClassVar[bool] = True
     """Whether h is."""
-    name: str = "separable"
-    clients: int = 8
-    dim: int = 6
     L: float = 1.0
     sigma: float = 0.0
-    kurtosis: int = 1
-    Delta: float = 0.0
-    start: float = 10.0
-    device: str = "cpu"
     inner_dim: int = field(init=False, default=0)  # nothing is composed
 
     def __post_init__(self) -> None:
         require_positive(self, "L", "clients", "dim")
         require_nonnegative(self, "sigma", "Delta", "start")
-        if self.Delta > 0 and self.clients < 3:
-            raise ValueError(f"Delta > 0 needs at least 3 clients, got {self.clients}")
-        _ = self.law  # checks the kurtosis
+        self._check_triples("Delta")
         self._check_shape()
 
     @abstractmethod
@@ -112,7 +111,7 @@ class AbstractSeparable(AbstractTriples, AbstractFederated):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        return by_quantity((*self._shape_certificates(), *self._noise_certificates(), *self._mean_certificates()))
+        return by_quantity(self._shape_certificates(), self._noise_certificates(), self._mean_certificates())
 
     @property
     def properties(self) -> frozenset[str]:
@@ -137,54 +136,48 @@ class AbstractSeparable(AbstractTriples, AbstractFederated):
         return min(far, max(self.start, pushed / mu)) if mu > 0 and step * self.L <= 1 else far
 
     def _noise_certificates(self) -> Iterator[Certificate]:
-        error = "The error is sigma z v_i with |v_i| = 1, E z^2 = 1 and E z^4 = k, at every point."
-        yield attained("local_gradient_noise", self.sigma, error, self._at(0.0))
-        largest = f"{error} The largest |z| is the root of k."
-        yield attained("local_gradient_noise_bound", self.sigma * self.law.largest, largest, self._at(0.0))
-        yield attained("local_gradient_fourth_moment", self.kurtosis * self.sigma**4, error, self._at(0.0))
+        error = "The error is sigma z v_i with |v_i| = 1, E z^2 = 1 and E z^4 = kurtosis, at every point."
+        noise = attained("local_gradient_noise", self.sigma, error, self._at(0.0))
+        yield noise
+        largest, fourth = f"{error} The largest |z| is sqrt(kurtosis).", self.law.fourth_moment * noise.formula**4
+        yield attained("local_gradient_noise_bound", noise.formula * self.law.size, largest, self._at(0.0))
+        yield attained("local_gradient_fourth_moment", fourth, error, self._at(0.0))
 
     def _mean_certificates(self) -> Iterator[Certificate]:
         yield gap_to_zero(self)
-        yield attained(
-            "initial_distance",
-            self.start,
-            "F is least at 0, and the start is as far from there as its parameter says.",
-            self._at(0.0),
-        )
+        far = "F is least at 0, and the start is as far from there as its parameter says."
+        yield attained("initial_distance", self.start, far, self._at(0.0))
         if self._growth > 0:
             axis = self._flattest * one_hot(torch.tensor(self.dim - 1), self.dim)
             flat = as_point(axis), as_point(2 * axis)
             curved = "The smallest curvature, that of the last coordinate far away."
-            yield exact("strong_convexity", self._growth, curved, flat, attains=_NEARLY_ALL)
-            yield exact("polyak_lojasiewicz", self._growth, curved, flat[:1], attains=_NEARLY_ALL)
-        yield attained(
-            "local_gradient_heterogeneity",
-            self.share * self.Delta,
-            "grad F_i - grad F = s_i Delta v_i at every point.",
-            self._at(0.0),
-        )
-        tilt, least = "grad F_i = s_i Delta v_i where F is least, at 0", (self._at(0.0),)
-        yield attained("minimiser_heterogeneity", self.share * self.Delta, f"{tilt}.", *least)
-        steepest = self.Delta * float(self.signs.abs().max())
-        both = f"{tilt}; the error sigma z v_i has mean 0."
-        yield attained("minimiser_second_moment", math.hypot(steepest, self.sigma), both, *least)
+            yield nearly("strong_convexity", self._growth, curved, flat)
+            yield nearly("polyak_lojasiewicz", self._growth, curved, flat[:1])
+        apart, tilt = self.spread("Delta"), "grad F_i - grad F = s_i Delta v_i at every point"
+        yield attained("local_gradient_heterogeneity", apart, f"{tilt}.", self._at(0.0))
+        yield attained("minimiser_heterogeneity", apart, f"{tilt}, and grad F = 0 at 0.", self._at(0.0))
+        most = Formula(self.Delta * float(self.signs.abs().max()), "max |s_i| Delta", WORDS)
+        both = hypotenuse(most, Formula(self.sigma, "local_gradient_noise"))
+        yield attained("minimiser_second_moment", both, f"{tilt}; the error sigma z v_i has mean 0.", self._at(0.0))
         yield first_gradients(self)
 
     def _smoothness(self, reach: float, argument: str) -> Iterator[Certificate]:
         """All smoothness constants are L, attained along the first axis within `reach` of 0; tilts and noise are linear."""
-        pair = tuple(as_point(sign * reach * one_hot(torch.tensor(0), self.dim)) for sign in (-1.0, 1.0))
+        pair = pair_along(one_hot(torch.tensor(0), self.dim), reach)
         for name in ("local_smoothness", "local_sample_smoothness", "objective_smoothness"):
-            yield exact(name, self.L, argument, pair, attains=_NEARLY_ALL)
+            yield nearly(name, self.L, argument, pair)
 
     def _bounded(self, G: float, steepest: float) -> Iterator[Certificate]:
         """Bounds of gradients that are largest where every coordinate is `steepest`: there h' is parallel to v_0."""
-        largest, argument = self.sigma * self.law.largest, "h' parallel to the tilt and the noise of client 0, added."
+        bound, (sigma, Delta) = Formula(G, "G"), named(self, "sigma", "Delta")
+        largest = sigma * self.law.size
         for name, value in (
-            ("local_gradient_bound", G),
-            ("local_sample_gradient_bound", G + largest),
-            ("gradient_cap", G - self.Delta),
+            ("local_gradient_bound", bound),
+            ("local_sample_gradient_bound", bound + largest),
+            ("gradient_cap", bound - Delta),
         ):
-            yield exact(name, value, argument, (self._at(steepest),), attains=1 - 1e-9)
+            parallel = "h' parallel to the tilt and the noise of client 0, added."
+            yield exact(name, value, parallel, (self._at(steepest),), attains=1 - 1e-9)
 
     def _at(self, coordinate: float) -> tuple[float, ...]:
         """The point with all coordinates equal: along v_0, the direction of client 0."""

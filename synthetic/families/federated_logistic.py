@@ -15,16 +15,18 @@ from torch import Tensor
 from ..certificate import (
     MINIMUM_EXACT_WITNESS,
     Certificate,
+    Formula,
     as_point,
     by_quantity,
     difference_above,
     exact,
+    pair_along,
     rounded_up,
     upper,
 )
 from ..kinds import AbstractFederated, Sample
 from ..parts.composition import cap_certificate, first_gradients
-from ..parts.linear_losses import AbstractOfMargins, combination
+from ..parts.linear_losses import AbstractOfTable, combination
 from ..parts.noise import index_of
 from ..parts.parameters import require_nonnegative
 from ..parts.scalar import sigmoid, softplus
@@ -35,32 +37,18 @@ _DAMPING = 1e-12
 
 
 @dataclass(frozen=True)
-class FederatedLogistic(AbstractOfMargins, AbstractFederated):
+class FederatedLogistic(AbstractOfTable, AbstractFederated):
     """Logistic losses of linear margins with an optional ridge.
 
     Args:
-        clients, samples, dim: N, samples per client, size of the model.
-        ridge: lambda; above 0 the gradients are unbounded, and no bound of them is certified.
-        table, positives: "" for generated data, else a table of `data.TABLES` and the share of positive labels.
-        shift, noise, seed: of the data, see `data.margins_of`.
-        start: distance of the initial point from 0, on the wrong side of the first axis.
+        ridge: lambda; above 0 the gradients are unbounded, and no bound of them is certified. The rest as for `AbstractOfTable`.
 
     Raises:
         ValueError: for a negative ridge, or data that the table does not have.
     """
 
     name: str = "federated_logistic"
-    clients: int = 6
-    samples: int = 16
-    dim: int = 5
     ridge: float = 0.0
-    table: str = ""
-    positives: float = 0.5
-    shift: float = 0.5
-    noise: float = 0.5
-    seed: int = 0
-    start: float = 4.0
-    device: str = "cpu"
     inner_dim: int = field(init=False, default=0)  # nothing is composed
 
     def __post_init__(self) -> None:
@@ -77,8 +65,8 @@ class FederatedLogistic(AbstractOfMargins, AbstractFederated):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        bounds = () if self.ridge > 0 else (*self._bounds(),)
-        return by_quantity((*self._smoothness(), *self._differences(), *bounds, self._gap(), first_gradients(self)))
+        bounds = () if self.ridge > 0 else self._bounds()
+        return by_quantity(self._smoothness(), self._differences(), bounds, (self._gap(), first_gradients(self)))
 
     def _smoothness(self) -> Iterator[Certificate]:
         """The weights s (1 - s) of the Hessians mean_j s_j (1 - s_j) m_j m_j^T are all largest at 0, at once."""
@@ -91,10 +79,8 @@ class FederatedLogistic(AbstractOfMargins, AbstractFederated):
             ("objective_smoothness", size.pooled**2, _top(rows.flatten(0, 1))),
             ("local_sample_smoothness", size.longest**2, longest / longest.norm()),
         ):
-            pair = (as_point(-_REACH * along), as_point(_REACH * along))
-            yield exact(
-                name, square / 4 + self.ridge, "The logistic loss curves most at margin 0: 1/4.", pair, attains=1 - 1e-5
-            )
+            smooth, pair = square / 4 + Formula(self.ridge, "ridge"), pair_along(along, _REACH)
+            yield exact(name, smooth, "The logistic loss curves most at margin 0: 1/4.", pair, attains=1 - 1e-5)
 
     def _differences(self) -> Iterator[Certificate]:
         """A gradient is -m/2 - u m/2 with |u| <= 1 (plus the ridge, which all share)."""
@@ -104,22 +90,16 @@ class FederatedLogistic(AbstractOfMargins, AbstractFederated):
         deviation = 0.5 * float((scatter + rows.square().sum(-1).mean(1).sqrt()).amax())
         apart = float((means - means.mean(0)).square().sum(-1).mean().sqrt())
         own = float(torch.tensor(size.per_client, dtype=torch.float64).square().mean().sqrt())
-        yield upper(
-            "local_gradient_noise",
-            rounded_up(deviation),
-            "A deviation is at most that of m/2 plus the root of mean |m|^2 / 4.",
-        )
-        yield upper(
-            "local_gradient_heterogeneity",
-            rounded_up(0.5 * (apart + own)),
-            "That of the mean m/2 plus the root of the mean over clients of ||mean u m||^2 / 4.",
-        )
+        noise = "A deviation is at most that of m/2 plus the root of mean |m|^2 / 4."
+        yield upper("local_gradient_noise", rounded_up(deviation), noise)
+        differ = "That of the mean m/2 plus the root of the mean over clients of ||mean u m||^2 / 4."
+        yield upper("local_gradient_heterogeneity", rounded_up(0.5 * (apart + own)), differ)
 
     def _bounds(self) -> Iterator[Certificate]:
         rows, size = self.data.features, self.data.spectrum
         means = torch.linalg.vector_norm(rows.mean(1), dim=-1)
         local = max(0.5 * (float(mean) + own) for mean, own in zip(means, size.per_client, strict=True))
-        pooled = 0.5 * (float(torch.linalg.vector_norm(rows.mean((0, 1)))) + size.pooled)
+        pooled = 0.5 * (float(torch.linalg.vector_norm(rows.mean((0, 1)))) + size.pooled.value)
         yield upper("local_gradient_bound", rounded_up(local), "||mean m||/2 plus ||mean u m||/2, |u| <= 1.")
         yield upper("local_sample_gradient_bound", size.longest, "The slope of the loss is below 1.")
         yield cap_certificate(self, rounded_up(pooled), "||mean m||/2 plus ||mean u m||/2 over all clients.")

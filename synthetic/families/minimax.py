@@ -13,17 +13,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point, by_quantity, exact, upper
+from ..certificate import WORDS, Certificate, Formula, by_quantity, named, nearly, pair_along, upper
 from ..kinds import AbstractMinimax, Sample
 from ..parts.noise import AbstractSecondVariable
 from ..parts.parameters import require_nonnegative, require_positive
+from ..parts.patterns import first_axis
 
 STEEPEST = 9 / (16 * math.sqrt(3))
 """The largest h'(t) = t / (1 + t^2)^2, at t = 1/sqrt(3)."""
-_NEARLY_ALL = 0.9999
 _NEAR = 1e-3
 
 
@@ -32,12 +31,8 @@ class Saddle(AbstractSecondVariable, AbstractMinimax):
     """F_i as the head of this file says.
 
     Args:
-        clients, dim: N and the size of x and of y.
-        a: curvature of h at 0, in [f] / [x]^2; 0 leaves a convex F.
         b: coupling, in [f] / ([x] [y]). mu: strong concavity in y, in [f] / [y]^2. R: half-width of the box, in [y].
-        sigma, sigma_y: noise of a stochastic gradient in x and in y. kurtosis: k of their law, an integer.
-        Delta, Delta_y: the largest distance of a client's gradient from the mean, in x and in y.
-        start: distance of the initial x from the minimiser 0; y starts at 0.
+        The rest as for `AbstractSecondVariable`.
 
     Raises:
         ValueError: for parameters that contradict each other, naming them.
@@ -45,26 +40,14 @@ class Saddle(AbstractSecondVariable, AbstractMinimax):
 
     PURPOSES: ClassVar[tuple[str, str]] = (" in x", " in y")
     name: str = "saddle"
-    clients: int = 6
-    dim: int = 4
-    a: float = 0.5
     b: float = 0.5
     mu: float = 1.0
     R: float = 1.0
-    sigma: float = 0.0
-    sigma_y: float = 0.0
-    kurtosis: int = 1
-    Delta: float = 0.0
-    Delta_y: float = 0.0
-    start: float = 4.0
-    device: str = "cpu"
 
     def __post_init__(self) -> None:
         require_positive(self, "clients", "dim", "b", "mu", "R")
         require_nonnegative(self, "a", "sigma", "sigma_y", "Delta", "Delta_y", "start")
-        if max(self.Delta, self.Delta_y) > 0 and self.clients < 3:
-            raise ValueError(f"Delta > 0 and Delta_y > 0 need at least 3 clients, got {self.clients}")
-        _ = self.law  # checks the kurtosis
+        self._check_triples("Delta", "Delta_y")
 
     @cached_property
     def initial_dual(self) -> Tensor:
@@ -73,8 +56,7 @@ class Saddle(AbstractSecondVariable, AbstractMinimax):
     def local_value(self, x: Tensor, y: Tensor) -> Tensor:
         squares = x * x
         shared = self.a / 2 * squares / (1 + squares) + self.b * x * y - self.mu / 2 * y * y
-        along = self.Delta * (x * self.directions).sum(-1) + self.Delta_y * (y * self.directions).sum(-1)
-        return shared.sum(-1) + self.signs * along
+        return shared.sum(-1) + self.tilt(x, y)
 
     def descent_gradient(self, x: Tensor, y: Tensor, sample: Sample | None = None) -> Tensor:
         growing = 1 + x * x
@@ -91,41 +73,33 @@ class Saddle(AbstractSecondVariable, AbstractMinimax):
 
     @cached_property
     def certificates(self) -> Mapping[str, Certificate]:
-        return by_quantity((*self._of_the_clients(), *self._of_the_noise(), *self._of_the_objective()))
-
-    def _pair(self, *coordinates: float) -> tuple[tuple[float, ...], ...]:
-        """Points (x, y) that are 0 but for the first coordinates of x and of y, given in turn."""
-        x_y = zip(coordinates[::2], coordinates[1::2], strict=True)
-        return tuple((x, *(0.0,) * (self.dim - 1), y, *(0.0,) * (self.dim - 1)) for x, y in x_y)
+        return by_quantity(self._of_the_clients(), self._of_the_noise(), self._of_the_objective())
 
     def _of_the_clients(self) -> Iterator[Certificate]:
-        near, mid = _NEAR, 0.5 * self.R
+        in_x, in_y = self.pair_of_points(_NEAR, 0.0), self.pair_of_points(0.0, 0.5 * self.R)
         curved = "h'' is 1 at 0 and nowhere larger in absolute value; the rest is linear in x."
-        yield exact("local_smoothness", self.a, curved, self._pair(-near, 0.0, near, 0.0), attains=_NEARLY_ALL)
+        yield nearly("local_smoothness", self.a, curved, in_x)
         linear = "The gradient in x is b y plus what does not depend on y, and the other way round."
-        yield exact("coupling", self.b, linear, self._pair(0.0, -mid, 0.0, mid), attains=_NEARLY_ALL, domain="R^d x Y")
+        yield nearly("coupling", self.b, linear, in_y, domain="R^d x Y")
         quadratic = "The gradient in y is -mu y plus what does not depend on y."
         for name in ("dual_smoothness", "strong_concavity"):
-            yield exact(
-                name, self.mu, quadratic, self._pair(0.0, -mid, 0.0, mid), attains=_NEARLY_ALL, domain="R^d x Y"
-            )
+            yield nearly(name, self.mu, quadratic, in_y, domain="R^d x Y")
         differ = (
             "A client's gradient differs from the mean by s_i Delta v_i in x, and s_i Delta_y v_i in y, at every point."
         )
-        sizes = {"local_gradient_heterogeneity": self.Delta, "dual_heterogeneity": self.Delta_y}
-        yield from self.everywhere(differ, **{name: self.share * size for name, size in sizes.items()})
+        spread = {"local_gradient_heterogeneity": self.spread("Delta"), "dual_heterogeneity": self.spread("Delta_y")}
+        yield from self.everywhere(differ, **spread)
 
     def _of_the_noise(self) -> Iterator[Certificate]:
         error = "The error is sigma z v_i in x and sigma_y z' v_i in y with |v_i| = 1 and E z^2 = 1, at every point."
         yield from self.everywhere(error, local_gradient_noise=self.sigma, dual_gradient_noise=self.sigma_y)
 
     def _of_the_objective(self) -> Iterator[Certificate]:
-        reach = min(_NEAR, self.mu * self.R / self.b)
-        pair = tuple(as_point(torch.tensor([sign * reach] + [0.0] * (self.dim - 1))) for sign in (-1.0, 1.0))
+        a, b, mu, R = named(self, "a", "b", "mu", "R")
+        pair = pair_along(first_axis(self.dim), min(_NEAR, self.mu * self.R / self.b))
         curved = "h'' is largest at 0, and so is that of the Huber function H, b^2 / mu."
-        smooth = self.a + self.b**2 / self.mu
-        yield exact("objective_smoothness", smooth, curved, pair, attains=_NEARLY_ALL)
-        cap = math.sqrt(self.dim) * (self.a * STEEPEST + self.b * self.R)
+        yield nearly("objective_smoothness", a + b**2 / mu, curved, pair)
+        cap = Formula(math.sqrt(self.dim), "sqrt(dim)") * (a * Formula(STEEPEST, "max h'", WORDS) + b * R)
         yield upper("gradient_cap", cap, "h and H each at their steepest, in every coordinate.")
         best = self.maximiser(self.initial_point.unsqueeze(0))
         yield from self.whole_certificates(best, "The maximiser is b / mu x, projected on the box.")

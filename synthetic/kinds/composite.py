@@ -33,20 +33,20 @@ class AbstractComposite(AbstractSampled):
 class AbstractSharedComposite(AbstractComposite):
     """Phi(x) = (1/K) sum_k h_k(x) + f((1/K) sum_k g_k(x)): one deterministic f for all clients.
 
-    The means over the clients may be overridden where they have a closed form.
+    The means over the clients may be overridden where they have a closed form; h is 0 where both its members are not overridden.
 
     Source: Khanduri et al., FedDRO, problem (2).
     """
 
     kind: ClassVar[str] = "shared_composite"
 
-    @abstractmethod
     def extra(self, x: Tensor) -> Tensor:
         """Exact h_k(x_k), `(runs, clients, dim) -> (runs, clients)`; zeros where there is no h."""
+        return x.new_zeros(x.shape[:-1])
 
-    @abstractmethod
     def extra_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor | None:
         """Gradient of h_k at x_k, `(runs, clients, dim)`; None where h = 0."""
+        return None
 
     def inner_mean(self, x: Tensor) -> Tensor:
         """Exact g(x) = (1/K) sum_k g_k(x), `(runs, dim) -> (runs, inner_dim)`."""

@@ -7,10 +7,11 @@ from typing import ClassVar
 
 from torch import Tensor
 
-from .problem import AbstractSampled, Sample, client_mean
+from .federated import AbstractOfLosses
+from .problem import Sample, client_mean
 
 
-class AbstractMeta(AbstractSampled):
+class AbstractMeta(AbstractOfLosses):
     """F(w) = (1/N) sum_i f_i(w_nu^i), w_l^i = w_{l-1}^i - alpha grad f_i(w_{l-1}^i), w_0^i = w.
 
     Source: Jamali, Saber, Bae, Generalized meta federated learning, problem (7).
@@ -19,14 +20,6 @@ class AbstractMeta(AbstractSampled):
     kind: ClassVar[str] = "meta"
     alpha: float
     nu: int
-
-    @abstractmethod
-    def local_value(self, x: Tensor) -> Tensor:
-        """Exact f_i(x_i), `(runs, clients, dim) -> (runs, clients)`."""
-
-    @abstractmethod
-    def local_gradient(self, x: Tensor, sample: Sample | None = None) -> Tensor:
-        """Gradient of f_i at x_i, `(runs, clients, dim)`; with a sample the mean over its batch."""
 
     @abstractmethod
     def local_hvp(self, x: Tensor, v: Tensor, sample: Sample | None = None) -> Tensor:

@@ -240,12 +240,6 @@ class KLOverExamples(_OfExamples, AbstractSharedComposite):
     def outer_gradient(self, y: Tensor, sample: Sample | None = None) -> Tensor:
         return self.weight / y.clamp_min(1.0)
 
-    def extra(self, x: Tensor) -> Tensor:
-        return x.new_zeros(x.shape[:-1])
-
-    def extra_gradient(self, x: Tensor, sample: Sample | None = None) -> None:
-        return None
-
     @property
     def properties(self) -> frozenset[str]:
         return INDEPENDENT_CLIENTS | {"no_extra_term"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -56,6 +57,17 @@ class Adam:
             mean.lerp_(gradient, 1 - self._DECAY[0])
             square.lerp_(gradient * gradient, 1 - self._DECAY[1])
             parameter += rate * (mean / first) / ((square / second).sqrt() + 1e-12)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Torch computes on one thread in here: the tensors are small, so that threads would only wait for each other."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def evaluate(ratio: Ratio, points: tuple[Tensor, ...]) -> Tensor:

@@ -41,12 +41,8 @@ def short_sum(v: Tensor) -> Tensor:
     return total
 
 
-@dataclass(frozen=True)
-class AbstractWave(ABC):
-    """Amplitude a / q at wavenumber q: its derivatives are at most a, a q and a q^2, all attained."""
-
-    steepness: float
-    wavenumber: float
+class AbstractScalar(ABC):
+    """A function of one number and its first two derivatives, elementwise."""
 
     @abstractmethod
     def value(self, t: Tensor) -> Tensor: ...
@@ -56,6 +52,14 @@ class AbstractWave(ABC):
 
     @abstractmethod
     def curvature(self, t: Tensor) -> Tensor: ...
+
+
+@dataclass(frozen=True)
+class AbstractWave(AbstractScalar):
+    """Amplitude a / q at wavenumber q: its derivatives are at most a, a q and a q^2, all attained."""
+
+    steepness: float
+    wavenumber: float
 
     def __post_init__(self) -> None:
         require_nonnegative(self, "steepness", "wavenumber", of=type(self).__name__)

@@ -10,7 +10,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point, attained, exact, upper
+from ..certificate import WORDS, Certificate, Formula, as_point, attained, exact, nearly, on_diagonal, upper, witnessed
 from .blocks import LARGEST_WAVENUMBER, AbstractWave, Cosine, RadialPseudoHuber, Sine
 from .noise import Kurtosis
 from .parameters import require_nonnegative, require_positive
@@ -19,7 +19,6 @@ from .patterns import pair_index, pair_signs, walsh_directions
 _RIPPLE_SHARE = 0.25  # of the smoothness
 _CLIENT_SHARE = 0.25  # of the smoothness at most; what the client terms do not use goes to the bowl
 _RIPPLE_LIPSCHITZ_SHARE = 0.2  # of the Lipschitz constant
-_NEARLY_ALL = 0.9999
 _HALF_ANGLE = 0.01
 _FAR = 1000.0  # bowl widths at which the bowl's slope is 0.9999995 of its supremum
 _CRESTS = 2000  # crests of the ripples tried for one that is also a crest of the client wave
@@ -145,36 +144,34 @@ class RippledBowl:
         """Gradient of the mean h, `(..., dim)`."""
         return self.ripple.slope(x).addcmul_(x, self.radial.pull(self.radial.squared(x)))
 
-    def _point(self, multiple: float) -> tuple[float, ...]:
-        return as_point(torch.full((self.dim,), multiple / math.sqrt(self.dim), dtype=torch.float64))
-
     def certificates(self) -> Iterator[Certificate]:
         """Every constant of h_k."""
         reach = _HALF_ANGLE * min(self.radial.width, 1 / self.ripple.wavenumber, 1 / max(self.client_wavenumber, 1e-12))
-        yield exact(
+        smooth = nearly(
             "noncompositional_smoothness",
             self.smoothness,
             "The Hessian norms of bowl, ripples and client term add up at 0, where each is largest.",
-            (self._point(-reach), self._point(reach)),
-            attains=_NEARLY_ALL,
+            (on_diagonal(self.dim, -reach), on_diagonal(self.dim, reach)),
         )
+        turns = Formula(self.noise, "noncompositional_gradient_noise") * Formula(self.noise_wavenumber, "P")
+        yield smooth
         yield upper(
             "noncompositional_sample_smoothness",
-            self.smoothness + self.noise * self.noise_wavenumber,
-            "The noise adds the Hessian -sigma s P sin(P v.x) v v^T, of norm at most sigma P.",
+            smooth.formula + turns,
+            "The noise adds the Hessian -sigma s P sin(P v.x) v v^T.",
         )
         yield exact(
             "noncompositional_gradient_noise",
             self.noise,
             "The gradient error is sigma s cos(v.x) v with |v| = 1: at most sigma, attained at 0.",
-            (self._point(0.0),),
+            (on_diagonal(self.dim, 0.0),),
         )
         crest = math.pi / 2 / self.client_wavenumber if self.heterogeneity > 0 else 0.0
         yield attained(
             "noncompositional_heterogeneity",
             self.heterogeneity,
             "grad h_k - grad h = s_k Delta sin(p v_k.x) v_k, at most Delta, attained at p v_k.x = pi/2.",
-            self._point(crest),
+            on_diagonal(self.dim, crest),
         )
 
 
@@ -218,68 +215,49 @@ class BowlPoint:
 
 def loss_certificates(bowl: RippledBowl, kurtosis: Kurtosis) -> Iterator[Certificate]:
     """Every `local_...` constant of f_i = a tilted `RippledBowl` whose noise has the given fourth moment."""
-    lipschitz = bowl.lipschitz + bowl.heterogeneity
-    far = _far_crest(bowl)
-    attained = float(torch.linalg.vector_norm(bowl.gradient(_for_client_0(bowl, far)), dim=-1)[0, 0]) / lipschitz
-    yield Certificate(
-        "local_gradient_bound",
-        lipschitz,
-        "upper",
-        "Bowl, ripples and client term each at their steepest.",
-        witness=min(1.0, attained) * (1 - 1e-12),
-        points=(as_point(far),),
-    )
+    lipschitz, far = bowl.lipschitz + bowl.heterogeneity, _far_crest(bowl)
+    steep = float(torch.linalg.vector_norm(bowl.gradient(_for_client_0(bowl, far)), dim=-1)[0, 0])
+    each = "Bowl, ripples and client term each at their steepest."
+    yield witnessed("local_gradient_bound", lipschitz, each, far, steep)
     yield upper("local_smoothness", bowl.smoothness, "The largest curvatures of the three terms, added.")
     yield upper(
         "local_hessian_lipschitz", bowl.hessian_lipschitz, "The largest third derivatives of the three terms, added."
     )
-    yield from _sample_certificates(bowl, kurtosis)
+    noise, wave = Formula(bowl.noise, "local_gradient_noise"), Formula(bowl.noise_wavenumber, "P")
+    adds, largest = "The noise sigma z sin(P v.x)/P has |z| <= sqrt(kurtosis).", kurtosis.size * noise
+    yield upper("local_sample_gradient_bound", Formula(lipschitz, "local_gradient_bound") + largest, adds)
+    yield upper("local_sample_smoothness", Formula(bowl.smoothness, "local_smoothness") + largest * wave, adds)
+    rho = Formula(bowl.hessian_lipschitz, "local_hessian_lipschitz")
+    yield upper("local_sample_hessian_lipschitz", rho + largest * wave**2, adds)
     yield from _noise_certificates(bowl, kurtosis)
     yield from _heterogeneity_certificates(bowl)
 
 
-def _sample_certificates(bowl: RippledBowl, kurtosis: Kurtosis) -> Iterator[Certificate]:
-    largest, wave = kurtosis.largest * bowl.noise, bowl.noise_wavenumber
-    adds = "The noise sigma z sin(P v.x)/P with |z| <= sqrt(k) adds at most its own"
-    yield upper("local_sample_gradient_bound", bowl.lipschitz + bowl.heterogeneity + largest, f"{adds} slope.")
-    yield upper("local_sample_smoothness", bowl.smoothness + largest * wave, f"{adds} curvature.")
-    yield upper(
-        "local_sample_hessian_lipschitz", bowl.hessian_lipschitz + largest * wave**2, f"{adds} third derivative."
-    )
-
-
 def _noise_certificates(bowl: RippledBowl, kurtosis: Kurtosis) -> Iterator[Certificate]:
-    sigma_G, sigma_H = bowl.noise, bowl.noise * bowl.noise_wavenumber
     origin = (as_point(torch.zeros(bowl.dim)),)
     crest = (as_point(bowl.directions[0] * (math.pi / 2 / bowl.noise_wavenumber)),)
-    law = "with E z^2 = 1, E z^4 = k"
-    errors = f"The errors are sigma z cos(P v.x) v and -sigma P z sin(P v.x) v v^T {law}"
-    yield exact("local_gradient_noise", sigma_G, f"{errors}: at 0.", origin)
-    yield attained("local_hessian_noise", sigma_H, f"{errors}: at P v.x = pi/2.", *crest)
-    yield attained("local_gradient_fourth_moment", kurtosis.k * sigma_G**4, f"{errors}: at 0.", *origin)
-    yield attained("local_hessian_fourth_moment", kurtosis.k * sigma_H**4, f"{errors}: at P v.x = pi/2.", *crest)
+    errors = "The errors are sigma z cos(P v.x) v and -sigma P z sin(P v.x) v v^T with E z^2 = 1, E z^4 = kurtosis"
+    of_gradient = exact("local_gradient_noise", bowl.noise, f"{errors}: at 0.", origin)
+    turned = of_gradient.formula * Formula(bowl.noise_wavenumber, "P")
+    of_hessian = attained("local_hessian_noise", turned, f"{errors}: at P v.x = pi/2.", *crest)
+    yield of_gradient
+    yield of_hessian
+    for name, of, points in (("gradient", of_gradient, origin), ("hessian", of_hessian, crest)):
+        yield attained(f"local_{name}_fourth_moment", kurtosis.fourth_moment * of.formula**4, f"{errors}.", *points)
 
 
 def _heterogeneity_certificates(bowl: RippledBowl) -> Iterator[Certificate]:
-    share = math.sqrt(float((pair_signs(bowl.clients) ** 2).mean()))
-    gamma_G, gamma_H = share * bowl.heterogeneity, share * bowl.client_wave.smoothness
-    differ = "f_i - f = s_i Delta sin(p v_i.x)/p, and the mean of s_i^2 is at most 1"
-    yield attained(
-        "local_gradient_heterogeneity",
-        gamma_G,
-        f"{differ}: all slopes are largest at 0.",
-        as_point(torch.zeros(bowl.dim)),
-    )
+    share = Formula(math.sqrt(float((pair_signs(bowl.clients) ** 2).mean())), "sqrt(mean s_i^2)")
+    differ = "f_i - f = s_i Delta sin(p v_i.x)/p"
+    apart = share * Formula(bowl.heterogeneity, "Delta")
+    yield attained("local_gradient_heterogeneity", apart, f"{differ}: all slopes are largest at 0.", (0.0,) * bowl.dim)
     crest, all_reached = _common_crest(bowl)
-    kind = "exact" if all_reached else "upper"
-    yield Certificate(
-        "local_hessian_heterogeneity",
-        gamma_H,
-        kind,
-        f"{differ}: all curve most where p v_i.x = pi/2.",
-        witness=1.0 - 1e-9 if all_reached else None,
-        points=(as_point(crest),) if all_reached else (),
-    )
+    bent, most = share * Formula(bowl.client_wave.smoothness, "Delta p", WORDS), "all curve most where p v_i.x = pi/2"
+    if all_reached:
+        points = (as_point(crest),)
+        yield exact("local_hessian_heterogeneity", bent, f"{differ}: {most}.", points, attains=1.0 - 1e-9)
+    else:
+        yield upper("local_hessian_heterogeneity", bent, f"{differ}: {most}.")
 
 
 def _common_crest(bowl: RippledBowl) -> tuple[Tensor, bool]:

@@ -1,7 +1,7 @@
 """Composition rules: constants of a composite from those of its parts; and those of the whole, from its start or a lower bound.
 
-Rules of numbers serve certificates and estimates alike. A rule of certificates returns an upper certificate whose argument says what was
-composed. `tests/synthetic/test_composition.py` tests each of them against a direct certificate of the whole.
+Rules of numbers serve certificates and estimates alike; of formulas they make formulas, which certificates show.
+`tests/synthetic/test_composition.py` tests each of them against a direct certificate of the whole.
 """
 
 from __future__ import annotations
@@ -9,21 +9,35 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
-from typing import Any, TypeVar
+from functools import reduce
+from operator import add
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 
-from ..certificate import ROUNDING, Certificate, as_point, attained, difference_above, exact, rounded_up, upper
+from ..certificate import (
+    ROUNDING,
+    Certificate,
+    Formula,
+    Number,
+    Points,
+    as_point,
+    attained,
+    difference_above,
+    exact,
+    hypotenuse,
+    largest,
+    rounded_up,
+    upper,
+    witnessed,
+)
 from ..kinds import AbstractFederated, AbstractProblem
 
 Parts = Mapping[str, Certificate]
 Constant = TypeVar("Constant", bound=Any)  # a frozen dataclass with a field `quantity`: a certificate, or an estimate
-Number = Fraction | float
-Points = tuple[tuple[float, ...], ...]
 
 
-def chain_rule(jacobian: float, bend: float, slope: float, curvature: float) -> float:
+def chain_rule(jacobian: Number, bend: Number, slope: Number, curvature: Number) -> Number:
     """Smoothness of f(g(.)): |J|^2 L_f + |grad f| L_g, with |J| `jacobian`, L_f `bend`, |grad f| `slope` and L_g `curvature`.
 
     J(x)^T grad f(g(x)) - J(x')^T grad f(g(x')) is J(x)^T times the change of grad f, at most |J| L_f |J| |x - x'|, plus the change of J
@@ -32,7 +46,7 @@ def chain_rule(jacobian: float, bend: float, slope: float, curvature: float) -> 
     return jacobian**2 * bend + slope * curvature
 
 
-def fine_tuned_smoothness(slope: float, smoothness: float, rho: float, rate: float, steps: int = 1) -> float:
+def fine_tuned_smoothness(slope: Number, smoothness: Number, rho: Number, rate: Number, steps: int = 1) -> Number:
     """Smoothness of f after so many steps of gradient descent of size `rate`; rho is the Lipschitz constant of its Hessian.
 
     Point l is (1 + rate L)^l-Lipschitz in the first. The last gradient moves by L times that, through a product of as many factors
@@ -42,11 +56,14 @@ def fine_tuned_smoothness(slope: float, smoothness: float, rho: float, rate: flo
     Source: Jamali, Saber, Bae, Generalized meta federated learning, Lemma 4; Gao, Li, Huang, Local-SCGDM, Lemma 3.9.
     """
     growth = 1 + rate * smoothness
-    moved = sum(growth**step for step in range(steps))
-    return smoothness * growth ** (2 * steps) + slope * rate * rho * growth ** (steps - 1) * moved
+    turned = smoothness * growth ** (2 * steps)
+    if not steps:
+        return turned
+    moved = reduce(add, [growth**step for step in range(steps)])
+    return turned + slope * rate * rho * growth ** (steps - 1) * moved
 
 
-def shaken_mean_square(steady: float, shake: float, spread: float) -> float:
+def shaken_mean_square(steady: Number, shake: Number, spread: Number) -> Number:
     """Mean square of a spectral norm that is at most `steady` + `shake` |z|, where E z^2 = 1 and E|z| = 1 / `spread`.
 
     Spectral norms keep the cross term, which vanishes for vectors and for Frobenius norms.
@@ -63,27 +80,62 @@ def composite_smoothness(parts: Parts) -> Certificate:
     Source: Gao, Li, Huang, Local-SCGDM, before Assumption 3.4; Khanduri et al., FedDRO, Lemma 3.1.
     """
     names = ("inner_lipschitz", "outer_smoothness", "outer_lipschitz", "inner_smoothness")
-    value = chain_rule(*(_value(parts, name) for name in names))
-    return upper("objective_smoothness", value, "Chain rule: |J|^2 L_f + |grad f| L_g for every client.")
+    return upper("objective_smoothness", chain_rule(*formulas(parts, *names)), "The chain rule, for every client.")
 
 
 def composite_cap(parts: Parts) -> Certificate:
     """A bound of |grad F| of F = mean_k f_k(g_k(.)): the product of the two Lipschitz constants."""
-    return upper(
-        "gradient_cap",
-        _value(parts, "inner_lipschitz") * _value(parts, "outer_lipschitz"),
-        "Chain rule: |J| |grad f| for every client.",
-    )
+    J, slope = formulas(parts, "inner_lipschitz", "outer_lipschitz")
+    return upper("gradient_cap", J * slope, "The chain rule, for every client.")
+
+
+COMPOSITE_NOISES = ("inner_jacobian_noise", "inner_value_noise", "outer_gradient_noise")
 
 
 def composite_noise(parts: Parts) -> Certificate:
     """ComFedL's sigma: the largest of the inner Jacobian, inner value and outer gradient noise."""
-    names = ("inner_jacobian_noise", "inner_value_noise", "outer_gradient_noise")
-    return upper(
-        "composite_noise",
-        max(_value(parts, name) for name in names),
-        "The largest of the inner Jacobian, inner value and outer gradient noise.",
+    return upper("composite_noise", largest(*formulas(parts, *COMPOSITE_NOISES)))
+
+
+def largest_of(quantity: str, *parts: Constant) -> Constant:
+    """The largest of several constants, with all that is said of it, under another name."""
+    return replace(max(parts, key=lambda one: one.value), quantity=quantity)
+
+
+class Ruled(NamedTuple):
+    """What a rule says of a constant: its value, the constant of a part that it is most about, and why."""
+
+    quantity: str
+    value: Any
+    of: str
+    why: str
+
+
+def fine_tuned_parts(
+    rate: Number, slope: Number, smoothness: Number, rho: Number, noise: Number, shake: Number
+) -> Iterator[Ruled]:
+    """Constants of g(x) = x - rate grad f(x), and of f outside of it.
+
+    Args:
+        slope, smoothness, rho: of the exact f; its Lipschitz constant, that of its gradient and that of its Hessian.
+        noise, shake: standard deviations of the gradient and of the Hessian of a sample.
+    """
+    steepest, moved = 1 + rate * smoothness, rate * shake
+    inside, outside = "The Jacobian is I minus so many times the Hessian", "The outer function is the loss"
+    jolted, added = hypotenuse(steepest, moved), hypotenuse(slope, noise)
+    yield Ruled("inner_lipschitz", steepest, "local_smoothness", inside)
+    across = f"{inside}; E||(A + z R) v||^2 = ||A v||^2 + ||R v||^2 for noise z R, E z = 0 and E z^2 = 1"
+    yield Ruled("inner_mean_square_lipschitz", jolted, "local_hessian_noise", across)
+    yield Ruled("inner_smoothness", rate * rho, "local_hessian_lipschitz", inside)
+    yield Ruled("inner_jacobian_noise", moved, "local_hessian_noise", inside)
+    yield Ruled(
+        "inner_value_noise", rate * noise, "local_gradient_noise", "A model moves by so many times the gradient"
     )
+    yield Ruled("outer_lipschitz", slope, "local_gradient_bound", outside)
+    yield Ruled("outer_smoothness", smoothness, "local_smoothness", outside)
+    of_vectors = f"{outside}; E||grad + noise||^2 = ||grad||^2 + E||noise||^2 for vectors"
+    yield Ruled("outer_mean_square_lipschitz", added, "local_gradient_bound", of_vectors)
+    yield Ruled("outer_gradient_noise", noise, "local_gradient_noise", outside)
 
 
 def deterministic_outer(lipschitz: Constant, smoothness: Constant, noise: Constant) -> Iterator[Constant]:
@@ -97,7 +149,7 @@ def deterministic_outer(lipschitz: Constant, smoothness: Constant, noise: Consta
 
 
 def steepest_and_most_curved(
-    domain: str, steepest: tuple[Number, str, Points, float], most_curved: tuple[Number, str, Points, float]
+    domain: str, steepest: tuple[Any, str, Points, float], most_curved: tuple[Any, str, Points, float]
 ) -> Iterator[Certificate]:
     """Exact Lipschitz and smoothness constants of an outer function: value, argument, points, and the share attained at these."""
     for name, (value, argument, points, attains) in (("outer_lipschitz", steepest), ("outer_smoothness", most_curved)):
@@ -122,34 +174,32 @@ def heterogeneity_of_average(bounds: Sequence[float]) -> float:
     return max((1 - 1 / clients) * own + (total - own) / clients for own in bounds)
 
 
-def _value(parts: Parts, quantity: str) -> float:
-    return float(parts[quantity].value)
+def formulas(parts: Parts, *names: str) -> list[Formula]:
+    """Constants under their names, for formulas of others."""
+    return [parts[name].formula for name in names]
 
 
-def cap_certificate(problem: AbstractProblem, cap: float, argument: str) -> Certificate:
+def cap_certificate(problem: AbstractProblem, cap: float | Formula, argument: str) -> Certificate:
     """`cap` as an upper bound of ||grad F||; the start witnesses how much of it is attained there."""
     start = problem.initial_point
-    attained = float(torch.linalg.vector_norm(problem.gradient(start.unsqueeze(0)))) / cap
-    return Certificate(
-        "gradient_cap",
-        cap,
-        "upper",
-        argument,
-        witness=min(1.0, attained) * (1 - ROUNDING),
-        points=(as_point(start),),
-    )
+    steep = float(torch.linalg.vector_norm(problem.gradient(start.unsqueeze(0))))
+    return witnessed("gradient_cap", cap, argument, start, steep)
+
+
+def start_value(problem: AbstractProblem) -> float:
+    """F at the start."""
+    return problem.objective(problem.initial_point.unsqueeze(0)).item()
 
 
 def gap_above(problem: AbstractProblem, infimum: float, argument: str) -> Certificate:
     """F(start) - `infimum`, where the argument says why F is never below `infimum`."""
-    start = problem.objective(problem.initial_point.unsqueeze(0)).item()
-    return upper("objective_gap", difference_above(start, infimum), argument)
+    return upper("objective_gap", difference_above(start_value(problem), infimum), argument)
 
 
 def gap_to_zero(problem: AbstractProblem) -> Certificate:
     """F(start), for a sum of nonnegative functions that vanish at 0."""
-    gap, least = float(problem.objective(problem.initial_point.unsqueeze(0))), (0.0,) * problem.dim
-    return attained("objective_gap", gap, "F is a sum of nonnegative functions that vanish at 0.", least)
+    why = "F is a sum of nonnegative functions that vanish at 0."
+    return attained("objective_gap", start_value(problem), why, (0.0,) * problem.dim)
 
 
 def first_gradients(problem: AbstractFederated) -> Certificate:
@@ -163,7 +213,6 @@ def first_gradients(problem: AbstractFederated) -> Certificate:
 
 
 _BISECTIONS = 200
-_ROUNDING = 1e-12  # relative: a few hundred rounding errors of the value at the end point
 
 
 def convex_minimum(function: Callable[[float], tuple[float, float]], low: float, high: float) -> float:
@@ -194,4 +243,4 @@ def convex_minimum(function: Callable[[float], tuple[float, float]], low: float,
 def _bound_from(function: Callable[[float], tuple[float, float]], point: float, low: float, high: float) -> float:
     value, slope = function(point)
     reach = (point - low) if slope > 0 else (high - point)
-    return value - abs(slope) * reach - _ROUNDING * (1.0 + abs(value))
+    return value - abs(slope) * reach - ROUNDING * (1.0 + abs(value))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,19 +11,17 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point, exact, upper
+from ..certificate import Certificate, Formula, Points, as_point, exact, hypotenuse, largest, nearly, upper
 from ..kinds import AbstractProblem
 from .blocks import LARGEST_WAVENUMBER, Sine
+from .composition import largest_of, start_value
 from .outer import CenteredOuter
 from .parameters import require_nonnegative
-from .patterns import one_hot, pair_index, pair_signs, rows_of, walsh_directions
+from .patterns import one_hot, pair_index, pair_signs, rows_of, start_beyond, walsh_directions
 from .recall import Recall
 
 _BISECTIONS = 200
-_NEARLY_ALL = 0.9999  # attained by the pairs below: sin(a)/a = 0.99998 at a = 0.01
 _HALF_ANGLE = 0.01
-
-Points = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -231,6 +230,49 @@ class _Point:
         return self.map_._client_wave.value(self.along)
 
 
+@dataclass(frozen=True)
+class AbstractOfRippledMaps(AbstractProblem):
+    """A problem whose inner maps make one `RippledMap`.
+
+    Args:
+        clients, dim, inner_dim: their number, and the sizes of x and y; inner_dim divides dim.
+        ripple: how non-convex the maps are; the mean map is monotone for ripple <= 1.
+        target: where the outer functions are least, at equal coordinates. start: distance of the initial x from 0, on its far side.
+    """
+
+    name: str = "rippled"
+    clients: int = 8
+    dim: int = 20
+    inner_dim: int = 1
+    ripple: float = 0.5
+    target: float = 2.0
+    start: float = 10.0
+    device: str = "cpu"
+
+    @property
+    @abstractmethod
+    def _map_constants(self) -> tuple[float, float, float, float, float]:
+        """Lipschitz and smoothness constant, noise, heterogeneity, and how fast the noise turns."""
+
+    @property
+    def _laws(self) -> int:
+        """How many maps there are."""
+        return self.clients
+
+    @cached_property
+    def inner_map(self) -> RippledMap:
+        """The g_k."""
+        sizes, (lipschitz, smoothness, noise, apart, turns) = (
+            (self._laws, self.dim, self.inner_dim),
+            self._map_constants,
+        )
+        return RippledMap(*sizes, lipschitz, smoothness, noise, apart, self.ripple, turns, self.device)
+
+    @cached_property
+    def initial_point(self) -> Tensor:
+        return start_beyond(self.target, self.start, self.dim, self.device)
+
+
 def lipschitz_of_mean_square(mean_square: float, noise: float, heterogeneity: float, inner_dim: int) -> float:
     """The Lipschitz constant P for which `RippledMap.jacobian_mean_square` is `mean_square`.
 
@@ -268,17 +310,16 @@ def gap_of_compositions(
     problem: AbstractProblem, map_: RippledMap, outer: CenteredOuter, functions: str
 ) -> Certificate:
     """F(start) less the infimum of a mean of outer functions of these maps; it is known where all of them are alike."""
-    start = problem.objective(problem.initial_point.unsqueeze(0)).item()
     if map_.heterogeneity == 0 and outer.spread == 0:
-        return onto_gap(start, map_, outer.target)
-    return upper("objective_gap", start, f"Every {functions} is nonnegative.")
+        return onto_gap(problem, map_, outer.target)
+    return upper("objective_gap", start_value(problem), f"Every {functions} is nonnegative.")
 
 
-def onto_gap(start: float, map_: RippledMap, target: float) -> Certificate:
-    """The gap from the value `start` where nonnegative outer functions vanish at (target, ..., target), for all clients."""
+def onto_gap(problem: AbstractProblem, map_: RippledMap, target: float) -> Certificate:
+    """F(start) where nonnegative outer functions vanish at (target, ..., target), for all clients."""
     return exact(
         "objective_gap",
-        start,
+        start_value(problem),
         "f >= 0, and g is onto so that f(g(x)) = 0 at some x.",
         (map_.preimage(target),),
         attains=1.0 - 1e-9,
@@ -286,71 +327,59 @@ def onto_gap(start: float, map_: RippledMap, target: float) -> Certificate:
 
 
 def _lipschitz_certificates(map_: RippledMap) -> Iterator[Certificate]:
-    steepest, sigma = map_.lipschitz, map_.noise
     rows = "Jacobian rows have disjoint supports, so the norm is the largest row: at most mean_lipschitz + Delta"
-    yield exact(
+    steep = nearly(
         "inner_lipschitz",
-        steepest,
+        map_.lipschitz,
         f"{rows}, and at 0 client 0 has both along u_0.",
         _steep_pair(map_),
-        attains=_NEARLY_ALL,
     )
-    yield exact(
+    sigma = Formula(map_.noise, "inner_jacobian_noise")
+    yield steep
+    yield nearly(
         "inner_mean_square_lipschitz",
-        math.hypot(steepest, sigma),
+        hypotenuse(steep.formula, sigma),
         "As a map into L^2(z), g_k has E||J(z) v||^2 = ||J v||^2 + sigma^2 cos^2(p u.x) (u.v)^2: both are largest "
         "for client 0 at 0 and v = u_0.",
         _steep_pair(map_),
-        attains=_NEARLY_ALL,
     )
-    yield exact(
+    yield nearly(
         "inner_jacobian_mean_square",
         map_.jacobian_mean_square,
         "E_z of the largest squared row is convex in the mean row and the noise amplitude, and even in the cosine of "
         "their angle, so it is largest at full lengths, aligned: client 0 at 0.",
         _origin(map_),
-        attains=_NEARLY_ALL,
     )
-    yield exact(
-        "inner_sample_lipschitz",
-        steepest + sigma,
-        f"{rows} + sigma, and at 0 with z = +1 client 0 has all three along u_0.",
-        _origin(map_),
-    )
+    both = f"{rows} + sigma, and at 0 with z = +1 client 0 has all three along u_0."
+    yield exact("inner_sample_lipschitz", steep.formula + sigma, both, _origin(map_))
 
 
 def _smoothness_certificates(map_: RippledMap) -> Iterator[Certificate]:
-    flat = exact(
+    flat = nearly(
         "inner_smoothness",
         map_.smoothness,
         "The ripples move J by at most ripple c q ||x - y|| (entry by entry), the client term by Delta w |u.(x - y)|; "
         "for client 0 both are attained along u_0 about q x_i = pi/2.",
         _curved_pair(map_) if map_.smoothness > 0 else (),
-        attains=_NEARLY_ALL,
     )
     yield flat
     if map_.noise == 0:
         yield replace(flat, quantity="inner_sample_smoothness")
         return
-    yield upper(
-        "inner_sample_smoothness",
-        map_.smoothness + map_.noise * map_.noise_wavenumber,
-        "A sample adds the Jacobian sigma z cos(p u.x) e u^T, which is sigma p-Lipschitz.",
-    )
+    turns = Formula(map_.noise, "inner_jacobian_noise") * Formula(map_.noise_wavenumber, "p")
+    adds = "A sample adds the Jacobian sigma z cos(p u.x) e u^T."
+    yield upper("inner_sample_smoothness", flat.formula + turns, adds)
 
 
 def _noise_certificates(map_: RippledMap) -> Iterator[Certificate]:
-    of_value, of_jacobian = map_.value_noise, map_.noise
     crest = (_point(map_, math.pi / 2 / map_.noise_wavenumber),)
     both = "The value error is sigma z sin(p u.x)/p e, the Jacobian error sigma z cos(p u.x) e u^T, |e| = |u| = 1"
-    yield exact(
-        "inner_noise",
-        max(of_value, of_jacobian),
-        f"{both}: sigma/p at a crest, sigma at 0.",
-        _origin(map_) if of_jacobian >= of_value else crest,
-    )
-    yield exact("inner_jacobian_noise", of_jacobian, f"{both}: the second is largest at 0.", _origin(map_))
-    yield exact("inner_value_noise", of_value, f"{both}: the first is largest at p u.x = pi/2.", crest)
+    jacobian = exact("inner_jacobian_noise", map_.noise, f"{both}: the second is largest at 0.", _origin(map_))
+    value = exact("inner_value_noise", map_.value_noise, f"{both}: the first is largest at p u.x = pi/2.", crest)
+    most = largest_of("inner_noise", jacobian, value)
+    yield exact("inner_noise", largest(jacobian.formula, value.formula), most.argument, most.points)
+    yield jacobian
+    yield value
 
 
 def _point(map_: RippledMap, multiple: float) -> tuple[float, ...]:

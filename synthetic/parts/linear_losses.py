@@ -6,21 +6,23 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, rounded_up, upper
+from ..certificate import QUOTIENT, WORDS, Certificate, Formula, by_quantity, largest, rounded_up, upper
 from ..kinds import AbstractComposite, AbstractSampled, Draws, Predictions, Sample
 from ..kinds.predictions import of_margins, only_training_data
 from .composition import heterogeneity_of_average, no_extra_certificates
 from .data import margins_of
 from .noise import IndexSample, every_index, index_of
+from .patterns import first_axis
 from .scalar import OfLoss, SaturatedLogistic, ScalarLoss, Sigmoid
 
 MEAN_MAP = "A mean of c_i a_i with |c_i| <= sup is at most sup ||A||/sqrt(n)"
+OTHERS = "J_k - J = (1 - 1/K) J_k - (1/K) sum of the others"
 
 
 @dataclass(frozen=True)
@@ -28,9 +30,9 @@ class Spectrum:
     """Sizes of data: root of the largest eigenvalue of mean_i a_i a_i^T, per client and pooled; lengths of the a_i."""
 
     per_client: tuple[float, ...]
-    pooled: float
-    root_mean_square: float  # the largest over the clients of sqrt(mean_i |a_i|^2)
-    longest: float
+    pooled: Formula
+    root_mean_square: Formula  # the largest over the clients
+    longest: Formula
 
     @staticmethod
     def of(features: Tensor) -> Spectrum:
@@ -41,20 +43,21 @@ class Spectrum:
         lengths = torch.linalg.vector_norm(features, dim=-1)
         return Spectrum(
             tuple(rounded_up(float(s)) for s in own),
-            rounded_up(pooled),
-            rounded_up(float((lengths**2).mean(-1).amax().sqrt())),
-            rounded_up(float(lengths.amax())),
+            Formula(rounded_up(pooled), "||A||/sqrt(K n)", QUOTIENT),
+            Formula(rounded_up(float((lengths**2).mean(-1).amax().sqrt())), "max_k sqrt(mean |a_i|^2)", WORDS),
+            Formula(rounded_up(float(lengths.amax())), "max |a_i|", WORDS),
         )
 
     @property
-    def largest(self) -> float:
+    def largest(self) -> Formula:
         """Of any client."""
-        return max(self.per_client)
+        return Formula(max(self.per_client), "max_k ||A_k||/sqrt(n)", QUOTIENT)
 
     @property
-    def apart(self) -> float:
+    def apart(self) -> Formula:
         """Bound of ||(mean map of k) - (mean of the mean maps)|| per unit of slope, over k."""
-        return heterogeneity_of_average(self.per_client)
+        text = "max_k ((1 - 1/K) ||A_k|| + (1/K) sum of the other ||A_l||)/sqrt(n)"
+        return Formula(heterogeneity_of_average(self.per_client), text, QUOTIENT)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,36 +109,31 @@ def combination(rates: Tensor, rows: Tensor) -> Tensor:
 
 def map_certificates(function: OfLoss, size: Spectrum) -> Iterator[Certificate]:
     """Of g_k(x) = mean_i u(a_i.x) with one sampled i: its Lipschitz, smoothness, noise and heterogeneity constants."""
-    lipschitz, (low, high) = function.lipschitz, function.range
-    jacobian_noise, value_noise = lipschitz * size.root_mean_square, (high - low) / 2
-    yield upper("inner_lipschitz", lipschitz * size.largest, f"{MEAN_MAP}, with the slopes as c_i.")
-    yield upper(
-        "inner_mean_square_lipschitz",
-        lipschitz * size.largest,
-        "mean (u(a_i.x) - u(a_i.x'))^2 <= sup |u'|^2 mean (a_i.(x - x'))^2.",
+    slope, bend, (low, high) = *function.suprema, function.range
+    noises = (
+        upper("inner_jacobian_noise", slope * size.root_mean_square, "A variance is at most the second moment."),
+        upper("inner_value_noise", (high - low) / 2, "A variance on an interval is at most (length/2)^2."),
     )
-    yield upper(
-        "inner_jacobian_mean_square",
-        lipschitz * size.root_mean_square,
-        "mean |u'(a_i.x) a_i|^2 <= sup |u'|^2 mean |a_i|^2.",
-    )
-    yield upper("inner_sample_lipschitz", lipschitz * size.longest, "|u'(a_i.x) a_i| <= sup |u'| max |a_i|.")
-    yield upper(
-        "inner_smoothness",
-        function.smoothness * size.largest**2,
-        f"{MEAN_MAP}, with differences of slopes as c_i, which are at most sup |u''| |a_i.(x - x')|.",
-    )
-    yield upper(
-        "inner_sample_smoothness",
-        function.smoothness * size.longest**2,
-        "The Hessian of one sample is u''(a_i.x) a_i a_i^T.",
-    )
-    yield upper("inner_jacobian_noise", jacobian_noise, "A variance is at most the second moment.")
-    yield upper("inner_value_noise", value_noise, "A variance on an interval is at most (length/2)^2.")
-    yield upper("inner_noise", max(jacobian_noise, value_noise), "The larger of the two.")
-    yield upper(
-        "inner_jacobian_heterogeneity", lipschitz * size.apart, "J_k - J = (1 - 1/K) J_k - (1/K) sum of the others."
-    )
+    yield upper("inner_lipschitz", slope * size.largest, f"{MEAN_MAP}, with the slopes as c_i.")
+    in_mean_square = "mean (u(a_i.x) - u(a_i.x'))^2 <= sup |u'|^2 mean (a_i.(x - x'))^2."
+    yield upper("inner_mean_square_lipschitz", slope * size.largest, in_mean_square)
+    of_sample = "The gradient of one sample is u'(a_i.x) a_i."
+    yield upper("inner_jacobian_mean_square", slope * size.root_mean_square, of_sample)
+    yield upper("inner_sample_lipschitz", slope * size.longest, of_sample)
+    turned = f"{MEAN_MAP}, with differences of slopes as c_i, which are at most sup |u''| |a_i.(x - x')|."
+    yield upper("inner_smoothness", bend * size.largest**2, turned)
+    yield upper("inner_sample_smoothness", bend * size.longest**2, "The Hessian of one sample is u''(a_i.x) a_i a_i^T.")
+    yield from noises
+    yield upper("inner_noise", largest(*(one.formula for one in noises)))
+    yield upper("inner_jacobian_heterogeneity", slope * size.apart, f"{OTHERS}.")
+
+
+_OF_EXTRA = {
+    "noncompositional_smoothness": "inner_smoothness",
+    "noncompositional_gradient_noise": "inner_jacobian_noise",
+    "noncompositional_heterogeneity": "inner_jacobian_heterogeneity",
+}
+"""Constants of h_k, and those of an inner map that say the same of it."""
 
 
 def extra_certificates(function: OfLoss | None, size: Spectrum) -> Iterator[Certificate]:
@@ -143,14 +141,8 @@ def extra_certificates(function: OfLoss | None, size: Spectrum) -> Iterator[Cert
     if function is None:
         yield from no_extra_certificates()
         return
-    names = ("noncompositional_smoothness", "noncompositional_gradient_noise", "noncompositional_heterogeneity")
-    values = (
-        function.smoothness * size.largest**2,
-        function.lipschitz * size.root_mean_square,
-        function.lipschitz * size.apart,
-    )
-    for name, value in zip(names, values, strict=True):
-        yield upper(name, value, "As for the inner map: means of u'(a_i.x) a_i.")
+    of_map = by_quantity(map_certificates(function, size))
+    yield from (replace(of_map[same], quantity=name) for name, same in _OF_EXTRA.items())
 
 
 LOSSES: Mapping[str, type[Sigmoid] | type[SaturatedLogistic]] = {"sigmoid": Sigmoid, "logistic": SaturatedLogistic}
@@ -187,7 +179,7 @@ class AbstractOfMargins(AbstractSampled):
 
     @cached_property
     def initial_point(self) -> Tensor:
-        return -self.start * torch.eye(self.dim, dtype=torch.float64, device=self.device)[0]
+        return -self.start * first_axis(self.dim, self.device)
 
     def predict(self, x: Tensor, split: str = "train") -> Predictions:
         """Scores of all training data at x `(runs, dim)`."""
@@ -202,22 +194,20 @@ class AbstractOfMargins(AbstractSampled):
 
 
 @dataclass(frozen=True)
-class AbstractMarginProblem(AbstractOfMargins, AbstractComposite):
-    """g_k(x) = mean_i u(l_ki(x)), where l_ki is a loss of the margin of sample i at client k; a sample is one such i.
+class AbstractOfTable(AbstractOfMargins):
+    """One on generated data, or on those of a table.
 
     Args:
-        clients, samples, dim: K, samples per client, size of the model.
-        M: the largest loss. loss: "sigmoid" or "logistic" (saturated).
+        clients, samples, dim: their number, samples per client, size of the model.
         table, positives: "" for generated data, else a table of `data.TABLES` and the share of positive labels.
         shift, noise, seed: of the data, see `data.margins_of`.
+        start: distance of the initial point from 0, on the wrong side of the first axis.
     """
 
-    name: str = "margin_problem"
+    name: str = "margins"
     clients: int = 6
     samples: int = 16
     dim: int = 5
-    M: float = 1.0
-    loss: str = "sigmoid"
     table: str = ""
     positives: float = 0.5
     shift: float = 0.5
@@ -225,6 +215,18 @@ class AbstractMarginProblem(AbstractOfMargins, AbstractComposite):
     seed: int = 0
     start: float = 4.0
     device: str = "cpu"
+
+
+@dataclass(frozen=True)
+class AbstractMarginProblem(AbstractOfTable, AbstractComposite):
+    """g_k(x) = mean_i u(l_ki(x)), where l_ki is a loss of the margin of sample i at client k; a sample is one such i.
+
+    Args:
+        M: the largest loss. loss: "sigmoid" or "logistic" (saturated). The rest as for `AbstractOfTable`.
+    """
+
+    M: float = 1.0
+    loss: str = "sigmoid"
     inner_dim: int = 1
 
     @property

@@ -14,7 +14,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, attained
+from ..certificate import Certificate, Formula, Points, attained, pair_along
 from ..kinds import AbstractConditional, AbstractSampled, Draws, InnerSample, OuterSample, Sample, batch_mean
 from .composition import gap_to_zero
 from .patterns import equal_weights, triple_signs, uneven_direction, walsh_directions
@@ -55,6 +55,16 @@ class Kurtosis:
         """The almost sure bound of |z|."""
         return math.sqrt(self.k)
 
+    @property
+    def size(self) -> Formula:
+        """The same, as certificates write it."""
+        return Formula(self.largest, "sqrt(kurtosis)")
+
+    @property
+    def fourth_moment(self) -> Formula:
+        """E z^4."""
+        return Formula(self.k, "kurtosis")
+
     def support_of_two(self) -> tuple[Tensor, Tensor, Tensor]:
         """The values of two independent z, and the probabilities of the pairs, `(9,)` each where k > 1."""
         values, weights = self.support()
@@ -81,12 +91,23 @@ def mean_noise(sample: Sample | None) -> Tensor | None:
     return sample.noise.mean(-1) if isinstance(sample, NoiseSample) else None
 
 
+@dataclass(frozen=True)
 class AbstractNoisy(AbstractSampled):
-    """A problem with the fields `kurtosis`, `start` and `device`: noise of a law, and a start that no symmetry keeps."""
+    """A problem with noise of a law, and a start that no symmetry keeps.
 
-    kurtosis: int
-    start: float
-    device: str
+    Args:
+        clients, dim: N and the size of x. kurtosis: k of the law of the noise, an integer.
+        Delta: how far a client's gradient is at most from that of the mean, in x.
+        start: distance of the initial x from 0.
+    """
+
+    name: str = "noisy"
+    clients: int = 8
+    dim: int = 6
+    kurtosis: int = 1
+    Delta: float = 0.0
+    start: float = 10.0
+    device: str = "cpu"
 
     @cached_property
     def law(self) -> Kurtosis:
@@ -118,10 +139,17 @@ class AbstractTriples(AbstractNoisy):
         """s_i, `(clients,)`."""
         return triple_signs(self.clients).to(self.device)
 
-    @property
-    def share(self) -> float:
-        """The root mean square of the s_i."""
-        return math.sqrt(float((triple_signs(self.clients) ** 2).mean()))
+    def spread(self, difference: str) -> Formula:
+        """The root mean square of s_i times the parameter of this name."""
+        share = math.sqrt(float((triple_signs(self.clients) ** 2).mean()))
+        return Formula(share * getattr(self, difference), f"sqrt(mean s_i^2) {difference}")
+
+    def _check_triples(self, *differences: str) -> None:
+        """Raise ValueError, naming them, for differences that so few clients cannot have, or another kurtosis than there is."""
+        if any(getattr(self, name) > 0 for name in differences) and self.clients < 3:
+            need = "needs" if len(differences) == 1 else "need"
+            raise ValueError(f"{' or '.join(differences)} > 0 {need} at least 3 clients, got {self.clients}")
+        _ = self.law  # checks the kurtosis
 
     @property
     def minimiser(self) -> Tensor:
@@ -143,8 +171,22 @@ class AbstractNoisyPairs(AbstractNoisy):
         return NoisePair(noise.expand(shape), second.expand(shape)), weights
 
 
+@dataclass(frozen=True)
 class AbstractSecondVariable(AbstractNoisyPairs, AbstractTriples):
-    """One with a second variable y of the size of x, which starts at 0."""
+    """One with a second variable y of the size of x, which starts at 0.
+
+    Args:
+        a: curvature at 0 of what f_i has of x alone, in [f] / [x]^2; 0 leaves a convex F.
+        sigma, sigma_y: noise of a stochastic gradient of f_i in x and in y. Delta_y: as Delta, in y. The rest as for `AbstractNoisy`.
+    """
+
+    clients: int = 6
+    dim: int = 4
+    a: float = 0.5
+    sigma: float = 0.0
+    sigma_y: float = 0.0
+    Delta_y: float = 0.0
+    start: float = 4.0
 
     @property
     def inner_dim(self) -> int:  # type: ignore[override]
@@ -156,6 +198,11 @@ class AbstractSecondVariable(AbstractNoisyPairs, AbstractTriples):
         """Zeros, `(dim,)`."""
         return torch.zeros(self.dim, dtype=torch.float64, device=self.device)
 
+    def tilt(self, x: Tensor, y: Tensor) -> Tensor:
+        """What a client's value has besides that of the mean function, `(runs, clients)`."""
+        along = self.Delta * (x * self.directions).sum(-1) + self.Delta_y * (y * self.directions).sum(-1)
+        return self.signs * along
+
     def pull(self, difference: float, noise: float, sample: Sample | None, which: str = "noise") -> Tensor:
         """What a client's gradient has besides that of the mean function, `(runs, clients, dim)`."""
         pull = difference * self.signs
@@ -163,10 +210,16 @@ class AbstractSecondVariable(AbstractNoisyPairs, AbstractTriples):
             pull = pull + noise * getattr(sample, which).mean(-1)
         return pull.unsqueeze(-1) * self.directions
 
-    def everywhere(self, argument: str, **sizes: float) -> Iterator[Certificate]:
+    def everywhere(self, argument: str, **sizes: float | Formula) -> Iterator[Certificate]:
         """Constants that are attained at every point (x, y), by quantity."""
         for name, size in sizes.items():
             yield attained(name, size, argument, (0.0,) * (2 * self.dim))
+
+    def pair_of_points(self, x: float, y: float, axis: int = 0) -> Points:
+        """Two points (x, y) that are 0 but for one coordinate of x and of y, the one minus the other."""
+        place = torch.zeros(self.dim, dtype=torch.float64)
+        place[axis] = 1.0
+        return pair_along(torch.cat([x * place, y * place]), 1.0)
 
     def whole_certificates(self, best: Tensor, closed: str) -> Iterator[Certificate]:
         """How far the start is from the least objective, and y from its best value there, `(1, dim)`, of which `closed` says why."""

@@ -6,22 +6,21 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from ..certificate import Certificate, as_point, exact, upper
+from ..certificate import Certificate, Formula, Points, exact, hypotenuse, nearly, on_diagonal, upper
 from ..kinds import INDEPENDENT_CLIENTS, ONE_OUTER_FUNCTION, AbstractComposite, AbstractLocalComposite, Sample
 from .blocks import RadialPseudoHuber, Sine, short_sum
-from .composition import Points, deterministic_outer, steepest_and_most_curved
+from .composition import deterministic_outer, steepest_and_most_curved
 from .parameters import require_nonnegative, require_positive
 from .patterns import pair_signs
 
 _FAR = 1000.0  # widths at which the slope is 0.9999995 of the Lipschitz constant
 _NEAR = 0.01  # widths at which the curvature is 0.9999 of its value at 0
-_NEARLY_ALL = 0.9999
 _DOMAIN = "all of R^inner_dim"
 
 
@@ -85,31 +84,31 @@ class CenteredOuter:
     def _first_center(self) -> float:
         return self.target + (self.spread if self.clients > 1 else 0.0)
 
-    def _along(self, multiple: float) -> tuple[float, ...]:
-        return as_point(torch.full((self.inner_dim,), multiple / math.sqrt(self.inner_dim), dtype=torch.float64))
-
     def certificates(self) -> Iterator[Certificate]:
         """Every constant of f_k and of its samples."""
-        B, L, sigma = self.lipschitz, self.smoothness, self.noise
         reach = _FAR * self.radial.width + math.sqrt(self.inner_dim) * (abs(self.target) + self.spread)
-        crest = (self._along(2 * math.pi * math.ceil(reach / (2 * math.pi))),)
-        nearly = partial(exact, attains=_NEARLY_ALL, domain=_DOMAIN)
+        crest = (on_diagonal(self.inner_dim, 2 * math.pi * math.ceil(reach / (2 * math.pi))),)
         root = math.sqrt(self.inner_dim)
-        pair = tuple(self._along(root * self._first_center + side * _NEAR * self.radial.width) for side in (-1, 1))
+        middle, near = root * self._first_center, _NEAR * self.radial.width
+        pair = tuple(on_diagonal(self.inner_dim, middle + side * near) for side in (-1, 1))
         tends = "|grad f| = B r / sqrt(w^2 + r^2) tends to B"
         both = f"{tends}, E||noise||^2 = sigma^2 cos^2(e.y); both nearly attained far away at e.y = 2 pi n."
         along = f"{tends} e along e, where the noise gradient at e.y = 2 pi n, s = +1 is sigma e."
-        yield nearly("outer_lipschitz", B, f"{tends}.", crest)
-        yield nearly("outer_mean_square_lipschitz", math.hypot(B, sigma), both, crest)
-        yield nearly("outer_sample_lipschitz", B + sigma, along, crest)
+        steep, sigma = nearly("outer_lipschitz", self.lipschitz, f"{tends}.", crest, _DOMAIN), self.noise
+        noise = Formula(sigma, "outer_gradient_noise")
+        yield steep
+        yield nearly("outer_mean_square_lipschitz", hypotenuse(steep.formula, noise), both, crest, _DOMAIN)
+        yield nearly("outer_sample_lipschitz", steep.formula + noise, along, crest, _DOMAIN)
         error = "The error is sigma s cos(e.y) e, so at most sigma."
-        yield exact("outer_gradient_noise", sigma, error, (self._along(0.0),), domain=_DOMAIN)
-        yield nearly("outer_smoothness", L, "Both Hessian eigenvalues are at most B/w = L.", pair)
+        yield exact("outer_gradient_noise", sigma, error, (on_diagonal(self.inner_dim, 0.0),), domain=_DOMAIN)
+        most = "Both Hessian eigenvalues are at most B/w = L."
+        curved = nearly("outer_smoothness", self.smoothness, most, pair, _DOMAIN)
+        yield curved
         if sigma == 0:
-            yield nearly("outer_sample_smoothness", L, "As outer_smoothness: there is no noise.", pair)
+            yield nearly("outer_sample_smoothness", curved.formula, "There is no noise.", pair, _DOMAIN)
             return
-        turns = "The noise adds the Hessian -sigma s sin(e.y) e e^T, of norm at most sigma."
-        yield upper("outer_sample_smoothness", L + sigma, turns, _DOMAIN)
+        turns = "The noise adds the Hessian -sigma s sin(e.y) e e^T, of norm at most sigma, which turns at the rate 1."
+        yield upper("outer_sample_smoothness", curved.formula + noise, turns, _DOMAIN)
 
 
 class ScalarOuter(ABC):
@@ -123,22 +122,10 @@ class ScalarOuter(ABC):
 
     low: float
     high: float
-
-    @property
-    @abstractmethod
-    def lipschitz(self) -> float: ...
-
-    @property
-    @abstractmethod
-    def smoothness(self) -> float: ...
-
-    @property
-    @abstractmethod
-    def steepest(self) -> Points: ...
-
-    @property
-    @abstractmethod
-    def most_curved(self) -> Points: ...
+    lipschitz: float
+    smoothness: float
+    steepest: Points
+    most_curved: Points
 
     @abstractmethod
     def _value(self, inside: Tensor) -> Tensor:
@@ -146,6 +133,11 @@ class ScalarOuter(ABC):
 
     @abstractmethod
     def _slope(self, inside: Tensor) -> Tensor: ...
+
+    @property
+    def _share(self) -> float:
+        """The part of the smoothness that `most_curved` attains."""
+        return 1 - 1e-9
 
     def value(self, y: Tensor) -> Tensor:
         """The function, elementwise."""
@@ -155,6 +147,12 @@ class ScalarOuter(ABC):
     def slope(self, y: Tensor) -> Tensor:
         """Its derivative."""
         return self._slope(y.clamp(self.low, self.high))
+
+    def certificates(self) -> Iterator[Certificate]:
+        """Its Lipschitz and its smoothness constant."""
+        steep = self.lipschitz, "f is steepest at an end of the range, linear beyond.", self.steepest, 1.0
+        curved = self.smoothness, "f'' is largest at an end of the range, 0 beyond.", self.most_curved, self._share
+        yield from steepest_and_most_curved("all of R", steep, curved)
 
 
 @dataclass(frozen=True)
@@ -172,21 +170,26 @@ class Logarithm(ScalarOuter):
         return self.scale / inside
 
     @property
-    def lipschitz(self) -> float:
+    def lipschitz(self) -> float:  # type: ignore[override]
         return self.scale / self.low
 
     @property
-    def smoothness(self) -> float:
+    def smoothness(self) -> float:  # type: ignore[override]
         return self.scale / self.low**2
 
     @property
-    def steepest(self) -> Points:
+    def steepest(self) -> Points:  # type: ignore[override]
         return ((self.low,),)
 
     @property
-    def most_curved(self) -> Points:
-        """A short pair at the lower end: it attains low / (the other point) of the smoothness."""
-        return (self.low,), (self.low + 1e-3 * (self.high - self.low),)
+    def most_curved(self) -> Points:  # type: ignore[override]
+        """A short pair at the lower end."""
+        return (self.low,), (self.low + min(1e-3 * (self.high - self.low), _NEAR / 2 * self.low),)
+
+    @property
+    def _share(self) -> float:
+        (low,), (other,) = self.most_curved
+        return low / other * (1 - 1e-9)
 
 
 @dataclass(frozen=True)
@@ -204,19 +207,19 @@ class NegativeHalfSquare(ScalarOuter):
         return -inside / self.scale
 
     @property
-    def lipschitz(self) -> float:
+    def lipschitz(self) -> float:  # type: ignore[override]
         return self.high / self.scale
 
     @property
-    def smoothness(self) -> float:
+    def smoothness(self) -> float:  # type: ignore[override]
         return 1 / self.scale
 
     @property
-    def steepest(self) -> Points:
+    def steepest(self) -> Points:  # type: ignore[override]
         return ((self.high,),)
 
     @property
-    def most_curved(self) -> Points:
+    def most_curved(self) -> Points:  # type: ignore[override]
         return (self.low,), (self.high,)
 
 
@@ -247,21 +250,21 @@ class Exponential(ScalarOuter):
         return self._value(inside) * (1 + (y - inside) / self.gamma)
 
     @property
-    def lipschitz(self) -> float:
+    def lipschitz(self) -> float:  # type: ignore[override]
         """The slope at and beyond the top."""
         return math.exp(self.top / self.gamma) / self.gamma
 
     @property
-    def smoothness(self) -> float:
+    def smoothness(self) -> float:  # type: ignore[override]
         """The curvature just below the top."""
         return self.lipschitz / self.gamma
 
     @property
-    def steepest(self) -> Points:
+    def steepest(self) -> Points:  # type: ignore[override]
         return ((self.top,),)
 
     @property
-    def most_curved(self) -> Points:
+    def most_curved(self) -> Points:  # type: ignore[override]
         return (max(self.top - 1e-3 * self.gamma, 0.0),), (self.top,)
 
     def certificates(self) -> Iterator[Certificate]:

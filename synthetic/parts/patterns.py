@@ -43,6 +43,11 @@ def one_hot(positions: Tensor, size: int, device: str = "cpu") -> Tensor:
     return torch.nn.functional.one_hot(positions, size).to(device=device, dtype=torch.float64)
 
 
+def first_axis(size: int, device: str | torch.device = "cpu") -> Tensor:
+    """The first unit vector, `(size,)`."""
+    return torch.eye(size, dtype=torch.float64, device=device)[0]
+
+
 def rows_of(table: Tensor, rows: Tensor) -> Tensor:
     """`table[rows]` for row numbers of any shape, in half the time of that."""
     return table.index_select(0, rows.flatten()).unflatten(0, rows.shape)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +11,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from ..certificate import WORDS, Formula
+from .blocks import AbstractScalar
 from .parameters import require_positive
 
 _CELLS, _SPLITS, _ROUNDS = 2048, 8, 30
@@ -32,7 +33,7 @@ def softplus(t: Tensor) -> Tensor:
     return t.clamp_min(0.0) + torch.log1p(torch.exp(-t.abs()))
 
 
-class ScalarLoss(ABC):
+class ScalarLoss(AbstractScalar):
     """A smooth bounded loss of a margin.
 
     Attributes:
@@ -45,15 +46,6 @@ class ScalarLoss(ABC):
     steepest: float
     crude: tuple[float, float, float]
     reach: float
-
-    @abstractmethod
-    def value(self, t: Tensor) -> Tensor: ...
-
-    @abstractmethod
-    def slope(self, t: Tensor) -> Tensor: ...
-
-    @abstractmethod
-    def curvature(self, t: Tensor) -> Tensor: ...
 
 
 @dataclass(frozen=True)
@@ -193,6 +185,11 @@ class OfLoss:
     def smoothness(self) -> float:
         """An upper bound of |curvature|, within 0.01% of the supremum."""
         return self.enclosed(self.curvature, self.crude_third)
+
+    @property
+    def suprema(self) -> tuple[Formula, Formula]:
+        """Of slope and curvature, as certificates write them."""
+        return Formula(self.lipschitz, "sup |u'|", WORDS), Formula(self.smoothness, "sup |u''|", WORDS)
 
     @property
     def crude_curvature(self) -> float:

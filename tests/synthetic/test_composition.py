@@ -1,12 +1,14 @@
 """Composition rules against direct certificates of the whole: never below, and equal where the rule is exact."""
 
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
 import pytest
 import torch
-from fedco.synthetic.certificate import Certificate
+from fedco.synthetic.catalogue import problem
+from fedco.synthetic.certificate import WORDS, Certificate, Formula, hypotenuse, largest, root, upper
 from fedco.synthetic.families.composite import LocalComposite
 from fedco.synthetic.families.dro import ClientKL
 from fedco.synthetic.families.federated_logistic import FederatedLogistic, dual_bound, minimiser_of
@@ -23,6 +25,55 @@ from fedco.synthetic.parts.composition import (
 )
 from fedco.synthetic.parts.scalar import exponential_of
 from flint import arb, ctx
+
+
+def evaluated(text, known):
+    """A formula in names of other constants and of parameters; None where it has other words."""
+    names = set(re.findall(r"[A-Za-z_]\w*", text)) - {"sqrt", "max"}
+    if not names or not names <= known.keys() or "|" in text:
+        return None
+    code = re.sub(r"(?<=[\w)]) (?=[\w(])", "*", text).replace("^", "**")
+    return eval(code, {"sqrt": math.sqrt, "max": max, "__builtins__": {}}, known)
+
+
+def test_formulas_that_certificates_show_are_what_their_values_are():
+    """A reader who puts in the other constants and the parameters gets the value."""
+    seen = set()
+    for name in ("feddro_noisy", "local_noisy", "conditional_noisy", "meta_noisy", "federated_noisy", "maml_noisy", "agnostic_maml",
+                 "kl_dro", "chi2_dro_clients", "average_precision", "minimax_noisy", "bilevel_heterogeneous"):  # fmt: skip
+        made = problem(name)
+        numbers = {key: value for key, value in vars(made).items() if isinstance(value, (int, float))}
+        known = numbers | {quantity: float(one.value) for quantity, one in made.certificates.items()}
+        for quantity, one in made.certificates.items():
+            found = evaluated(one.argument.split(". ")[0].rstrip("."), known)
+            if found is not None:
+                assert found == pytest.approx(known[quantity], rel=1e-14), (name, quantity)
+                seen.add(quantity)
+    assert len(seen) >= 23
+
+
+def test_arithmetic_with_formulas_is_that_of_their_numbers():
+    a, b, c = Formula(3.0, "a"), Formula(0.7, "b"), Formula(-0.2, "c d", WORDS)
+    known = {"a": 3.0, "b": 0.7, "c": -0.2, "d": 1.0}
+    made = [
+        a + b * c,
+        (a + b) * c,
+        a * (b + c) / (a - b),
+        (a / b) ** 2 - (b - c),
+        2 * a / (b / c),
+        1 + 0 * a + b**0,
+        a**1 * 1,
+    ]
+    made += [root(a + b) * a**2, hypotenuse(a, b) * 0.1, largest(a, b, a * b) + (a + b) ** 3]
+    for one in made:
+        assert evaluated(one.text, known) == pytest.approx(one.value, rel=1e-14), one.text
+    assert [one.text for one in made[:4]] == [
+        "a + b c d",
+        "(a + b) c d",
+        "a (b + c d) / (a - b)",
+        "(a / b)^2 - (b - c d)",
+    ]
+    assert hypotenuse(3.0, 4.0) == 5.0 and upper("inner_noise", a + b).argument == "a + b."
 
 
 def one_datum(gamma=0.7, M=1.5):

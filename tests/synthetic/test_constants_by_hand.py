@@ -535,3 +535,11 @@ def test_constants_of_the_families_with_and_without_each_term():
             else:
                 assert found[quantity] == pytest.approx(value, rel=1e-7, abs=1e-12), (p, quantity)
         assert p.certificates["objective_gap"].kind == ("exact" if exact else "upper"), p
+
+
+def test_a_long_range_of_the_logarithm_leaves_its_curvature_exact():
+    """The pair that attains it is as near the lower end as is needed; a thousandth of the range was too far, and the problem refused."""
+    one = RobustLoss(penalty="kl", weight=0.3).certificates["outer_smoothness"]
+    (a,), (b,) = one.points
+    assert one.kind == "exact" and b - a < 1e-3 * math.exp(1 / 0.3)
+    assert (0.3 / a - 0.3 / b) / (b - a) == pytest.approx(one.witness * float(one.value), rel=1e-6)

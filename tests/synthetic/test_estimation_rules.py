@@ -78,7 +78,7 @@ def test_a_chain_rule_that_gives_less_than_what_is_found_is_told(form, size, mon
 
 def test_the_mean_of_hessians_beside_the_largest(monkeypatch):
     largest = values(made("federated"))[0]["local_smoothness"]
-    too_large = forms.Row(lambda losses, x: torch.full((len(x),), 2 * largest, dtype=torch.float64), "too large")
+    too_large = forms.Row("too large", lambda losses, x: torch.full((len(x),), 2 * largest, dtype=torch.float64))
     monkeypatch.setitem(forms.LOSSES, "objective_smoothness", too_large)
     _, whole = values(made("federated"))
     assert (
