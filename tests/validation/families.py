@@ -1,4 +1,4 @@
-"""An instance of meta learning that is run exactly, and the instances of exact runs in doubles, each as often as a run has lanes."""
+"""A known counterexample, an instance of meta learning that is run exactly, and instances of exact runs in doubles, once for each lane."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from fedco.algorithms import Method
 from fedco.algorithms.engine.method import Start
 from fedco.synthetic.families.piecewise import FAMILIES, Family
 from fedco.validation.exact.problem import Instance
+from fedco.validation.falsifier.confirm import Claimed
 from fedco.validation.falsifier.noise import Run
 
 BOWLS = Instance(
@@ -26,6 +27,37 @@ BOWLS = Instance(
     {"nu": 2},
 )
 """Two clients with bowls between cones."""
+
+
+THEOREM = "local_scgdm.theorem_3_4"
+OPPOSITE = Instance(
+    "local_composite",
+    {
+        "inner_slope": [Q(1), Q(-1)],
+        "inner_offset": [Q(8), Q(0)],
+        "value_noise": [Q(0)] * 2,
+        "gradient_noise": [Q(0)] * 2,
+        "knots": [[Q(-1), Q(1)]] * 2,
+        "slopes": [[Q(-1), Q(1)]] * 2,
+        "start": Q(5, 4),
+    },
+)
+"""The instance of docs/refutations/local_scgdm.theorem_3_4.json."""
+TINY = Q(1, 10**9)
+CLAIMED = Claimed(
+    OPPOSITE,
+    {
+        "C_f": Q(1),
+        "C_g": Q(1),
+        "L_f": Q(1),
+        "L_g": TINY,
+        "sigma_f": TINY,
+        "sigma_g": TINY,
+        "delta_g": TINY,
+        "F_gap": Q(5, 4),
+    },
+    {"alpha": Q(1), "beta": Q(1, 5), "gamma": Q(1), "eta": Q(1, 16), "p": Q(4), "T": Q(256)},
+)
 
 
 def in_doubles(instance: Instance, lanes: int = 1) -> Family:
