@@ -52,12 +52,13 @@ def ring():
     return load_object(RING)
 
 
-def by_case(generated) -> dict[str, Instance]:
-    return {instance.case: instance for instance in generated.instances}
+@pytest.fixture(scope="module")
+def made(half_sgd) -> dict[str, Instance]:
+    """The instances that are generated for the theorem, by their case."""
+    return {instance.case: instance for instance in generate(half_sgd, "printed", NOISY).instances}
 
 
-def test_generated_instances_are_admissible_and_below_the_cap(half_sgd):
-    made = by_case(generate(half_sgd, "printed", NOISY))
+def test_generated_instances_are_admissible_and_below_the_cap(half_sgd, made):
     assert set(made) == {"tuned", "edge", "stress"}
     for instance in made.values():
         cap = float(instance.made().certificates["gradient_cap"].value) ** 2
@@ -67,8 +68,8 @@ def test_generated_instances_are_admissible_and_below_the_cap(half_sgd):
             assert bound.admissible and bound.total < 0.75 * cap
 
 
-def test_a_tuned_instance_has_half_the_cap_at_its_first_horizon_and_no_much_shorter_one_would(half_sgd):
-    instance = by_case(generate(half_sgd, "printed", NOISY))["tuned"]
+def test_a_tuned_instance_has_half_the_cap_at_its_first_horizon_and_no_much_shorter_one_would(half_sgd, made):
+    instance = made["tuned"]
     cap = float(instance.made().certificates["gradient_cap"].value) ** 2
     bound, _ = evaluate_at(half_sgd, "printed", instance.made(), instance.hyperparameters, instance.horizons[0])
     assert bound.total <= cap / 2
@@ -77,15 +78,14 @@ def test_a_tuned_instance_has_half_the_cap_at_its_first_horizon_and_no_much_shor
     assert shorter.bound.total > cap / 2
 
 
-def test_an_edge_instance_has_nearly_the_largest_step(half_sgd):
-    instance = by_case(generate(half_sgd, "printed", NOISY))["edge"]
+def test_an_edge_instance_has_nearly_the_largest_step(made):
+    instance = made["edge"]
     largest = 1 / Fraction(instance.made().certificates["local_smoothness"].value)  # eta <= 1/L
     share = instance.hyperparameters["eta"] / largest
     assert EDGE - Fraction(1, 50) < share <= EDGE
 
 
-def test_a_stress_instance_starts_where_the_gradient_is_nothing(half_sgd):
-    made = by_case(generate(half_sgd, "printed", NOISY))
+def test_a_stress_instance_starts_where_the_gradient_is_nothing(made):
     gap = {case: float(made[case].made().certificates["objective_gap"].value) for case in ("tuned", "stress")}
     assert gap["stress"] < 0.01 * gap["tuned"]
     rest = made["stress"].made()
@@ -93,11 +93,10 @@ def test_a_stress_instance_starts_where_the_gradient_is_nothing(half_sgd):
 
 
 def test_prescribed_steps_are_whole_numbers_where_the_statement_wants_them():
-    instance = by_case(generate(get_theorem("fcsg.corollary_4_2"), "printed", "conditional_homogeneous"))["schedule"]
+    theorem = get_theorem("fcsg.corollary_4_2")
+    (instance,) = (i for i in generate(theorem, "printed", "conditional_homogeneous").instances if i.case == "schedule")
     for T in instance.horizons:
-        bound, _ = evaluate_at(
-            get_theorem("fcsg.corollary_4_2"), "printed", instance.made(), instance.hyperparameters, T
-        )
+        bound, _ = evaluate_at(theorem, "printed", instance.made(), instance.hyperparameters, T)
         assert bound.admissible and bound.numbers["q"].is_integer()
 
 

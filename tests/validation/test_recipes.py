@@ -409,12 +409,7 @@ def test_every_phrase_is_said_somewhere():
 @pytest.mark.parametrize(("name", "label", "why", "instances"), SWEEPS)
 def test_what_is_said_to_move_along_moves_in_proportion(name, label, why, instances):
     """Along a sweep of a noise the parameter of the other one; along one of a batch size every batch."""
-    moved = {}
-    for part in ("parameters", "hyperparameters"):
-        for key in getattr(instances[0], part):
-            values = [getattr(instance, part)[key] for instance in instances]
-            if len({*values}) > 1:
-                moved[key] = values
+    moved = {name: values for name, values in moved_along(instances).items() if name != "length"}
     if re.search("moves? along|at one level", why) and not name.endswith("_FO"):
         assert len(moved) >= 2
         first, *others = moved.values()

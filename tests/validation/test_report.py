@@ -490,7 +490,7 @@ def test_a_chart_has_a_bound_and_a_mean_for_each_instance() -> None:
     assert (
         drawn.count("from mean to bound") == 1 and "instance 2: from mean to bound" in drawn
     )  # only where there is one point
-    assert f">mean and bound, in {card()['metric']['dimension']}<" in drawn
+    assert f">mean and bound, in {card_of()['metric']['dimension']}<" in drawn
     assert drawn.count('class="end-label s1"') == 2 == drawn.count('class="end-label s2"')
     assert all(f'class="series {look}"' in drawn for look in ("s1 bound", "s1 measured", "s2 gap"))
     assert ticks(drawn, "x") == ["20", "50"] and "0.5" in ticks(drawn, "y")  # both axes logarithmic: 1, 2, 5 of a power

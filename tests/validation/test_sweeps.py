@@ -78,19 +78,6 @@ def test_grouping_removes_the_bias_of_the_logarithm():
     assert abs(grouped.slope + 0.5) < 0.01 and grouped.samples == 100
 
 
-def test_the_interval_narrows_with_seeds_and_widens_with_coverage():
-    data = skewed_runs(np.random.default_rng(4), 1, 400)[0]
-    few, many = slope_interval(HORIZONS, data[:20]), slope_interval(HORIZONS, data)
-    assert many.upper - many.lower < 0.5 * (few.upper - few.lower)
-    wide = slope_interval(HORIZONS, data, coverage=0.999)
-    assert wide.lower < many.lower < many.slope < many.upper < wide.upper
-
-
-def test_a_wrong_exponent_is_told_apart():
-    estimate = slope_interval(HORIZONS, skewed_runs(np.random.default_rng(5), 1, 2000)[0])
-    assert estimate.contains(-0.5) and not estimate.contains(-1.0) and not estimate.contains(-0.25)
-
-
 def test_a_bound_with_a_floor_is_flatter_than_its_limit_exponent():
     bound = 10 / HORIZONS**0.5 + 0.5
     assert -0.5 < bound_slope(HORIZONS, bound) < -0.1
