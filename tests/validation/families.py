@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction as Q
 from typing import Any
 
@@ -58,6 +59,25 @@ CLAIMED = Claimed(
     },
     {"alpha": Q(1), "beta": Q(1, 5), "gamma": Q(1), "eta": Q(1, 16), "p": Q(4), "T": Q(256)},
 )
+
+
+def federated(knots: Any, slopes: Any, start: Q = Q(0), noise: Any = None, **more: Any) -> Instance:
+    """Clients with these slopes at these knots, `(clients, knots)`, and without noise where none is given."""
+    noises = [Q(0)] * len(knots) if noise is None else noise
+    return Instance("federated", {"gradient_noise": noises, "knots": knots, "slopes": slopes, "start": start, **more})
+
+
+def varied(instance: Any, **parameters: Any) -> Any:
+    """An instance, or a draft of one, with other parameters."""
+    return replace(instance, parameters={**instance.parameters, **parameters})
+
+
+def silenced(instance: Instance) -> Instance:
+    """An instance without its noise."""
+    made: Instance = varied(
+        instance, **{n: [Q(0)] * len(v) for n, v in instance.parameters.items() if n.endswith("noise")}
+    )
+    return made
 
 
 def in_doubles(instance: Instance, lanes: int = 1) -> Family:

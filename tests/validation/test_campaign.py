@@ -32,6 +32,7 @@ from fedco.validation.runs.values import constants
 from fedco.validation.statistics.alpha_budget import AlphaBudget
 from fedco.validation.statistics.planning import seeds_to_support
 from fedco.validation.statistics.verdict import Outcome, judge_exact
+from small_theorems import symbols
 
 SGD = "baselines.local_sgd"
 
@@ -362,13 +363,7 @@ def test_a_lemma_table_is_measured_again_when_the_chains_changed(tmp_path, monke
 # --- a bound of 0, a symbol without a value, and too many seeds -------------------------------------------------------
 
 
-SYMBOLS = {
-    "L": "local_smoothness",
-    "F_gap": "objective_gap",
-    "eta": "step_size",
-    "T": "iterations",
-    "sigma": "local_gradient_noise",
-}
+SYMBOLS = symbols("L F_gap eta T sigma")
 TERMS = {"initialisation": "2*F_gap/(eta*T)", "variance": "L*eta*sigma**2"}
 
 

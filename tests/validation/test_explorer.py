@@ -31,18 +31,10 @@ from fedco.validation.explorer.javascript import HELPERS, Library, Printer, Untr
 from fedco.validation.explorer.page import as_json, chosen_theorems, write_explorer
 from fedco.validation.runs.recipe import Instance
 from fedco.validation.runs.validate import RESULTS, read_measured
+from small_theorems import symbols
 from sympy.utilities.lambdify import implemented_function
 
-SYMBOLS = {
-    "L": "local_smoothness",
-    "sigma": "local_gradient_noise",
-    "F_gap": "objective_gap",
-    "b": "batch_size",
-    "p": "communication_period",
-    "eta": "step_size",
-    "N": "clients",
-    "T": "iterations",
-}
+SYMBOLS = symbols("L sigma F_gap b p eta N T")
 CONDITIONS = {"step_size": "eta <= 1/L", "period": "p <= b"}
 TERMS = {"all": "2*F_gap/(eta*T)", "noise": "eta*L*sigma**2/(b*N)", "drift": "(p - 1)*L**2*eta**2*sigma**2"}
 
@@ -169,10 +161,7 @@ def made(**more):
 
 def axes(*conditions, term="L*F_gap*p*beta*b*nu"):
     """Of a statement whose conditions bind these symbols; of the step size and others, made a number by L."""
-    parts = {
-        "p": "communication_period", "eta": "step_size", "beta": "momentum", "b": "batch_size",
-        "nu": "fine_tuning_steps", "L": "local_smoothness", "F_gap": "objective_gap",
-    }  # fmt: skip
+    parts = symbols("p eta beta b nu L F_gap")
     used = {name: parts[name] for name in parts if re.search(rf"\b{name}\b", " ".join((term, *conditions)))}
     stated = {f"c_{at}": condition for at, condition in enumerate(conditions)}
     return statement_data(made(symbols=used, terms={"all": term}, conditions=stated))["axes"]

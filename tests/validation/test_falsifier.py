@@ -18,7 +18,6 @@ from families import CLAIMED, OPPOSITE, THEOREM
 from fedco.bounds.language.change import Change, narrowed
 from fedco.bounds.language.definition import define
 from fedco.bounds.registry import get_theorem
-from fedco.cli import main
 from fedco.errors import InputError
 from fedco.validation.exact.problem import Instance
 from fedco.validation.falsifier import assert_not_falsified, attack, shrink
@@ -299,14 +298,11 @@ def test_a_condition_of_the_user_is_one_of_the_statement() -> None:
 
 
 @pytest.mark.parametrize("text", ["nu", "nu = ", "mu=3", "nu=3=3", "__import__=3"])
-def test_a_condition_that_cannot_be_read_is_an_error(text: str, monkeypatch, capsys) -> None:
+def test_a_condition_that_cannot_be_read_is_an_error(text: str, command) -> None:
     with pytest.raises(InputError, match="condition"):
         falsify("meta_fl.lemma_7", seconds=1, where=(text,))
-    monkeypatch.setattr("sys.argv", ["fedco", "falsify", "meta_fl.lemma_7", "--seconds", "1", "--where", text])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 2
-    assert capsys.readouterr().err.count("\n") == 1
+    done = command("falsify", "meta_fl.lemma_7", "--seconds", "1", "--where", text)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
 
 
 def test_whole_numbers_that_are_set_are_those_of_the_search() -> None:

@@ -41,14 +41,12 @@ from fedco.validation.runs.method_of import period_of, steps_of
 from fedco.validation.runs.refutations import registry
 from quick import slow_after
 from searching import falsified, targeted, ticking, violation_of
+from small_theorems import symbols
 from true_statements import all_made, is_written
 from true_statements import searched as searched_for
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-SYMBOLS = {
-    "L": "local_smoothness", "sigma": "local_gradient_noise", "G": "local_gradient_bound", "F_gap": "objective_gap",
-    "eta": "step_size", "K": "communication_period", "N": "clients", "T": "rounds",
-}  # fmt: skip
+SYMBOLS = symbols("L sigma G F_gap eta K N T", T="rounds")
 PER_ROUND = {
     "id": "mine.per_round",
     "symbols": SYMBOLS,
@@ -308,17 +306,10 @@ def test_the_campaign_is_as_large_as_it_says():
 @pytest.mark.parametrize(("power", "outcome"), [("1/3", "NOT_APPLICABLE"), ("1", "SURVIVED")])
 def test_steps_that_are_irrational_are_not_searched(power, outcome):
     """No violation could ever be confirmed: surviving would say nothing, and said so even of a bound that is far too small."""
-    symbols = {
-        "L": "objective_smoothness",
-        "F_gap": "objective_gap",
-        "a": "step_numerator",
-        "t0": "step_offset",
-        "T": "iterations",
-    }
     keys = {
         "id": "others.power",
         "problem": "federated",
-        "symbols": symbols,
+        "symbols": symbols("L F_gap a t0 T", L="objective_smoothness"),
         "terms": {"initialisation": f"4*F_gap*(T + t0)**({power})/(a*T)"},
         "conditions": {"first": f"a*L <= t0**({power})"},
         "assume": ["deterministic"],
@@ -333,10 +324,7 @@ def test_steps_that_are_irrational_are_not_searched(power, outcome):
 # --- methods of the field: with fractions for hyperparameters, in exact numbers, or with the reason why not ---
 
 
-ITERATED = {
-    "L": "local_smoothness", "sigma": "local_gradient_noise", "G": "local_gradient_bound", "F_gap": "objective_gap",
-    "eta": "step_size", "K": "communication_period", "N": "clients", "T": "iterations",
-}  # fmt: skip
+ITERATED = symbols("L sigma G F_gap eta K N T")
 LOOSE = {
     "id": "mine.loose",
     "symbols": ITERATED,

@@ -11,6 +11,7 @@ from typing import Any
 import fedco
 import numpy as np
 import pytest
+from families import federated
 from fedco.algorithms import LocalSGD
 from fedco.bounds.language.change import Change
 from fedco.bounds.language.definition import keys_of
@@ -35,6 +36,7 @@ from fedco.validation.falsifier.search import Claim, Search
 from fedco.validation.falsifier.search_space import SearchSpace
 from quick import slow_but
 from searching import claims_on, falsified, replayed, spaces_of
+from small_theorems import symbols
 
 
 def found_on(name: str, label: str, part: str, where: Callable[[SearchSpace], bool]) -> tuple[Target, Confirmed]:
@@ -276,17 +278,9 @@ def test_the_same_runs_have_longer_rounds() -> None:
 
 def bowls(repeated: int, width: Q = Q(900), start: Q = Q(2)) -> ExactProblem:
     """Two clients whose minimisers differ, each so many times."""
-    parameters = {
-        "knots": [[-width, width], [1 - width, 1 + width]],
-        "slopes": [[-width, width]] * 2,
-        "gradient_noise": [Q(1), Q(1, 3)],
-    }
-    return exact_problem(
-        Instance(
-            "federated",
-            {**{n: [row for row in v for _ in range(repeated)] for n, v in parameters.items()}, "start": start},
-        )
-    )
+    rows = [[-width, width], [1 - width, 1 + width]], [[-width, width]] * 2, [Q(1), Q(1, 3)]
+    knots, slopes, noise = ([row for row in each for _ in range(repeated)] for each in rows)
+    return exact_problem(federated(knots, slopes, start, noise))
 
 
 def method() -> LocalSGD:
@@ -632,13 +626,7 @@ def test_a_method_without_a_matrix_has_no_gap():
     keys = {
         "id": "others.none",
         "problem": "federated",
-        "symbols": {
-            "L": "local_smoothness",
-            "F_gap": "objective_gap",
-            "eta": "step_size",
-            "rho": "spectral_gap",
-            "T": "iterations",
-        },
+        "symbols": symbols("L F_gap eta rho T"),
         "terms": {"a": "2*F_gap/(rho*eta*T)"},
         "conditions": {"step": "eta*L <= 1"},
         "method": {"name": "local_sgd", "eta": "eta", "tau": 1, "b": 1},

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import sympy as sp
 import torch
-from families import BOWLS, CLAIMED, THEOREM
+from families import BOWLS, CLAIMED, THEOREM, federated, varied
 from families import BOWLS as META
 from fedco.algorithms import MetaFL
 from fedco.bounds.language.change import Change
@@ -22,7 +22,7 @@ from fedco.bounds.registry import get_theorem
 from fedco.errors import InputError
 from fedco.validation.exact.draws import Chosen, Columns, EveryPath, choices, laid_out, masks
 from fedco.validation.exact.interval import Bends
-from fedco.validation.exact.problem import Instance, exact_problem
+from fedco.validation.exact.problem import exact_problem
 from fedco.validation.exact.rounds import RandomRound, kept_interval, random_round
 from fedco.validation.exact.run import CannotReplay, Walk, as_long_as, scalar
 from fedco.validation.exact.statistic import Statistic
@@ -43,6 +43,7 @@ from fedco.validation.falsifier.search_spaces import search_spaces
 from fedco.validation.runs.bundle import BundleError
 from fedco.validation.runs.method_of import value_of
 from searching import attacked, replayed, spaces_of, targeted, violation_of
+from small_theorems import symbols
 
 SGD, THEOREM_8 = (target_of(get_theorem(name), "printed") for name in ("baselines.local_sgd", "meta_fl.theorem_8"))
 
@@ -108,27 +109,12 @@ def test_constants_are_at_least_those_of_the_instance(monkeypatch):
 
 
 # Gradient descent with step size 1 on F' = x/2 beyond -5 and x up to 0, from -10: F(x_0) - F_* is 43.75 and D = 10.
-SLOWER = Instance(
-    "federated",
-    {
-        "gradient_noise": [Q(0)],
-        "knots": [[Q(-10), Q(-5), Q(0)]],
-        "slopes": [[Q(-15, 2), Q(-5), Q(0)]],
-        "start": Q(-10),
-    },
-    {},
-)
+SLOWER = federated([[Q(-10), Q(-5), Q(0)]], [[Q(-15, 2), Q(-5), Q(0)]], Q(-10))
 DESCENT = {
     "id": "mine.descent",
     "metric": "last_distance_sq",
     "assume": ["deterministic", "convex"],
-    "symbols": {
-        "L_bar": "objective_smoothness",
-        "F_gap": "objective_gap",
-        "D": "initial_distance",
-        "eta": "step_size",
-        "T": "iterations",
-    },
+    "symbols": symbols("L_bar F_gap D eta T"),
     "terms": {"start": "(1 - L_bar*eta)**(2*T)*D**2"},
     "conditions": {"step_size": "eta <= 1/L_bar", "gap": "F_gap == L_bar*D**2/2"},
     "method": {"name": "minibatch_sgd", "eta": "eta", "b": 1},
@@ -236,10 +222,7 @@ def test_what_a_method_is_built_from():
             _ = ExactRun(THEOREM_8, problem, {**point, "K": bad}).handed
 
 
-WELL = Instance(
-    "federated",
-    {"knots": [[Q(-8), Q(8)]], "slopes": [[Q(-8), Q(8)]], "gradient_noise": [Q(0)], "start": Q(0)},
-)
+WELL = federated([[Q(-8), Q(8)]], [[Q(-8), Q(8)]])
 
 
 def test_an_endless_run_starts_within_its_interval_ends_included():
@@ -247,7 +230,7 @@ def test_an_endless_run_starts_within_its_interval_ends_included():
     point = {"eta": (Q(1, 2),) * 2, "p": (Q(2),) * 2, "b": (Q(1),) * 2, "N": (Q(1),) * 2, "T": (Q(4),) * 2}
 
     def left(start: Q, interval, target=SGD, **more: Any) -> Any:
-        problem = exact_problem(replace(WELL, parameters={**WELL.parameters, "start": start}))
+        problem = exact_problem(varied(WELL, start=start))
         run = ExactRun(target, problem, {**point, **more}, interval)
         run.check()
         return law_of(run).left_side(run)
@@ -306,7 +289,7 @@ def test_a_settled_draft_declares_the_constants_of_its_instance():
     assert settle(larger, Formula(larger.theorem, "printed"), made).constants == {**claimed.constants, "sigma": Q(5)}
     with pytest.raises(NotConfirmed, match="eta: no admissible value"):
         settle(smaller, Formula(smaller.theorem, "printed"), made)
-    flat = replace(made, parameters={**made.parameters, "slopes": [[Q(1), Q(1)]]})
+    flat = varied(made, slopes=[[Q(1), Q(1)]])
     with pytest.raises(NotConfirmed, match="unbounded"):
         settle(*plain_target, flat)
 
@@ -406,7 +389,7 @@ def test_a_loss_that_falls_without_end_has_no_least_value():
         (-ends[1], True), (-ends[1] - Q(1, 2), False), (-ends[1] - 200, False), (-sum(ends) / 2, True),
     ):  # fmt: skip
         for tilts in ([tilt, -sum(ends) / 2], [-sum(ends) / 2, tilt]):
-            made: Any = exact_problem(replace(META, parameters={**META.parameters, "tilt": tilts}))
+            made: Any = exact_problem(varied(META, tilt=tilts))
             if is_bounded:
                 assert made.constants()["objective_gap"] > 0
             else:
@@ -668,7 +651,7 @@ def test_an_interval_that_a_choice_leaves_is_refused() -> None:
         random_round(method(), problem, PERIOD, (low / 2, high / 2), 1, 1)
     with pytest.raises(Bends):
         random_round(method(), problem, PERIOD, (Q(-100), Q(100)), 1, 1)
-    alike = replace(BOWLS, parameters={**BOWLS.parameters, "tilt": [Q(-75)] * 2})
+    alike = varied(BOWLS, tilt=[Q(-75)] * 2)
     with pytest.raises(CannotReplay, match="one point"):
         kept_interval(method(), exact_problem(alike), PERIOD, 1)
 

@@ -9,7 +9,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 import torch
-from families import in_doubles, run_in_doubles
+from families import federated, in_doubles, run_in_doubles, silenced, varied
 from fedco.algorithms import FCSG, ComFedL, FedDRO, LocalSCGDM, LocalSGD, MetaFL
 from fedco.bounds.audit.bundled import clients_of
 from fedco.bounds.language.bounding import SAMPLE, lipschitz, noise, size
@@ -42,15 +42,7 @@ from searching import effort, replayed, spaces_of, targeted, violation_of
 
 WIDE = [Q(-50), Q(70)]
 INSTANCES = {
-    "federated": Instance(
-        "federated",
-        {
-            "gradient_noise": [Q(1, 3), Q(1, 5)],
-            "knots": [WIDE, WIDE],
-            "slopes": [[Q(-50), Q(70)], [Q(-25), Q(35)]],
-            "start": Q(1),
-        },
-    ),
+    "federated": federated([WIDE, WIDE], [[Q(-50), Q(70)], [Q(-25), Q(35)]], Q(1), [Q(1, 3), Q(1, 5)]),
     "local_composite": Instance(
         "local_composite",
         {
@@ -133,12 +125,8 @@ def test_a_bundle_from_before_noise_was_searched_has_none(kind: str) -> None:
 @pytest.mark.parametrize("kind", INSTANCES)
 def test_closed_moments_are_the_mean_over_all_paths(kind: str) -> None:
     """Exact numbers and doubles, by both laws: four computations of one expectation."""
-    instance, steps = INSTANCES[kind], 2
-    problem, method, run = (
-        exact_problem(instance),
-        METHODS[kind],
-        run_in_doubles(instance, METHODS[instance.kind](float), steps),
-    )
+    instance, method, steps = INSTANCES[kind], METHODS[kind], 2
+    problem, run = exact_problem(instance), run_in_doubles(instance, method(float), steps)
     exact, _ = stepped(method(scalar), problem, steps, Statistic(after=True))
     count = signs_of(run, 2)
     lanes = Walk(method(scalar), problem, problem.start, AllPaths(count, 2))
@@ -147,17 +135,7 @@ def test_closed_moments_are_the_mean_over_all_paths(kind: str) -> None:
         lanes.step()
         total += sum((problem.gradient_at(x) ** 2 for x in lanes.averages), Q(0)) / len(lanes.averages)
     assert exact == total / steps
-    silent, _ = stepped(
-        method(scalar),
-        exact_problem(
-            replace(
-                instance,
-                parameters={n: [Q(0)] * 2 if n.endswith("noise") else v for n, v in instance.parameters.items()},
-            )
-        ),
-        steps,
-        Statistic(after=True),
-    )
+    silent, _ = stepped(method(scalar), exact_problem(silenced(instance)), steps, Statistic(after=True))
     assert exact > silent
     for law in (moments(count), paths(count)):
         squares, astray = measured(run, 2, law)
@@ -180,7 +158,7 @@ def test_noise_that_reaches_over_a_kink_is_seen() -> None:
         "slopes": [[Q(-1), Q(1)], [Q(-1, 2), Q(3, 5)]],
         "gradient_noise": [Q(2), Q(1)],
     }
-    bent = Instance("federated", {**INSTANCES["federated"].parameters, **narrow})
+    bent = varied(INSTANCES["federated"], **narrow)
     _, astray = measured(run_in_doubles(bent, METHODS["federated"](float), 6), 2, moments(12))
     assert astray[0] > 0
     problem = exact_problem(bent)
@@ -375,8 +353,7 @@ def test_a_group_of_clients_that_remember_is_its_members(kind: str) -> None:
 
 def test_sums_over_many_rounds_are_the_limit_of_a_linear_recursion() -> None:
     """x -> (1 - eta a) x - eta s: E F'^2 tends to a eta s^2 / (2 - eta a), here far beyond what can be walked through."""
-    parameters = {"gradient_noise": [Q(1)], "knots": [[Q(-9), Q(9)]], "slopes": [[Q(-9), Q(9)]], "start": Q(0)}
-    problem = exact_problem(Instance("federated", parameters))
+    problem = exact_problem(federated([[Q(-9), Q(9)]], [[Q(-9), Q(9)]], noise=[Q(1)]))
     low, high = in_powers(LocalSGD(eta=scalar(Q(1, 4)), tau=1), problem, 2**40, 1)
     assert float(low) == pytest.approx(float(high)) == pytest.approx(float(Q(1, 4) / (2 - Q(1, 4))))
 
@@ -384,11 +361,10 @@ def test_sums_over_many_rounds_are_the_limit_of_a_linear_recursion() -> None:
 def test_a_long_run_that_leaves_the_bowl_in_the_end_is_refused() -> None:
     """The noise of one round stays inside the bowl, that of many together does not."""
     for width, is_left in ((Q(9, 10), True), (Q(13, 10), False)):
-        parameters = {"gradient_noise": [Q(1)], "knots": [[-width, width]], "slopes": [[-width, width]], "start": Q(0)}
-        instance = Instance("federated", parameters)
+        instance = federated([[-width, width]], [[-width, width]], noise=[Q(1)])
         problem, method = exact_problem(instance), LocalSGD(eta=scalar(Q(1, 4)), tau=1)
 
-        straight = Instance("federated", {**parameters, "knots": [[-9, 9]], "slopes": [[-9, 9]]})
+        straight = varied(instance, knots=[[-9, 9]], slopes=[[-9, 9]])
         true, linear = (run_in_doubles(each, LocalSGD(eta=0.25, tau=1), 1) for each in (instance, straight))
         counted = Counted(1, Statistic(every=1, after=False))
         _, astray = long_runs(true, linear, 1, counted, [2, 2**20 + 1], np.ones(1))
@@ -522,7 +498,7 @@ def test_constants_are_the_largest_that_the_oracles_have(kind, slopes, values, j
 @pytest.mark.parametrize("kind", STRAIGHT)
 @pytest.mark.parametrize("x", [Q(-7), Q(-3, 2), Q(-1, 3), Q(0), Q(1), Q(5, 4), Q(2), Q(9)])
 def test_the_oracles_are_those_of_the_definition(kind, x) -> None:
-    instance = replace(STRAIGHT[kind], parameters={**STRAIGHT[kind].parameters, "noise_reach": Q(1)})
+    instance = varied(STRAIGHT[kind], noise_reach=Q(1))
     problem, family, draws = exact_problem(instance), in_doubles(instance, 2), AllPaths(2, 2)
     sample = problem.sample(draws.at(0), 1)
     given = instance.parameters
@@ -560,7 +536,7 @@ def test_noise_without_a_reach_is_refused() -> None:
 
 @pytest.mark.parametrize("kind", STRAIGHT)
 def test_a_bundle_says_which_assumptions_its_jacobians_satisfy(kind) -> None:
-    instance = replace(STRAIGHT[kind], parameters={**STRAIGHT[kind].parameters, "noise_reach": Q(1)})
+    instance = varied(STRAIGHT[kind], noise_reach=Q(1))
     clients, constants = clients_of(kind, instance.parameters), exact_problem(instance).constants()
     for form, quantity in (
         (noise("inner_jacobian"), "inner_jacobian_noise"),
@@ -608,7 +584,7 @@ def test_a_run_in_front_of_straight_functions_is_affine_in_its_signs(kind) -> No
         squares, astray = measured(run, 2, law)
         assert law.expectation(squares)[:steps].mean() == pytest.approx(float(exact), rel=1e-9)
         assert astray[0] == 0
-    silent = replace(instance, parameters={**instance.parameters, "jacobian_noise": [Q(0)] * 2})
+    silent = varied(instance, jacobian_noise=[Q(0)] * 2)
     assert kind == "local_composite" or exact > stepped(method(scalar), exact_problem(silent), steps)[0]
 
 
@@ -687,28 +663,14 @@ def test_an_instance_needs_the_term_for_the_noise_of_jacobians(name) -> None:
     assert confirm(without, claimed_of(without, instance, place, **free)).ratio > 2
     with pytest.raises(NotConfirmed, match="the bound holds"):
         confirm(whole, claimed_of(whole, instance, place, **free))
-    silent = replace(
-        instance,
-        parameters={**instance.parameters, "jacobian_noise": [Q(0)] * len(instance.parameters["jacobian_noise"])},
-    )
     with pytest.raises(NotConfirmed):
-        confirm(without, claimed_of(without, silent, place, **free))
+        confirm(without, claimed_of(without, silenced(instance), place, **free))
 
 
 def test_a_left_side_is_made_of_expectations_along_all_paths() -> None:
     """Lemma 2 of ComFedL is compared with the square of the mean distance, which is less than the mean of its square."""
-    curved = replace(
-        STEEP,
-        parameters={
-            **STEEP.parameters,
-            "knots": [[Q(-2), Q(2)]],
-            "slopes": [[Q(-9), Q(9)]],
-            "inner_slope": [Q(1)],
-            "noise_reach": Q(1, 4),
-            "jacobian_noise": [Q(3)],
-            "start": Q(1, 5),
-        },
-    )
+    shape = {"knots": [[Q(-2), Q(2)]], "slopes": [[Q(-9), Q(9)]], "inner_slope": [Q(1)], "start": Q(1, 5)}
+    curved = varied(STEEP, **shape, noise_reach=Q(1, 4), jacobian_noise=[Q(3)])
     target = target_of(get_theorem("comfedl.lemma_2"), "composed")
     claimed = claimed_of(target, curved, Place(2, 3), eta=Q(1, 16), tau=Q(3))
     (low, _), _, _ = left_side(target, claimed)

@@ -12,12 +12,10 @@ import pytest
 from fedco import theorem
 from fedco.bounds.language.change import Change, with_statement
 from fedco.bounds.language.theorem import Condition
-from fedco.bounds.registry import get_theorem
 from fedco.validation.exact.run import MOST_SIGNS
 from fedco.validation.falsifier import search
 from fedco.validation.falsifier import search_spaces as module
 from fedco.validation.falsifier.confirm import NotConfirmed
-from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.edges import bisected, edge
 from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.laws import FOREVER, INFINITE, NONE, PARTIAL, PATHS, POWERS
@@ -165,10 +163,7 @@ def test_a_lemma_is_compared_along_a_few_rounds_of_up_to_three_clients():
 
 
 def test_hyperparameters_that_are_no_step_size_are_what_the_island_says_or_free():
-    target = target_of(get_theorem("meta_fl.theorem_8"), "printed")
-    made = SearchSpace(
-        target, Formula(target.theorem, "printed"), SPACES["meta"].silent[0], 2, 3, 16, {"nu": 2}, hidden=7.0
-    )
+    made = SearchSpace(*targeted("meta_fl.theorem_8"), SPACES["meta"].silent[0], 2, 3, 16, {"nu": 2}, hidden=7.0)
 
     def number(of: SearchSpace, quantity: str, at: float = 0.0, domain: str = "positive integer"):
         cube = UnitCube(np.full((2, 5), at))
@@ -205,12 +200,12 @@ def test_free_counts_are_powers_of_four_where_a_schedule_with_roots_is_run_in_po
         ("feddro.theorem_5_1", NONE, False),
         ("meta_fl.theorem_8", POWERS, False),
     ):
-        target = target_of(get_theorem(name), "printed")
+        target, formula = targeted(name)
         bowls = next(
             (s for s in SPACES[target.kind].silent if s.name == SILENT_BOWL),
             replace(SPACES["meta"].silent[0], name=SILENT_BOWL),
         )
-        made = SearchSpace(target, Formula(target.theorem, "printed"), bowls, 2, 4, 2 * 4**14, {"nu": 1}, law=law)
+        made = SearchSpace(target, formula, bowls, 2, 4, 2 * 4**14, {"nu": 1}, law=law)
         assert made.horizon_decides is (name == "feddro.theorem_5_1")
         counts = [n for n in ("b", "D", "K", "n") if n in (values := made.decode(UnitCube(points))[1])]
         assert counts
@@ -221,8 +216,7 @@ def test_free_counts_are_powers_of_four_where_a_schedule_with_roots_is_run_in_po
 
 
 def test_a_step_is_a_part_of_its_limit_or_anything_where_there_is_none():
-    target = target_of(get_theorem("baselines.local_sgd"), "printed")
-    made = SearchSpace(target, Formula(target.theorem, "printed"), SPACES["federated"].silent[0], 2, 1, 16)
+    made = SearchSpace(*targeted("baselines.local_sgd"), SPACES["federated"].silent[0], 2, 1, 16)
     points = np.random.default_rng(0).random((400, made.size))
     parameters, values, (step,) = made.decode(UnitCube(points))
     assert ((step.fraction > 0) & (step.fraction <= 1)).all() and 150 < (step.fraction == 1).sum() < 250
@@ -236,9 +230,8 @@ def test_a_step_is_a_part_of_its_limit_or_anything_where_there_is_none():
 
 def test_an_endless_run_of_random_rounds_is_affine_as_far_as_the_rests_of_its_choices():
     """Two clients whose slopes at 0 are 1 and -1 rest at -1 and at 1: the Hessian must be 1 between, and need not be beyond."""
-    target = target_of(get_theorem("meta_fl.theorem_8"), "printed")
     made = SearchSpace(
-        target, Formula(target.theorem, "printed"), SPACES["meta"].partial[0], 2, 3, 16, {"nu": 1}, True, 1.0, PARTIAL
+        *targeted("meta_fl.theorem_8"), SPACES["meta"].partial[0], 2, 3, 16, {"nu": 1}, True, 1.0, PARTIAL
     )
     far = np.array([0.5, 1.0, 1.01, 1.1, 20.0])  # a rest at a kink is not where a round is affine
     one, zero = np.ones(5), np.zeros(5)
@@ -370,8 +363,8 @@ def test_the_seconds_are_kept_where_rounds_are_long(monkeypatch):
         return judged(space, points, panel)
 
     monkeypatch.setattr(SearchSpace, "judged", counted)
-    target = target_of(get_theorem("feddro.theorem_5_1"), "corrected", where=("I=256",))
-    found = search.search(target, Formula(target.theorem, "corrected"), seconds=2.0, clock=lambda: sum(taken))
+    given = targeted("feddro.theorem_5_1", "corrected", where=("I=256",))
+    found = search.search(*given, seconds=2.0, clock=lambda: sum(taken))
     assert max(taken) <= 0.5 and 2.0 < sum(taken) <= 2.0 + 0.5
     assert found.evaluations > 0 and any("rounds of 256" in name for name in found.families) and found.left_out
 

@@ -37,6 +37,7 @@ from fedco.validation.runs.validate import validate
 from fedco.validation.statistics.alpha_budget import AlphaBudget
 from fedco.validation.statistics.verdict import judge
 from quick import slow_but
+from small_theorems import symbols
 
 STEPS, ETA = 6, 0.25
 PROBLEM = FederatedQuadratic(clients=4, dim=3, L=1.5, mu=0.25, sigma=0.0, Delta=0.75, start=2.0)
@@ -192,15 +193,7 @@ def test_validation_judges_a_theorem_of_ones_own_by_its_metric():
     own = fedco.define(
         id="mine.distance",
         metric="last_distance_sq",
-        symbols={
-            "L_bar": "objective_smoothness",
-            "mu": "strong_convexity",
-            "sigma": "local_gradient_noise",
-            "D": "initial_distance",
-            "eta": "step_size",
-            "N": "clients",
-            "T": "iterations",
-        },
+        symbols=symbols("L_bar mu sigma D eta N T"),
         terms={"start": "(1 - mu*eta)**T*D**2", "noise": "eta*sigma**2/(mu*N)"},
         conditions={"step": "eta <= 1/L_bar", "contraction": "mu*eta <= 1"},
         method={"name": "minibatch_sgd", "eta": "eta", "b": "1"},
@@ -219,16 +212,7 @@ ENVELOPE = f"{EXAMPLES / 'envelope_metric.py'}:envelope"
 SINES = "federated_sines"
 KEYS = {
     "id": "mine.theorem_1",
-    "symbols": {
-        "L": "objective_smoothness",
-        "G": "local_gradient_bound",
-        "sigma": "local_gradient_noise",
-        "F_gap": "objective_gap",
-        "eta": "step_size",
-        "N": "clients",
-        "b": "batch_size",
-        "T": "iterations",
-    },
+    "symbols": symbols("L G sigma F_gap eta N b T", L="objective_smoothness"),
     "terms": {"start": "2*F_gap/(eta*T)", "step": "2*L*eta*(G**2 + sigma**2/(N*b))"},
     "method": {"name": "minibatch_sgd", "b": "b"},
 }
@@ -474,15 +458,7 @@ SGD = get_theorem("library.sgd_probable")
 DELTA = Fraction(1, 4)
 PROBABLE: dict[str, Any] = {
     "id": "mine.probable",
-    "symbols": {
-        "L": "objective_smoothness",
-        "sigma": "local_gradient_noise",
-        "F_gap": "objective_gap",
-        "eta": "step_size",
-        "delta": "failure_probability",
-        "N": "clients",
-        "T": "iterations",
-    },
+    "symbols": symbols("L sigma F_gap eta delta N T", L="objective_smoothness"),
     "probability": {"failure": "delta"},
     "terms": {"start": "2*F_gap/(eta*T*delta)", "noise": "L*eta*sigma**2/(N*delta)"},
     "conditions": {"step": "eta <= 1/L"},

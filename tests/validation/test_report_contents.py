@@ -22,6 +22,7 @@ from fedco.validation.runs.recipe import Instance
 from fedco.validation.runs.validate import GROUP
 from fedco.validation.statistics.alpha_budget import AlphaBudget
 from fedco.validation.statistics.verdict import Outcome, Verdict
+from small_theorems import symbols
 
 
 def verdict(T: int, outcome: Outcome = Outcome.SUPPORTED) -> Verdict:
@@ -199,13 +200,7 @@ def test_where_a_theorem_is_validated(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pages.index().startswith("# Theorems\n\n- [") and pages.index().endswith(".md)\n")
 
 
-SYMBOLS = {
-    "L": "local_smoothness",
-    "sigma": "local_gradient_noise",
-    "F_gap": "objective_gap",
-    "eta": "step_size",
-    "T": "iterations",
-}
+SYMBOLS = symbols("L sigma F_gap eta T")
 
 
 # --- a whole report, of theorems that cost nothing ---------------------------------------------------------------------------------
