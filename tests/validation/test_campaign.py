@@ -30,7 +30,6 @@ from fedco.validation.runs.registry import recipes, runs_of
 from fedco.validation.runs.validate import negative_control, validate, versions
 from fedco.validation.runs.values import constants
 from fedco.validation.statistics.alpha_budget import AlphaBudget
-from fedco.validation.statistics.planning import seeds_to_support
 from fedco.validation.statistics.verdict import Outcome, judge_exact
 from small_theorems import symbols
 
@@ -393,8 +392,3 @@ def test_a_symbol_that_stands_only_under_method_is_named():
     theorem = of_method({"name": "local_sgd", "eta": "eta", "tau": "tau", "b": 1}, tau="communication_period")
     with pytest.raises(InputError, match=r"^mine\.theorem_1: tau stands only under \[method\]"):
         fedco.validate(theorem, problems=["federated_homogeneous"], seeds=8, jobs=1)
-
-
-def test_a_bound_that_no_number_of_seeds_can_support_is_bad_input():
-    with pytest.raises(InputError, match="seeds: wanted at most"):
-        seeds_to_support(1e-9, 1.0, 4.0, 1e-6)

@@ -8,6 +8,7 @@ from itertools import product
 import mpmath
 import numpy as np
 import pytest
+from fedco.errors import InputError
 from fedco.validation.statistics import evalues, planning
 from fedco.validation.statistics.evalues import (
     GRID,
@@ -285,8 +286,9 @@ def test_bounds_that_cannot_be_tested_detect_nothing(bound):
 def test_impossible_plans_say_so():
     with pytest.raises(Undetectable, match="ratio"):
         seeds_to_refute(1, 5, ALPHA, cap=4)
-    with pytest.raises(Undetectable, match="smaller cap"):
+    with pytest.raises(Undetectable, match=r"seeds: wanted at most.*smaller cap"):
         seeds_to_support(1e-9, 1, 2, ALPHA)
+    assert issubclass(Undetectable, InputError)
     for slack in (1.0, 0.5):
         with pytest.raises(ValueError, match="slack"):
             seeds_to_support(1, 4, slack, ALPHA)

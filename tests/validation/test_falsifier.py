@@ -27,7 +27,7 @@ from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.each_term import as_table, each_term
 from fedco.validation.falsifier.rounding import Draft, confirmed, near, simplest
-from fedco.validation.falsifier.search import Progress, search
+from fedco.validation.falsifier.search import Claim, Progress, search_together
 from fedco.validation.falsifier.shrink import cost, shrunk
 from fedco.validation.runs.bundle import BundleError, read, replay, write
 from fedco.validation.runs.refutations import REGISTRY
@@ -148,8 +148,8 @@ def visited(tick: float) -> list[tuple[str, int]]:
         if len(seen) == GENERATIONS:
             raise KeyboardInterrupt
 
-    clock = count(0.0, tick)
-    search(*targeted("baselines.local_sgd"), seconds=1e9, progress=progress, clock=lambda: next(clock))
+    (target, formula), clock = targeted("baselines.local_sgd"), count(0.0, tick)
+    search_together(target, formula, [Claim(target)], seconds=1e9, progress=progress, clock=lambda: next(clock))
     return seen
 
 

@@ -113,10 +113,9 @@ def of_a_paper():
     return fedco.define(**{**keys, "id": "fcsg.theorem_4_1"})
 
 
-def drawing(name, **taken):
-    return fedco.define(
-        **(LOOSE if "K" in taken.values() else WITHOUT_ROUNDS), method={"name": name, "eta": "eta", **taken}
-    )
+def loosely(name, **taken):
+    """A bound that is too large to be refuted, about a method and what it takes."""
+    return {**(LOOSE if "K" in taken.values() else WITHOUT_ROUNDS), "method": {"name": name, **taken}}
 
 
 NOT_SEARCHED = {
@@ -125,12 +124,12 @@ NOT_SEARCHED = {
     "two lengths of a run": (of_two_lengths, {}, "the length of the run has two symbols"),
     "no method": (of_a_paper, {}, "no method and statistic are declared"),
     "uniform numbers": (
-        lambda: drawing("marina", p="1/2", ratio=2),
+        lambda: fedco.define(**loosely("marina", eta="eta", p="1/2", ratio=2)),
         {},
         "the method draws uniform of its own, and a search knows no noise but signs",
     ),
     "integers": (
-        lambda: drawing("drfa", gamma="1/9", tau="K"),
+        lambda: fedco.define(**loosely("drfa", eta="eta", gamma="1/9", tau="K")),
         {},
         "the method draws integers of its own, and a search knows no noise but signs",
     ),
@@ -350,15 +349,9 @@ EXACT = {
 }
 
 
-def searched_loosely(method, seconds):
-    """A search of so many turns: the clock is a counter."""
-    theorem = fedco.define(**(LOOSE if "K" in method.values() else WITHOUT_ROUNDS), method=method)
-    return falsify(theorem, seconds=seconds * 10, clock=ticking())
-
-
 @pytest.mark.parametrize("name", EXACT)
 def test_a_method_is_run_in_exact_numbers(name):
-    found = searched_loosely({"name": name, **EXACT[name]}, 0.5)
+    found = searched(loosely(name, **EXACT[name]), 0.5)
     assert found.outcome == "SURVIVED" and 0 < found.ratio < 1
     assert not any("a rounded number" in line or "no exact counterpart" in line for line in found.why), found.why
 
@@ -447,15 +440,11 @@ def test_of_searches_beside_each_other_the_first_refutation_counts_else_the_near
 
 
 def test_what_is_searched_by_itself_or_cannot_be_searched():
-    relaxed = next(c for c in attack_changes(SGD) if c.way == "relaxed")
+    relaxed = next(c for c in weakenings(SGD.statement("printed")) if c.way == "relaxed")
     with pytest.raises(InputError, match="searched by itself"):
         falsify_changes(SGD, "printed", [relaxed], seconds=1)
     with pytest.raises(InputError, match="at most 10000 searches on a scheduler"):
         falsify(SGD, seconds=1, jobs=10_001, scheduler="tcp://x:1")
-
-
-def attack_changes(theorem):
-    return list(weakenings(theorem.statement("printed")))
 
 
 # --- why a violation is one --------------------------------------------------------------------------------------------------

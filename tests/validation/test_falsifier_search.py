@@ -363,8 +363,10 @@ def test_the_seconds_are_kept_where_rounds_are_long(monkeypatch):
         return judged(space, points, panel)
 
     monkeypatch.setattr(SearchSpace, "judged", counted)
-    given = targeted("feddro.theorem_5_1", "corrected", where=("I=256",))
-    found = search.search(*given, seconds=2.0, clock=lambda: sum(taken))
+    target, formula = targeted("feddro.theorem_5_1", "corrected", where=("I=256",))
+    claim = Claim(target)
+    search.search_together(target, formula, [claim], seconds=2.0, clock=lambda: sum(taken))
+    found = claim.found
     assert max(taken) <= 0.5 and 2.0 < sum(taken) <= 2.0 + 0.5
     assert found.evaluations > 0 and any("rounds of 256" in name for name in found.families) and found.left_out
 

@@ -21,7 +21,6 @@ from fedco.bounds.audit.refutation import Case, Refutation, RefutationError, out
 from fedco.bounds.audit.refuted import exact_instances, refutations
 from fedco.bounds.audit.status import status
 from fedco.bounds.registry import get_paper, paper_keys
-from fedco.cli import app
 from fedco.errors import InputError
 from fedco.storage import digest
 from fedco.validation.exact.problem import Instance, exact_problem
@@ -30,7 +29,6 @@ from fedco.validation.runs.bundle import BundleError, from_dict, read, replay, t
 from fedco.validation.runs.new_refutation import write_new
 from fedco.validation.runs.refutations import REGISTRY, bundle_of, kept
 from quick import slow_but, slowly
-from typer.testing import CliRunner
 
 WANTED = {
     "local_scgdm.theorem_3_4",
@@ -193,10 +191,10 @@ def test_an_instance_without_functions_is_no_refutation_without_a_reading(name) 
         item.graded(replace(item.case(), clients=None))
 
 
-def test_a_replay_prints_the_assumptions() -> None:
-    done = CliRunner().invoke(app, ["replay", "local_scgdm.theorem_3_4.equal_inner"])
-    assert "assumption 3.1 holds: grad f_k is L_f-Lipschitz with L_f = 1; " in done.output
-    data = json.loads(CliRunner().invoke(app, ["replay", "local_scgdm.theorem_3_4.equal_inner", "--json"]).stdout)
+def test_a_replay_prints_the_assumptions(command) -> None:
+    done = command("replay", "local_scgdm.theorem_3_4.equal_inner")
+    assert "assumption 3.1 holds: grad f_k is L_f-Lipschitz with L_f = 1; " in done.stdout
+    data = json.loads(command("replay", "local_scgdm.theorem_3_4.equal_inner", "--json").stdout)
     assert data["assumptions"]["3.2"] is True
 
 

@@ -169,13 +169,6 @@ def test_a_verdict_has_no_truth_value_to_misuse():
         bool(judged())
 
 
-def test_print_is_one_line_and_speaks_of_one_instance():
-    text = str(judged(claim="feddro.theorem_5_1", instance="bowl"))
-    assert text.startswith("SUPPORTED") and "\n" not in text
-    assert "feddro.theorem_5_1 on bowl" in text and "one instance" in text and "200 seeds" in text
-    assert "T < T_th" in str(not_applicable("a", "T < T_th"))
-
-
 @pytest.mark.parametrize("bound", [1, 5, math.inf, F(1, 100), 0, -1])
 def test_json_is_strict_and_complete(bound):
     data = json.loads(judged([0.0, 0.5], bound).to_json(), parse_constant=pytest.fail)
@@ -277,7 +270,9 @@ def test_the_figures_of_an_exact_verdict_are_the_middles_of_the_enclosures():
 
 
 def test_what_is_printed_of_a_verdict():
-    """An interval of one point and a missing figure are left out."""
+    """One line about one instance; an interval of one point and a missing figure are left out."""
+    text = str(judged(claim="feddro.theorem_5_1", instance="bowl"))
+    assert text.startswith("SUPPORTED  feddro.theorem_5_1 on bowl") and "\n" not in text and "one instance" in text
     assert "0.1 [" in str(judged()) and ", tightness 10, 200 seeds, alpha 1e-06; " in str(judged())
     assert ": 0.5 against bound 1, tightness 2; " in str(judge_exact(F(1, 2), F(1), certificates_kind="exact"))
     assert "against" not in str(replace(judged(), bound=None)) and "against" not in str(
