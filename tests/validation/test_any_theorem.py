@@ -20,7 +20,6 @@ from fedco.synthetic.conformance.suite import with_scaled_certificate
 from fedco.user_files import load_object
 from fedco.validation.falsifier.attack import falsify
 from fedco.validation.runs.campaign import Experiment, Task, run_tasks
-from fedco.validation.runs.fit import fits, misfit
 from fedco.validation.runs.generate import EDGE, generate, instances_of
 from fedco.validation.runs.measures import judged
 from fedco.validation.runs.recipe import Instance
@@ -117,12 +116,6 @@ def test_what_is_missing_is_in_the_results(pr_sgd, ring, tmp_path):
     told = "nobody but its author vouches for the certificates of ring: a short search found no point at which one is clearly false"
     assert kept["certificates"] == found.certificates and found.certificates.startswith(told)
     assert found.certificates in str(found).splitlines() and found.certificates in found.sheet().notes
-
-
-def test_fit_is_computed_from_kind_and_constants(pr_sgd, ring):
-    assert fits(pr_sgd, ring) and fits(pr_sgd, problem(NOISY))
-    assert "wanted a problem of the kind federated, got local_composite" in misfit(pr_sgd, problem("local_noisy"))
-    assert "certifies no local_gradient_bound" in misfit(pr_sgd, problem("federated_quadratic"))
 
 
 def test_a_theorem_a_method_and_a_problem_of_ones_own_are_judged(half_sgd, ring):
@@ -482,8 +475,6 @@ def test_the_suite_ledger_is_the_default():
 
 
 def test_bad_input_is_named(ledger: AlphaBudget):
-    with pytest.raises(InputError, match="no recipe"):
-        assert_bound_holds("feddro.theorem_9_9", NEAR, T=144)
     with pytest.raises(InputError, match="eta"):
         assert_bound_holds("feddro.theorem_4_2", "feddro_without_h", T=100, eta="one", I=1, ledger=ledger)
     with pytest.raises(InputError, match=r"seeds: .* wants"):

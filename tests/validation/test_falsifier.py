@@ -27,14 +27,14 @@ from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, confirm
 from fedco.validation.falsifier.declared import target_of
 from fedco.validation.falsifier.each_term import as_table, each_term
 from fedco.validation.falsifier.rounding import Draft, confirmed, near, simplest
-from fedco.validation.falsifier.search import Claim, Progress, search_together
+from fedco.validation.falsifier.search import Progress
 from fedco.validation.falsifier.shrink import cost, shrunk
 from fedco.validation.runs.bundle import BundleError, read, replay, write
 from fedco.validation.runs.refutations import REGISTRY
 from hypothesis import given
 from hypothesis import strategies as st
 from quick import slow_but
-from searching import attacked, claims_on, effort, falsified, replayed, spaces_of, targeted, violation_of
+from searching import attacked, claims_on, effort, falsified, replayed, spaces_of, targeted, violation_of, visited
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +139,7 @@ EVERY, GENERATIONS = 5, 40
 dozens, and another."""
 
 
-def visited(tick: float) -> list[tuple[str, int]]:
+def seen_by(tick: float) -> list[tuple[str, int]]:
     """SearchSpace and instances so far of each generation of a search whose clock ticks so many seconds each time it is read."""
     seen: list[tuple[str, int]] = []
 
@@ -148,8 +148,8 @@ def visited(tick: float) -> list[tuple[str, int]]:
         if len(seen) == GENERATIONS:
             raise KeyboardInterrupt
 
-    (target, formula), clock = targeted("baselines.local_sgd"), count(0.0, tick)
-    search_together(target, formula, [Claim(target)], seconds=1e9, progress=progress, clock=lambda: next(clock))
+    clock = count(0.0, tick)
+    visited(*targeted("baselines.local_sgd"), seconds=1e9, progress=progress, clock=lambda: next(clock))
     return seen
 
 
@@ -159,7 +159,7 @@ def test_a_search_visits_the_same_points_however_fast_it_runs(monkeypatch) -> No
         monkeypatch.setattr(f"fedco.validation.falsifier.search.{name}", value)
     some = spaces_of("baselines.local_sgd")[::EVERY]
     monkeypatch.setattr("fedco.validation.falsifier.search.search_spaces", lambda *given: some)
-    slow, fast = visited(0.001), visited(1.0)
+    slow, fast = seen_by(0.001), seen_by(1.0)
     assert slow == fast and len(slow) == GENERATIONS
     assert len(set(slow)) == GENERATIONS and sum(n > 5 for n in Counter(name for name, _ in slow).values()) > 1
 

@@ -40,7 +40,7 @@ from fedco.validation.runs.bundle import BundleError, read, replay, write
 from fedco.validation.runs.method_of import period_of, steps_of
 from fedco.validation.runs.refutations import registry
 from quick import slow_after
-from searching import falsified, targeted, ticking, violation_of
+from searching import falsified, targeted, ticking, violation_of, visited
 from small_theorems import symbols
 from true_statements import all_made, is_written
 from true_statements import searched as searched_for
@@ -206,8 +206,8 @@ def test_a_search_rounds_the_ends_of_sums_as_the_bound_does():
 
 
 def test_rounds_as_long_as_the_run_are_searched():
-    found = searched({**PER_ROUND, "symbols": {**SYMBOLS, "T": "iterations"}}, 0.2, where=("K == 256",))
-    assert found.evaluations > 0
+    theorem = fedco.define(**{**PER_ROUND, "symbols": {**SYMBOLS, "T": "iterations"}})
+    assert visited(*targeted(theorem, where=("K == 256",)), seconds=2.0, clock=ticking()).evaluations > 0
 
 
 # --- bundles ------------------------------------------------------------------------------------------------------------
@@ -437,14 +437,6 @@ def test_of_searches_beside_each_other_the_first_refutation_counts_else_the_near
     assert ended(far, near, far).ratio == 0.9 and ended(far, near, far).evaluations == 17
     found = ended(near, result(ratio=1.1), far)  # ends at the refutation
     assert found.refuted and found.evaluations == 12 and seeds == [[7, 8, 9]] * 3
-
-
-def test_what_is_searched_by_itself_or_cannot_be_searched():
-    relaxed = next(c for c in weakenings(SGD.statement("printed")) if c.way == "relaxed")
-    with pytest.raises(InputError, match="searched by itself"):
-        falsify_changes(SGD, "printed", [relaxed], seconds=1)
-    with pytest.raises(InputError, match="at most 10000 searches on a scheduler"):
-        falsify(SGD, seconds=1, jobs=10_001, scheduler="tcp://x:1")
 
 
 # --- why a violation is one --------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from fedco.validation.falsifier.search_space import REJECTED, SearchSpace
 from fedco.validation.falsifier.search_spaces import PERIODS, ROUNDS, Asked, search_spaces
 from fedco.validation.falsifier.spaces import SILENT_BOWL, SPACES
 from fedco.validation.falsifier.unit_cube import UnitCube
-from searching import spaces_of, targeted
+from searching import spaces_of, targeted, visited
 
 # --- search spaces ---------------------------------------------------------------------------------------------------------------
 
@@ -363,10 +363,8 @@ def test_the_seconds_are_kept_where_rounds_are_long(monkeypatch):
         return judged(space, points, panel)
 
     monkeypatch.setattr(SearchSpace, "judged", counted)
-    target, formula = targeted("feddro.theorem_5_1", "corrected", where=("I=256",))
-    claim = Claim(target)
-    search.search_together(target, formula, [claim], seconds=2.0, clock=lambda: sum(taken))
-    found = claim.found
+    given = targeted("feddro.theorem_5_1", "corrected", where=("I=256",))
+    found = visited(*given, seconds=2.0, clock=lambda: sum(taken))
     assert max(taken) <= 0.5 and 2.0 < sum(taken) <= 2.0 + 0.5
     assert found.evaluations > 0 and any("rounds of 256" in name for name in found.families) and found.left_out
 
@@ -395,7 +393,7 @@ def test_turns_are_longer_and_several_claims_share_them():
     nothing.evolve()
 
 
-def visited(monkeypatch, stub: Stub, turn: int, claims=None, known=None, share: float = 3.0, of: int = 0):
+def start_of_visit(monkeypatch, stub: Stub, turn: int, claims=None, known=None, share: float = 3.0, of: int = 0):
     given = {}
     monkeypatch.setattr(search, "differential_evolution", lambda *a, **more: given.update(more, bounds=a[1]))
     run = running([stub], claims)
@@ -409,7 +407,7 @@ def visited(monkeypatch, stub: Stub, turn: int, claims=None, known=None, share: 
 def test_a_visit_starts_from_the_best_known_points_every_other_turn(monkeypatch):
     known = 2.0 + np.arange(150.0).reshape(50, 3)
     for turn, recalled in ((0, False), (1, True), (2, False), (3, True)):
-        given = visited(monkeypatch, Stub("a"), turn, known=known)
+        given = start_of_visit(monkeypatch, Stub("a"), turn, known=known)
         assert given["bounds"] == [(0.0, 1.0)] * 3 and given["init"].shape == (255, 3) and given["maxiter"] == 6
         assert given["tol"] == 0  # a visit ends by its own rules, not where the scores of a generation are alike
         kept = given["init"] > 1
@@ -417,18 +415,18 @@ def test_a_visit_starts_from_the_best_known_points_every_other_turn(monkeypatch)
         if recalled:
             assert (given["init"][:48] == known[:48]).all() and not kept[48:].any()
     several = [Claim(None), Claim(None)]  # type: ignore[arg-type]
-    assert (visited(monkeypatch, Stub("a"), 0, several, known)["init"] > 1).any()
-    assert visited(monkeypatch, Stub("a"), 1)["init"].max() <= 1
-    starts = [visited(monkeypatch, Stub("a"), turn)["init"] for turn in (0, 0, 2)]
+    assert (start_of_visit(monkeypatch, Stub("a"), 0, several, known)["init"] > 1).any()
+    assert start_of_visit(monkeypatch, Stub("a"), 1)["init"].max() <= 1
+    starts = [start_of_visit(monkeypatch, Stub("a"), turn)["init"] for turn in (0, 0, 2)]
     assert (starts[0] == starts[1]).all() and (starts[0] != starts[2]).any()
-    other = visited(monkeypatch, Stub("a"), 0, [Claim(None), Claim(None)], of=1)["init"]  # type: ignore[arg-type]
+    other = start_of_visit(monkeypatch, Stub("a"), 0, [Claim(None), Claim(None)], of=1)["init"]  # type: ignore[arg-type]
     assert (other != starts[0]).any()
 
 
 def test_a_visit_has_at_least_one_generation_and_five_points(monkeypatch):
-    assert visited(monkeypatch, Stub("a"), 0, share=0.1)["maxiter"] == 1
-    assert visited(monkeypatch, Stub("a", size=100), 0)["init"].shape == (200, 100)
-    assert len(visited(monkeypatch, Stub("a", size=300), 0)["init"]) == 5
+    assert start_of_visit(monkeypatch, Stub("a"), 0, share=0.1)["maxiter"] == 1
+    assert start_of_visit(monkeypatch, Stub("a", size=100), 0)["init"].shape == (200, 100)
+    assert len(start_of_visit(monkeypatch, Stub("a", size=300), 0)["init"]) == 5
 
 
 # --- one visit ----------------------------------------------------------------------------------------------------------------

@@ -218,11 +218,6 @@ def test_the_cap_is_the_square_of_the_certified_norm(name):
     assert float(start.square().sum()) <= squared_cap(instance)
 
 
-def test_a_problem_with_unbounded_gradients_has_no_cap():
-    with pytest.raises(InputError, match="gradient_cap"):
-        squared_cap(problem("federated_quadratic"))
-
-
 # --- instances that are generated for a theorem -----------------------------------------------------------------------
 
 
