@@ -6,7 +6,7 @@ import json
 import math
 import os
 from dataclasses import dataclass, replace
-from fractions import Fraction
+from fractions import Fraction as F
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,6 @@ from fedco.validation.statistics.verdict import Outcome
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-F = Fraction
 CERTIFICATES = {"outer_lipschitz": {"value": F(1, 3), "kind": "exact", "argument": "tanh has slope at most 1"}}
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from fractions import Fraction
 from fractions import Fraction as Q
 from pathlib import Path
 from types import SimpleNamespace
@@ -195,7 +194,7 @@ T = 256
 
 def test_constants_are_read_from_certificates() -> None:
     values, kind = constants(theorem(THEOREM), "printed", problem("feddro_heterogeneous"))
-    assert values["Delta_g"] == Fraction(0.35) and values["y_err"] == 0
+    assert values["Delta_g"] == Q(0.35) and values["y_err"] == 0
     assert kind == "upper"  # the gap is only bounded
 
 
@@ -246,9 +245,9 @@ def test_a_step_three_times_beyond_stability_is_refuted() -> None:
     Both runs are judged against Theorem 4.2 (corrected) at eta = 2; only the admissible one is allowed to satisfy it.
     """
     made, steps = problem("feddro_counterexample"), 1000
-    gap = Fraction(made.certificates["objective_gap"].value)
-    curved = Fraction(1, 10**9)  # the inner maps are affine: any positive bound of their curvature holds
-    constants_4_2 = {"L_f": Fraction(1, 2), "L_g": curved, "B_f": 1, "B_g": 1, "Delta_g": 3, "Phi_gap": gap}
+    gap = Q(made.certificates["objective_gap"].value)
+    curved = Q(1, 10**9)  # the inner maps are affine: any positive bound of their curvature holds
+    constants_4_2 = {"L_f": Q(1, 2), "L_g": curved, "B_f": 1, "B_g": 1, "Delta_g": 3, "Phi_gap": gap}
     bound = theorem("feddro.theorem_4_2").bound("corrected", eta=2 - 8 * curved, I=1, T=steps, **constants_4_2)
     assert bound.admissible and bound.total is not None
     outcomes = {}
@@ -274,7 +273,7 @@ def own(**method):
 @pytest.mark.parametrize("method", [{"eta": "eta/1000"}, {"tau": 1}, {"m": 2}])
 def test_another_method_under_the_same_id_is_measured_anew(method) -> None:
     """The same bound was judged by what the other method had measured, which said SUPPORTED."""
-    instance = Instance("federated_noisy", {"eta": Fraction(1, 4), "p": 2}, "why")
+    instance = Instance("federated_noisy", {"eta": Q(1, 4), "p": 2}, "why")
     first, second = (Experiment(each, "printed", instance, 8, 4, 0) for each in (own(), own(**method)))
     ((one,), (other,)) = (chunks_of(each) for each in (first, second))
     assert one.key != other.key
@@ -374,7 +373,7 @@ def of_method(method, **symbols):
 @pytest.mark.parametrize("seeds", [None, 8])
 def test_a_start_at_rest_without_noise_has_a_bound_of_0_and_a_verdict(seeds):
     rest = Instance(
-        "federated_homogeneous", {"eta": Fraction(1, 10)}, "at rest", {"start": 0.0, "sigma": 0.0}, (8, 16), "stress"
+        "federated_homogeneous", {"eta": Q(1, 10)}, "at rest", {"start": 0.0, "sigma": 0.0}, (8, 16), "stress"
     )
     theorem = of_method({"name": "minibatch_sgd", "eta": "eta", "b": 1})
     found = fedco.validate(theorem, instances=[rest], seeds=seeds, jobs=1)

@@ -1,8 +1,7 @@
 """Second moments in closed form, against the mean over all paths: matrix powers, batches, rounds of some clients, kept reaches."""
 
 from dataclasses import replace
-from fractions import Fraction
-from fractions import Fraction as Q
+from fractions import Fraction as F
 from functools import cache
 from itertools import product
 from random import Random
@@ -33,7 +32,6 @@ from fedco.validation.runs.bundle import from_dict
 # --- by matrix powers -------------------------------------------------------------------------------------------------
 
 
-F = Fraction
 G = [[F(1), F(2), F(-1)], [F(0), F(1, 2), F(1)]]
 STEPS = 8
 
@@ -156,24 +154,24 @@ def test_an_enclosure_too_wide_is_an_error():
 # --- read off a method's code -----------------------------------------------------------------------------------------
 
 
-SHIFT, ALPHA, BETA = Q(1, 2), Q(1, 10), Q(1, 20)
+SHIFT, ALPHA, BETA = F(1, 2), F(1, 10), F(1, 20)
 
 
 def conditional(jolts, slopes):
     """Clients with f' = 1 + y/2 on |y| <= 8, plus a sign times a function of y."""
     count = len(jolts)
-    flat = {"inner_offset": [Q(0)] * count, "value_noise": [Q(0)] * count}
-    outer = {"knots": [[Q(-8), Q(8)]] * count, "slopes": [[Q(-3), Q(5)]] * count, "gradient_noise": jolts}
-    return exact_problem(Instance("conditional", {**flat, **outer, "inner_slope": slopes, "start": Q(0)}))
+    flat = {"inner_offset": [F(0)] * count, "value_noise": [F(0)] * count}
+    outer = {"knots": [[F(-8), F(8)]] * count, "slopes": [[F(-3), F(5)]] * count, "gradient_noise": jolts}
+    return exact_problem(Instance("conditional", {**flat, **outer, "inner_slope": slopes, "start": F(0)}))
 
 
 @pytest.mark.parametrize(
-    ("jolt", "b", "B", "T"), [(Q(3), 2, 3, 3), (Q(3), 1, 4, 4), ({"slope": [[Q(-8), Q(-8)], [Q(8), Q(8)]]}, 2, 1, 3)]
+    ("jolt", "b", "B", "T"), [(F(3), 2, 3, 3), (F(3), 1, 4, 4), ({"slope": [[F(-8), F(-8)], [F(8), F(8)]]}, 2, 1, 3)]
 )
 def test_a_batch_is_the_mean_over_all_its_signs(jolt, b, B, T):
-    problem = conditional([jolt], [Q(1)])
-    method = AccFCSGM(alpha=scalar(Q(1, 7)), beta=scalar(Q(1, 3)), q=2, m=1, b=b, B=B)
-    (exact, _), (low, high) = stepped(method, problem, T), moment_average(method, problem, T, 2, {"model": Q(8)})
+    problem = conditional([jolt], [F(1)])
+    method = AccFCSGM(alpha=scalar(F(1, 7)), beta=scalar(F(1, 3)), q=2, m=1, b=b, B=B)
+    (exact, _), (low, high) = stepped(method, problem, T), moment_average(method, problem, T, 2, {"model": F(8)})
     assert low <= exact <= high and exact > 0 and high - low < exact / 10**12
 
 
@@ -181,7 +179,7 @@ def test_the_law_of_a_mean_has_its_mean_and_its_variance():
     draws = BatchMeans(1, [1, 10**25])
     assert sum(draws.weights) == 1 and len(draws.weights) == draws.runs == 6
     means = [draws.signs(name, size).numbers.reshape(-1) for name, size in (("first", 1), ("second", 10**25))]
-    for mean, variance in zip(means, (1, Q(1, 10**25)), strict=True):
+    for mean, variance in zip(means, (1, F(1, 10**25)), strict=True):
         assert sum(w * v for w, v in zip(draws.weights, mean, strict=True)) == 0
         assert sum(w * v**2 for w, v in zip(draws.weights, mean, strict=True)) == variance
 
@@ -189,18 +187,18 @@ def test_the_law_of_a_mean_has_its_mean_and_its_variance():
 def test_a_step_that_squares_the_mean_of_a_batch_is_refused():
     """The sign of the inner map meets that of the outer gradient, which is the same: their product is no mean of signs."""
     shape = {
-        "inner_slope": [Q(1)],
-        "inner_offset": [Q(0)],
-        "knots": [[Q(-8), Q(8)]],
-        "slopes": [[Q(-4), Q(4)]],
-        "start": Q(1),
+        "inner_slope": [F(1)],
+        "inner_offset": [F(0)],
+        "knots": [[F(-8), F(8)]],
+        "slopes": [[F(-4), F(4)]],
+        "start": F(1),
     }
-    noise = {"value_noise": [{"slope": [[Q(0), Q(1, 2)]]}], "gradient_noise": [Q(1)]}
+    noise = {"value_noise": [{"slope": [[F(0), F(1, 2)]]}], "gradient_noise": [F(1)]}
     problem = exact_problem(Instance("local_composite", {**shape, **noise}, {"one_sample": 1}))
-    reach = {"model": Q(2), "inner_value": Q(4)}
+    reach = {"model": F(2), "inner_value": F(4)}
 
     def run(b):
-        rates = {name: scalar(Q(1, 8)) for name in ("alpha", "beta", "gamma", "eta")}
+        rates = {name: scalar(F(1, 8)) for name in ("alpha", "beta", "gamma", "eta")}
         return moment_average(LocalSCGDM(p=2, b=b, **rates), problem, 4, 2, reach)
 
     with pytest.raises(CannotReplay, match="not affine in the mean of a batch"):
@@ -208,18 +206,18 @@ def test_a_step_that_squares_the_mean_of_a_batch_is_refused():
 
 
 def meta(variant="exact", beta=BETA):
-    knots = {"knots": [[Q(-2), Q(-1), Q(1), Q(2)]], "curvatures": [[Q(0), Q(1), Q(1), Q(0)]]}
-    tilts = {"tilt": [-SHIFT - Q(3, 2), SHIFT - Q(3, 2)], "gradient_noise": [Q(0)] * 2}
-    instance = Instance("meta", {**knots, **tilts, "alpha": ALPHA, "start": Q(0)}, {"nu": 2})
-    return MetaFL(beta=scalar(beta), tau=3, m=1, variant=variant, delta=scalar(Q(1, 100))), exact_problem(instance)
+    knots = {"knots": [[F(-2), F(-1), F(1), F(2)]], "curvatures": [[F(0), F(1), F(1), F(0)]]}
+    tilts = {"tilt": [-SHIFT - F(3, 2), SHIFT - F(3, 2)], "gradient_noise": [F(0)] * 2}
+    instance = Instance("meta", {**knots, **tilts, "alpha": ALPHA, "start": F(0)}, {"nu": 2})
+    return MetaFL(beta=scalar(beta), tau=3, m=1, variant=variant, delta=scalar(F(1, 100))), exact_problem(instance)
 
 
 @pytest.mark.parametrize("variant", ["exact", "hessian_free"])
 def test_random_rounds_are_the_mean_over_every_choice_of_clients(variant):
     """F_i = a (w - s_i)^2/2 with a = (1 - alpha)^4: Algorithm 1 written out over all sequences of the client of a round."""
-    a, rounds, tau, total = (1 - ALPHA) ** 4, 4, 3, Q(0)
+    a, rounds, tau, total = (1 - ALPHA) ** 4, 4, 3, F(0)
     for centres in product((SHIFT, -SHIFT), repeat=rounds):
-        w = Q(0)
+        w = F(0)
         for centre in centres:
             for _ in range(tau):
                 total += (a * w) ** 2 / (rounds * tau * 2**rounds)
@@ -233,8 +231,8 @@ def test_random_rounds_are_the_mean_over_every_choice_of_clients(variant):
     ("reach", "beta", "error", "words"),
     [
         (SHIFT / 2, BETA, CannotReplay, "may leave the reach"),
-        (SHIFT, Q(3), CannotReplay, "may leave the reach"),
-        (Q(3), BETA, Bends, "kink|slope of the Hessian"),
+        (SHIFT, F(3), CannotReplay, "may leave the reach"),
+        (F(3), BETA, Bends, "kink|slope of the Hessian"),
     ],
 )
 def test_a_reach_that_a_step_does_not_keep_is_refused(reach, beta, error, words):
@@ -244,52 +242,52 @@ def test_a_reach_that_a_step_does_not_keep_is_refused(reach, beta, error, words)
 
 
 def test_nobody_answers_for_a_method_that_keeps_more_than_models():
-    method = AccFCSGM(alpha=scalar(Q(1, 7)), beta=scalar(Q(1, 3)), q=2, m=1)
+    method = AccFCSGM(alpha=scalar(F(1, 7)), beta=scalar(F(1, 3)), q=2, m=1)
     with pytest.raises(CannotReplay, match="wanted `within`"):
-        moment_average(method, conditional([Q(3)], [Q(1)]), 4, 2, {"model": Q(8)}, is_kept=False)
+        moment_average(method, conditional([F(3)], [F(1)]), 4, 2, {"model": F(8)}, is_kept=False)
 
 
 def test_rounds_have_probabilities():
-    still = Recursion([Q(1)], RandomMap([(1, [[1, 0], [0, 1]])]), period=2)
-    assert RandomRounds([(Q(1, 3), still, [[0, 1]]), (Q(2, 3), still, [[0, 2]])]).average(5).contains(3)
+    still = Recursion([F(1)], RandomMap([(1, [[1, 0], [0, 1]])]), period=2)
+    assert RandomRounds([(F(1, 3), still, [[0, 1]]), (F(2, 3), still, [[0, 2]])]).average(5).contains(3)
     with pytest.raises(ValueError, match="sum of 1"):
-        RandomRounds([(Q(1, 3), still, [[0, 1]])])
+        RandomRounds([(F(1, 3), still, [[0, 1]])])
 
 
 def test_a_random_map_has_no_one_path():
-    random = Recursion([Q(1)], RandomMap([(Q(1, 2), [[1, 0], [0, sign]]) for sign in (1, -1)]))
+    random = Recursion([F(1)], RandomMap([(F(1, 2), [[1, 0], [0, sign]]) for sign in (1, -1)]))
     with pytest.raises(ValueError, match="not random"):
-        random.stays([[0, 1]], Q(1), 3)
+        random.stays([[0, 1]], F(1), 3)
 
 
 # --- FedDRO with noise in Jacobians, within a reach that is found and shown -------------------------------------------
 
 
-SLOPES, NOISE, DRIFT, FLAT, FAR, OFF = (Q(1), Q(4, 5)), Q(1, 20), (Q(1), Q(-1, 2)), Q(2), Q(2), Q(1, 30)
+SLOPES, NOISE, DRIFT, FLAT, FAR, OFF = (F(1), F(4, 5)), F(1, 20), (F(1), F(-1, 2)), F(2), F(2), F(1, 30)
 """Slopes of the inner maps, noise of their Jacobians, slopes of h_k, where f' = y ends, where the noise does, the noise of values."""
-ETA, MOMENTUM, I = Q(1, 40), Q(1, 30), 3
+ETA, MOMENTUM, I = F(1, 40), F(1, 30), 3
 
 
 def instance(count=2, **changed):
     """A problem of one or two clients, with some of its numbers changed."""
     shape = {
         "inner_slope": [*SLOPES[:count]],
-        "inner_offset": [Q(0)] * count,
+        "inner_offset": [F(0)] * count,
         "value_noise": [OFF] * count,
-        "gradient_noise": [Q(0)] * count,
+        "gradient_noise": [F(0)] * count,
         "knots": [[-FLAT, FLAT]],
         "slopes": [[-FLAT, FLAT]],
-        "extra_knots": [[Q(-9), Q(9)]] * count,
+        "extra_knots": [[F(-9), F(9)]] * count,
         "extra_slopes": [[d, d] for d in DRIFT[:count]],
-        "start": Q(1, 10),
-        "estimate": Q(1, 7),
+        "start": F(1, 10),
+        "estimate": F(1, 7),
         "jacobian_noise": [NOISE] * count,
         "noise_reach": FAR,
     }
     return Instance("shared_composite", {**shape, **changed})
 
 
-SMALL = {"extra_slopes": [[Q(1, 30)] * 2, [Q(-1, 30)] * 2], "value_noise": [Q(0)] * 2}
+SMALL = {"extra_slopes": [[F(1, 30)] * 2, [F(-1, 30)] * 2], "value_noise": [F(0)] * 2}
 """With little drift the reach is one in which all is straight."""
 
 
@@ -324,12 +322,12 @@ def test_closed_moments_are_the_mean_over_all_sign_paths(count, steps, after):
 
     def total(state, t):
         if t == steps:
-            return square(state) if after else Q(0)
-        own = square(state) if t > 0 or not after else Q(0)
+            return square(state) if after else F(0)
+        own = square(state) if t > 0 or not after else F(0)
         signs = [*product((1, -1), repeat=count)]
-        return own + sum(total(step(state, s, t, drift, Q(0)), t + 1) for s in signs) / len(signs)
+        return own + sum(total(step(state, s, t, drift, F(0)), t + 1) for s in signs) / len(signs)
 
-    start = ([Q(1, 10)] * count, [Q(1, 10)] * count, Q(1, 7))
+    start = ([F(1, 10)] * count, [F(1, 10)] * count, F(1, 7))
     value = total(start, 0) / steps
     low, high = moment_average(method(), problem, steps, I, after=after)
     assert low <= value <= high and high - low < low / 10**12
@@ -345,28 +343,28 @@ def test_no_path_leaves_the_reach_that_is_found(towards):
     reach, rng = found_reach(method(), problem, I), Random(3)
     assert set(reach) == {"model", "inner_value"} and max(reach.values()) < FLAT
     aims = {"model": lambda s: s[0][0] + s[0][1], "inner value": lambda s: s[2]}
-    state, most = ([Q(1, 10)] * 2, [Q(1, 10)] * 2, Q(1, 7)), Q(0)
+    state, most = ([F(1, 10)] * 2, [F(1, 10)] * 2, F(1, 7)), F(0)
     for t in range(600):
-        choices = [step(state, s, t, drift, Q(0)) for s in product((1, -1), repeat=2)]
+        choices = [step(state, s, t, drift, F(0)) for s in product((1, -1), repeat=2)]
         x, before, y = rng.choice(choices) if towards == "random" else max(choices, key=aims[towards])
         state = [_short(v) for v in x], [_short(v) for v in before], _short(y)
         assert max(map(abs, state[0])) <= reach["model"] and abs(state[2]) <= reach["inner_value"]
         most = max(most, abs(state[2]) / reach["inner_value"])
-    assert most > Q(1, 4), "the reach is of the right size"
+    assert most > F(1, 4), "the reach is of the right size"
 
 
 def _short(v):
     """64 binary digits, as a path in fractions grows without end."""
-    return Q(round(v * 2**64), 2**64)
+    return F(round(v * 2**64), 2**64)
 
 
 @pytest.mark.parametrize(
     ("changed", "more", "error", "words"),
     [
-        ({"knots": [[-Q(1, 8), Q(1, 8)]], "slopes": [[-Q(1, 8), Q(1, 8)]], "estimate": Q(1, 10)}, {}, Bends, "kink"),
-        ({"noise_reach": Q(21, 200)}, {}, Bends, "kink"),
-        ({"jacobian_noise": [Q(9, 10)] * 2}, {}, CannotReplay, "grows"),
-        ({}, {"beta": Q(1, 2000)}, CannotReplay, "grows"),
+        ({"knots": [[-F(1, 8), F(1, 8)]], "slopes": [[-F(1, 8), F(1, 8)]], "estimate": F(1, 10)}, {}, Bends, "kink"),
+        ({"noise_reach": F(21, 200)}, {}, Bends, "kink"),
+        ({"jacobian_noise": [F(9, 10)] * 2}, {}, CannotReplay, "grows"),
+        ({}, {"beta": F(1, 2000)}, CannotReplay, "grows"),
     ],
 )
 def test_a_reach_that_is_not_kept_is_refused(changed, more, error, words):
@@ -383,26 +381,26 @@ def by_hand(*outcomes, start=(0,), first=None, asked_first=(0, 1), joined=None):
     size = 1 + len(start)
 
     def random(rows):
-        one = [Q(1), *[Q(0)] * (size - 1)]
-        return RandomMap([(Q(1, len(rows)), [one, *([Q(v) for v in row] for row in each)]) for each in rows])
+        one = [F(1), *[F(0)] * (size - 1)]
+        return RandomMap([(F(1, len(rows)), [one, *([F(v) for v in row] for row in each)]) for each in rows])
 
     special, ends = (None if rows is None else random([rows]) for rows in (first, joined))
-    run = Recursion([Q(v) for v in start], random(outcomes), ends, 2, special)
-    row = np.array([[Q(0), Q(1), *[Q(0)] * (size - 2)]], dtype=object)
-    first_row = np.array([[Q(v) for v in (*asked_first, *[0] * (size - 2))]], dtype=object)
-    basis = np.vectorize(Q, otypes=[object])(np.eye(size, dtype=int))
+    run = Recursion([F(v) for v in start], random(outcomes), ends, 2, special)
+    row = np.array([[F(0), F(1), *[F(0)] * (size - 2)]], dtype=object)
+    first_row = np.array([[F(v) for v in (*asked_first, *[0] * (size - 2))]], dtype=object)
+    basis = np.vectorize(F, otypes=[object])(np.eye(size, dtype=int))
     return kept_reach(run, basis, {"model": first_row}, {"model": row})["model"]
 
 
 def test_a_reach_by_hand():
     """z -> z/2 +- c stays within 2 c, for the largest c of any outcome; begun farther away, or led there, it stays within that."""
-    step = [[(c, Q(1, 2))] for c in (1, -3, 2)]
-    nearly = 1 + Q(1, 2**19)
+    step = [[(c, F(1, 2))] for c in (1, -3, 2)]
+    nearly = 1 + F(1, 2**19)
     assert 6 <= by_hand(*step) <= 6 * nearly
     assert 100 <= by_hand(*step, start=(-100,)) <= 100 * nearly
     assert by_hand(*step, first=[(97, 1)]) == 97, "where the second step begins"
     assert by_hand(*step, asked_first=(7000, 1)) == 7000, "of the first step other points may be asked for"
-    within = by_hand(*([(c, 1)] for c in (1, -3, 2)), joined=[(0, Q(1, 4))])
+    within = by_hand(*([(c, 1)] for c in (1, -3, 2)), joined=[(0, F(1, 4))])
     assert 5 <= within <= 5 * nearly, (
         "2 where a round begins, 3 farther after its first step, and a quarter of 8 where it ends"
     )
@@ -412,7 +410,7 @@ def test_a_reach_by_hand():
 
 def test_limits_that_do_not_hold_the_start_are_no_reach():
     """The second entry has no noise, and so the limit 0, which it begins beyond."""
-    step = [[(sign, Q(1, 2), 0), (0, 0, Q(1, 2))] for sign in (1, -1)]
+    step = [[(sign, F(1, 2), 0), (0, 0, F(1, 2))] for sign in (1, -1)]
     assert by_hand(*step, start=(0, 0)) >= 2
     with pytest.raises(CannotReplay, match="may leave every reach"):
         by_hand(*step, start=(0, 1))
@@ -421,12 +419,12 @@ def test_limits_that_do_not_hold_the_start_are_no_reach():
 def test_a_reach_begins_where_the_run_does():
     """Far from the minimiser a run is within limits that are as many times as large; where functions bend there it is refused."""
     at = {
-        x: exact_problem(instance(**SMALL, start=x, estimate=x * sum(SLOPES) / 2)) for x in (Q(0), Q(1, 2), Q(19, 10))
+        x: exact_problem(instance(**SMALL, start=x, estimate=x * sum(SLOPES) / 2)) for x in (F(0), F(1, 2), F(19, 10))
     }
     reach = {x: found_reach(method(), problem, I)["model"] for x, problem in at.items() if x < 1}
-    assert reach[Q(1, 2)] > reach[Q(0)] and reach[Q(1, 2)] >= Q(1, 2)
+    assert reach[F(1, 2)] > reach[F(0)] and reach[F(1, 2)] >= F(1, 2)
     with pytest.raises(Bends):
-        found_reach(method(), at[Q(19, 10)], I)
+        found_reach(method(), at[F(19, 10)], I)
 
 
 def test_no_reach_is_found_where_rounds_differ_or_are_of_other_kinds():
@@ -454,7 +452,7 @@ def test_the_statement_needs_the_heterogeneity_of_the_innovation(label):
     again = recompute(bundle_of(without, found))
     assert again.values[0] > again.bound[1]
     assert sides(target_of(theorem, label), claimed).ratio < 1
-    narrow = claimed.instance.parameters | {"noise_reach": Q(1, 1000)}
+    narrow = claimed.instance.parameters | {"noise_reach": F(1, 1000)}
     bent = Instance(claimed.instance.kind, narrow)
     with pytest.raises(NotConfirmed):
         confirm(without, type(claimed)(bent, claimed.constants, claimed.hyperparameters))

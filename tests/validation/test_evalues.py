@@ -1,7 +1,6 @@
 """E-values: E[E] <= 1 under the null, by enumeration of laws in rationals; and the seeds that are planned for them."""
 
 import math
-from fractions import Fraction
 from fractions import Fraction as F
 from itertools import product
 
@@ -108,7 +107,7 @@ INFINITE = (math.inf, -math.inf, math.nan)
 
 
 def test_the_default_grid_lies_in_the_unit_interval_and_is_exact():
-    assert all(isinstance(lam, Fraction) and 0 < lam <= 1 for lam in GRID)
+    assert all(isinstance(lam, F) and 0 < lam <= 1 for lam in GRID)
     assert list(GRID) == sorted(set(GRID))
 
 

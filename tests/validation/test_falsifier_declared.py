@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import replace
-from fractions import Fraction
 from fractions import Fraction as Q
 from itertools import islice
 from pathlib import Path
@@ -198,7 +197,7 @@ def test_a_search_rounds_the_ends_of_sums_as_the_bound_does():
     keys["schedule"] = {"b": "ceil(100*r)"}
     keys["conditions"] = {**PER_ROUND["conditions"], "whole": "floor(100*r) >= 29"}
     theorem = fedco.define(**keys)
-    known = dict.fromkeys(SYMBOLS, 1) | {"eta": Fraction(1, 2), "r": Fraction(29, 100)}
+    known = dict.fromkeys(SYMBOLS, 1) | {"eta": Q(1, 2), "r": Q(29, 100)}
     formula, bound = Formula(theorem, "printed"), theorem.bound("printed", **known)
     values = formula.complete({name: np.array([float(value), 0.285]) for name, value in known.items()})
     assert values["b"].tolist() == [29, 29] and formula.admits(values).tolist() == [True, False]

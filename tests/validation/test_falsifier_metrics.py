@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
+from fractions import Fraction as Q
 from itertools import product
 
 import numpy as np
@@ -42,7 +42,6 @@ from fedco.validation.falsifier.noise import MEASURED, Run, measured, moments, p
 from quick import slow_but, slowly
 from searching import falsified, replayed, spaces_of, violation_of
 
-Q = Fraction
 BOWL = federated([[Q(-1), Q(1)]] * 2, [[Q(-1)] * 2, [Q(0)] * 2], Q(3), [Q(1), Q(1, 2)], curvature=Q(2))
 """F' = 2 x - 1/2, least at 1/4; the noise of the mean gradient has the variance (1 + 1/4)/4."""
 RATE, LEAST, ETA, VARIANCE = Q(2), Q(1, 4), Q(1, 8), Q(5, 16)
@@ -51,7 +50,7 @@ RATE, LEAST, ETA, VARIANCE = Q(2), Q(1, 4), Q(1, 8), Q(5, 16)
 SQUARES = [of for of in MEASURES if of != GRADIENT]
 
 
-def by_hand(of: str, steps: int) -> list[Fraction]:
+def by_hand(of: str, steps: int) -> list[Q]:
     """The expectation at t = 0, ..., steps: z = x - x_* has E z^2 -> (1 - 2 eta)^2 E z^2 + eta^2 V."""
     squares = [(Q(3) - LEAST) ** 2]
     for _ in range(steps):
@@ -59,7 +58,7 @@ def by_hand(of: str, steps: int) -> list[Fraction]:
     return [{GRADIENT_SQ: RATE**2, GAP: RATE / 2, DISTANCE_SQ: Q(1)}[of] * square for square in squares]
 
 
-def taken(rows: list[Fraction], over: str, after: bool) -> Fraction:
+def taken(rows: list[Q], over: str, after: bool) -> Q:
     counted = rows[1:] if after else rows[:-1]
     return {MEAN: sum(counted, Q(0)) / len(counted), MINIMUM: min(counted), LAST: rows[-1]}[over]
 

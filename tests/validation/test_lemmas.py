@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
-from fractions import Fraction
+from fractions import Fraction as R
 from types import SimpleNamespace
 
 import numpy as np
@@ -31,7 +31,6 @@ from fedco.validation.runs.values import evaluate_at, exact_start, numbers_of
 CHAINS = chains()
 
 SMALL = {"start": 3.0, "dim": 4, "clients": 4}
-R = Fraction
 INSTANCES = {
     "feddro.theorem_5_1": ("feddro_heterogeneous", {"I": 4, "b": 1}, 2048),
     "local_scgdm.theorem_3_4": (

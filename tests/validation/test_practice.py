@@ -348,18 +348,7 @@ def test_a_constant_that_unequal_clients_do_not_show_stays_as_it_is(tmp_path):
 
 
 def test_the_command(command, tmp_path):
-    asked = [
-        "practice",
-        "baselines.local_sgd",
-        "--problem",
-        "federated_logistic",
-        "--T",
-        "8",
-        "--seeds",
-        "2",
-        "--above",
-        "1",
-    ]
+    asked = ["practice", "baselines.local_sgd", "--problem", "federated_logistic", "--T", "8", "--seeds", "2", "--above", "1"]  # fmt: skip
     picture = tmp_path / "practice.svg"
     done = command(*asked, "--set", "p=4", "--json", "--figure", str(picture))
     data = json.loads(done.stdout)

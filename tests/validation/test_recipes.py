@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 from fractions import Fraction as Q
 from itertools import pairwise
 from math import log
@@ -80,7 +79,7 @@ def test_an_instance_fits_every_horizon_is_admissible_and_the_longest_is_not_vac
     assert len(totals) > 1 and totals[-1] < cap_of(theorem(theorem_id), made(instance), instance, bound)
     symbols, name = theorem(theorem_id).symbols(recipe_for(theorem_id).label), theorem_id
     for key, value in instance.hyperparameters.items():
-        assert isinstance(value, int | Fraction)
+        assert isinstance(value, int | Q)
         assert key not in symbols or symbols[key].quantity.role == "hyperparameter"
     for variant in VARIANTS:
         name = name.removesuffix(variant)
@@ -108,7 +107,7 @@ def test_fcsg_m_says_nothing_at_its_largest_step():
     instance = next(i for i in RECIPES[VACUOUS_AT_ITS_EDGE].instances if i.parameters.get("clients") == 32)
     values = fixed_values(VACUOUS_AT_ITS_EDGE, instance, {"alpha", "beta"})
     region = theorem(VACUOUS_AT_ITS_EDGE).admissible("alpha", "printed", **values)
-    largest = Fraction(region.intervals["alpha"].upper) * Fraction(99, 100)
+    largest = Q(region.intervals["alpha"].upper) * Q(99, 100)
     found = theorem(VACUOUS_AT_ITS_EDGE).bound("printed", strict=False, alpha=largest, **values)
     assert found.terms["drift"] > float(made(instance).certificates["gradient_cap"].value) ** 2
 
@@ -161,10 +160,10 @@ def test_a_tuned_instance_has_nearly_the_least_bound(theorem_id: str, instance: 
     assert bound.total <= 1.05 * best.bound.total
 
 
-def fixed_values(theorem_id: str, instance: Instance, free: set[str], horizon: int = 0) -> dict[str, Fraction]:
+def fixed_values(theorem_id: str, instance: Instance, free: set[str], horizon: int = 0) -> dict[str, Q]:
     """Exact values of every symbol but `free`, at one of the instance's horizons."""
     bound, _ = bound_at(theorem_id, instance, instance.horizons[horizon])
-    return {name: Fraction(text) for name, text in bound.values.items() if name not in free}
+    return {name: Q(text) for name, text in bound.values.items() if name not in free}
 
 
 def test_three_instances_with_different_names():
@@ -199,7 +198,7 @@ def test_a_scheduled_run_communicates_as_the_schedule_says(theorem_id: str):
     instance = recipe_for(theorem_id).instances[0]
     period, T = SCHEDULED[theorem_id]
     measured = measure(theorem_id, instance, T, 1)
-    whole = Fraction(measured.bound.values[period])
+    whole = Q(measured.bound.values[period])
     assert whole.denominator == 1
     assert int(measured.messages["rounds"]) == T // whole
     assert measured.statistic[0] <= measured.bound.total
@@ -237,7 +236,7 @@ def test_meta_fl_takes_alpha_and_nu_from_the_problem():
     instance = RECIPES["meta_fl.theorem_8"].instances[1]
     bound, _ = bound_at("meta_fl.theorem_8", instance, 100)
     assert bound.numbers["nu"] == made(instance).nu == 3
-    assert Fraction(bound.values["alpha"]) == Fraction(made(instance).alpha)
+    assert Q(bound.values["alpha"]) == Q(made(instance).alpha)
     assert bound.numbers["K"] == 100
 
 
@@ -304,7 +303,7 @@ SWEEPS = [
     for number, place, sweep, marks in slow_but_one(EVERY_SWEEP.values())
     for name in [list(EVERY_SWEEP)[number]]
 ]
-SHARES = {"half": Fraction(1, 2), "a quarter": Fraction(1, 4), "one client of 16": Fraction(1, 16)}
+SHARES = {"half": Q(1, 2), "a quarter": Q(1, 4), "one client of 16": Q(1, 16)}
 NOISES = (
     "inner_value_noise",
     "inner_jacobian_noise",

@@ -7,7 +7,6 @@ import inspect
 import json
 import time
 from dataclasses import replace
-from fractions import Fraction
 from fractions import Fraction as Q
 from functools import cache
 from pathlib import Path
@@ -121,7 +120,7 @@ def test_an_instance_with_a_false_fact_is_no_refutation() -> None:
         Refutation("x", real.claim, (), "printed", "x", lambda: lying).case()
 
 
-@pytest.mark.parametrize(("symbol", "value"), [("beta", Fraction(10)), ("T", 1), ("p", 10**6)])
+@pytest.mark.parametrize(("symbol", "value"), [("beta", Q(10)), ("T", 1), ("p", 10**6)])
 def test_an_instance_outside_the_conditions_is_no_refutation(symbol, value) -> None:
     """Local-SCGDM's FROZEN with a step, a horizon or a period that breaks a condition or the strict inequality."""
     item = refutations()["local_scgdm.theorem_3_4"]
@@ -173,7 +172,7 @@ def test_a_constant_that_the_instance_does_not_have_takes_the_word_away(name) ->
     case = item.case()
     attained = 0
     for symbol, (value, why) in case.constants.items():
-        lower = (Fraction(value) * (1 - Fraction(1, 10**9)), why) if value else (Fraction(-1, 10**9), why)
+        lower = (Q(value) * (1 - Q(1, 10**9)), why) if value else (Q(-1, 10**9), why)
         graded = item.graded(replace(case, constants={**case.constants, symbol: lower}))
         assert graded.grade in ("refuted", "reading")
         attained += graded.grade == "reading" and graded.word.startswith(
@@ -206,9 +205,9 @@ def test_the_bundle_of_a_reading_shows_its_grade() -> None:
 
 
 def test_outward_contains_and_is_short() -> None:
-    third = Fraction(1, 3) + Fraction(1, 10**400)
+    third = Q(1, 3) + Q(1, 10**400)
     low, high = outward((third, third))
-    assert low < third < high and high - low < Fraction(1, 10**27)
+    assert low < third < high and high - low < Q(1, 10**27)
     assert low.denominator.bit_length() < 120
     assert outward((-third, -third)) == (-high, -low)
 
@@ -249,19 +248,19 @@ def _moved(data, where, value):
 START = ("problem", "parameters", "instance", "parameters", "start")
 CHANGED = [
     ("local_scgdm.theorem_3_4", ("hyperparameters", "T"), 30),
-    ("local_scgdm.theorem_3_4", START, Fraction(1, 2)),
+    ("local_scgdm.theorem_3_4", START, Q(1, 2)),
     ("local_scgdm.theorem_3_4.equal_inner", START, 1),
     ("local_scgdm.theorem_3_4.initial_inner", ("hyperparameters", "T"), 100),
     ("local_scgdm.theorem_3_4.one_sample", ("hyperparameters", "T"), 500),
-    ("local_scgdm.theorem_3_4.one_sample", START, Fraction(1, 2)),
-    ("comfedl.theorem_1", ("hyperparameters", "eta"), Fraction(1, 4)),
+    ("local_scgdm.theorem_3_4.one_sample", START, Q(1, 2)),
+    ("comfedl.theorem_1", ("hyperparameters", "eta"), Q(1, 4)),
     ("comfedl.theorem_1", ("hyperparameters", "tau"), 5),
-    ("comfedl.theorem_1", START, Fraction(1, 100)),
+    ("comfedl.theorem_1", START, Q(1, 100)),
     ("feddro.theorem_5_1", ("problem", "parameters", "instance", "parameters", "estimate"), 0),
     ("feddro.lemma_f_4", ("problem", "parameters", "place", "row"), 7),
-    ("acc_fcsg_m.corollary_4_8", ("problem", "parameters", "reach", "model"), Fraction(1, 2)),
+    ("acc_fcsg_m.corollary_4_8", ("problem", "parameters", "reach", "model"), Q(1, 2)),
     ("acc_fcsg_m.corollary_4_8", ("hyperparameters", "T"), 4 * 10**12),
-    ("acc_fcsg_m.theorem_4_7.averaged_models", ("problem", "parameters", "reach", "model"), Fraction(1, 13)),
+    ("acc_fcsg_m.theorem_4_7.averaged_models", ("problem", "parameters", "reach", "model"), Q(1, 13)),
     ("acc_fcsg_m.theorem_4_7.averaged_models", ("hyperparameters", "q"), 20),
     (
         "acc_fcsg_m.theorem_4_7.inner_lipschitz",
@@ -269,13 +268,13 @@ CHANGED = [
         [2],
     ),
     ("acc_fcsg_m.lemma_d_1", ("problem", "parameters", "place", "row"), 0),
-    ("meta_fl.theorem_8", START, Fraction(1, 3)),
-    ("meta_fl.theorem_8", ("problem", "parameters", "reach", "model"), Fraction(1, 3)),
+    ("meta_fl.theorem_8", START, Q(1, 3)),
+    ("meta_fl.theorem_8", ("problem", "parameters", "reach", "model"), Q(1, 3)),
     ("meta_fl.theorem_8", ("hyperparameters", "tau"), 1000),
     (
         "meta_fl.theorem_8.full_participation",
         ("problem", "parameters", "interval"),
-        [Fraction(-1, 10**9), Fraction(-1, 10**10)],
+        [Q(-1, 10**9), Q(-1, 10**10)],
     ),
 ]
 
@@ -294,12 +293,12 @@ def test_a_changed_instance_refutes_nothing(name, where, value) -> None:
 def test_a_condition_that_sets_a_hyperparameter_holds_for_the_run() -> None:
     item = refutations()["local_scgdm.corollary_3_5"]
     with pytest.raises(RefutationError, match="eta_choice fails"):
-        bundle_of(from_data(item.name, _moved(item.data, ("hyperparameters", "eta"), Fraction(1, 8))))
+        bundle_of(from_data(item.name, _moved(item.data, ("hyperparameters", "eta"), Q(1, 8))))
 
 
 def test_an_instance_with_a_false_constant_is_no_refutation_without_a_reading() -> None:
     item = refutations()["local_scgdm.theorem_3_4"]
-    lower = _moved(item.data, ("certificates", "L_f", "value"), 1 - Fraction(1, 10**9))
+    lower = _moved(item.data, ("certificates", "L_f", "value"), 1 - Q(1, 10**9))
     assert bundle_of(from_data(item.name, lower)).notes["grade"] == "reading"
 
 
@@ -363,9 +362,9 @@ def test_constants_of_losses_after_fine_tuning_are_at_least_those_of_the_functio
     ):  # a convex f_i is least where f_i' = 0, which is as far away as the models reach
         over = []
         for curve in (law.mean for law in case.clients.local):
-            w, far = Fraction(given["instance"]["parameters"]["start"]), given["reach"]["model"]
+            w, far = Q(given["instance"]["parameters"]["start"]), given["reach"]["model"]
             for _ in range(case.values["nu"]):
-                w -= case.values["alpha"] * Fraction(str(curve.derivative.at(w)))
+                w -= case.values["alpha"] * Q(str(curve.derivative.at(w)))
             assert 0 in [curve.derivative.at(end) for end in (-far, far)]
             over.append(curve.at(w) - min(curve.at(end) for end in (-far, far)))
         assert sum(over) / len(over) == claimed.pop("objective_gap")

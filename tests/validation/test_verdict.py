@@ -3,7 +3,7 @@
 import json
 import math
 from dataclasses import FrozenInstanceError, replace
-from fractions import Fraction
+from fractions import Fraction as F
 
 import numpy as np
 import pytest
@@ -22,7 +22,6 @@ from fedco.validation.statistics.verdict import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-F = Fraction
 ALPHA = F(1, 10**6)
 SMALL = np.full(200, 0.1)
 
