@@ -184,12 +184,12 @@ def test_every_file_that_a_page_names_is_there(page: str):
 
 RUN_BY = {
     "CONTRIBUTING.md": "test_add_a_theorem.py",
-    "docs/falsifier.md": "validation/test_falsifier_record.py",
+    "docs/falsifier.md": "validation/test_necessary.py",
     "docs/howto/add-a-method.md": "algorithms/test_add_a_method.py",
     "docs/howto/choose-step-sizes.md": "cli/test_inverse.py",
     "docs/howto/from-nothing-to-proved.md": "test_examples.py",
     "docs/howto/from-a-model-to-a-schedule.md": "synthetic/test_from_a_model.py",
-    "docs/howto/test-a-bound.md": "validation/test_testing.py",
+    "docs/howto/test-a-bound.md": "validation/test_any_theorem.py",
     "docs/howto/your-own-problem.md": "synthetic/test_your_own_problem.py",
     "docs/howto/three-proofs.md": "bounds/proof/test_claims.py",
     "docs/howto/write-a-derivation.md": "bounds/proof/test_claims.py",

@@ -1,6 +1,6 @@
 """Every theorem of the five papers has certified problems that fit, on which a few hundred seeds can support its bound.
 
-Which theorem fits which problem is computed (`validation/runs/fit.py`, tests/validation/test_fit.py).
+Which theorem fits which problem is computed (`validation/runs/fit.py`, tests/validation/test_instances.py).
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from fedco.validation.falsifier.bundle import bundle_of, recompute
 from fedco.validation.falsifier.confirm import Confirmed
 from fedco.validation.falsifier.declared import Target, formula_of, target_of
 from fedco.validation.falsifier.formula import Formula
-from fedco.validation.falsifier.search import Claim, Found, Search, search
+from fedco.validation.falsifier.search import Claim, Found, Search, search, search_together
 from fedco.validation.falsifier.search_space import SearchSpace
 from fedco.validation.falsifier.search_spaces import search_spaces
 from fedco.validation.runs.bundle import Bundle
@@ -57,6 +57,13 @@ def targeted(
 def spaces_of(theorem: Theorem | str, label: str = "printed", **more: Any) -> list[SearchSpace]:
     """The search spaces of a statement."""
     return search_spaces(*targeted(theorem, label, **more))
+
+
+def visited(target: Target, formula: Formula, **asked: Any) -> Found:
+    """What the visits of a search find; it is not asked what could have been evaluated exactly, which takes far longer."""
+    claim = Claim(target)
+    search_together(target, formula, [claim], **asked)
+    return claim.found
 
 
 def attacked(target: Target, formula: Formula, *, seconds: float = 40.0) -> Found:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
+from fractions import Fraction as Q
 from itertools import product
 
 import numpy as np
 import pytest
 import sympy as sp
-from families import run_in_doubles
+from families import federated, run_in_doubles, varied
 from fedco.algorithms import LocalSGD
 from fedco.bounds.evaluation.weights import StepWeights
 from fedco.bounds.language.change import Change
@@ -42,18 +42,7 @@ from fedco.validation.falsifier.noise import MEASURED, Run, measured, moments, p
 from quick import slow_but, slowly
 from searching import falsified, replayed, spaces_of, violation_of
 
-Q = Fraction
-BOWL = Instance(
-    "federated",
-    {
-        "gradient_noise": [Q(1), Q(1, 2)],
-        "knots": [[Q(-1), Q(1)], [Q(-1), Q(1)]],
-        "slopes": [[Q(-1), Q(-1)], [Q(0), Q(0)]],
-        "curvature": Q(2),
-        "start": Q(3),
-    },
-    {},
-)
+BOWL = federated([[Q(-1), Q(1)]] * 2, [[Q(-1)] * 2, [Q(0)] * 2], Q(3), [Q(1), Q(1, 2)], curvature=Q(2))
 """F' = 2 x - 1/2, least at 1/4; the noise of the mean gradient has the variance (1 + 1/4)/4."""
 RATE, LEAST, ETA, VARIANCE = Q(2), Q(1, 4), Q(1, 8), Q(5, 16)
 
@@ -61,7 +50,7 @@ RATE, LEAST, ETA, VARIANCE = Q(2), Q(1, 4), Q(1, 8), Q(5, 16)
 SQUARES = [of for of in MEASURES if of != GRADIENT]
 
 
-def by_hand(of: str, steps: int) -> list[Fraction]:
+def by_hand(of: str, steps: int) -> list[Q]:
     """The expectation at t = 0, ..., steps: z = x - x_* has E z^2 -> (1 - 2 eta)^2 E z^2 + eta^2 V."""
     squares = [(Q(3) - LEAST) ** 2]
     for _ in range(steps):
@@ -69,7 +58,7 @@ def by_hand(of: str, steps: int) -> list[Fraction]:
     return [{GRADIENT_SQ: RATE**2, GAP: RATE / 2, DISTANCE_SQ: Q(1)}[of] * square for square in squares]
 
 
-def taken(rows: list[Fraction], over: str, after: bool) -> Fraction:
+def taken(rows: list[Q], over: str, after: bool) -> Q:
     counted = rows[1:] if after else rows[:-1]
     return {MEAN: sum(counted, Q(0)) / len(counted), MINIMUM: min(counted), LAST: rows[-1]}[over]
 
@@ -109,7 +98,7 @@ def test_lanes_in_doubles_measure_the_same(of):
 
 def test_what_decays_far_below_what_it_started_from_is_seen_in_powers():
     """Without noise |x_T - x_*|^2 = (3/4)^(2 T) (11/4)^2; in doubles a sum of products would end at their rounding."""
-    silent = replace(BOWL, parameters={**BOWL.parameters, "gradient_noise": [Q(0), Q(0)]})
+    silent = varied(BOWL, gradient_noise=[Q(0), Q(0)])
     for steps in (20, 50):
         wanted = (Q(3, 4) ** steps * Q(11, 4)) ** 2
         low, high = in_powers(method(), exact_problem(silent), steps, 1, Statistic(DISTANCE_SQ, LAST))
@@ -122,11 +111,11 @@ def test_what_decays_far_below_what_it_started_from_is_seen_in_powers():
 def test_a_gap_in_powers_is_one_of_a_single_piece():
     """Where the minimiser lies on another piece than the run, or the objective is flat there, the gap is no square of an affine number."""
     kinked = {"knots": [[Q(0), Q(2)]] * 2, "slopes": [[Q(-9), Q(1)], [Q(-9), Q(1)]], "start": Q(40)}
-    far = replace(BOWL, parameters={**BOWL.parameters, **kinked, "gradient_noise": [Q(0), Q(0)]})
+    far = varied(BOWL, **kinked, gradient_noise=[Q(0), Q(0)])
     with pytest.raises(Bends):
         in_powers(method(), exact_problem(far), 2, 1, Statistic(GAP, LAST))
     flat = {"knots": [[Q(0), Q(1), Q(2)]] * 2, "slopes": [[Q(-9), Q(-2), Q(-4)]] * 2}  # F' = 0 on [1, 2]
-    level = replace(far, parameters={**far.parameters, **flat})
+    level = varied(far, **flat)
     with pytest.raises(Bends, match="flat at its minimiser"):
         in_powers(method(), exact_problem(level), 2, 1, Statistic(GAP, LAST))
 
@@ -135,7 +124,7 @@ def test_a_gap_in_powers_is_one_of_a_single_piece():
 def test_an_endless_run_stays_at_its_gap_and_its_distance(of):
     """Equal clients without noise rest at the minimiser; two that differ rest off it after two local steps."""
     slopes = {"slopes": [[Q(-1), Q(1)], [Q(1), Q(1)]], "gradient_noise": [Q(0), Q(0)], "start": Q(0)}
-    problem = exact_problem(replace(BOWL, parameters={**BOWL.parameters, **slopes}))
+    problem = exact_problem(varied(BOWL, **slopes))
     run = stepped(method(2), problem, 400, Statistic(of, LAST))
     rest = (problem.minimiser - Q(1, 4), problem.minimiser + Q(1, 4))
     low, high = endless(method(2), problem, 2, rest, Statistic(of, LAST))
@@ -179,7 +168,7 @@ def test_a_constant_that_says_more_the_larger_it_is_may_not_be_declared_larger()
     change = Change("variance", "divided", Q(4))
     target = target_of(get_theorem("library.sgd_strongly_convex"), "printed", change)
     constants = {"L_bar": Q(2), "mu": Q(2), "sigma": Q(1), "D": Q(1, 10**6)}
-    beside = replace(BOWL, parameters={**BOWL.parameters, "gradient_noise": [Q(1), Q(1)], "start": LEAST})
+    beside = varied(BOWL, gradient_noise=[Q(1), Q(1)], start=LEAST)
     claimed = Claimed(beside, constants, {"eta": Q(49, 100), "b": Q(1), "N": Q(2), "T": Q(8)})
     assert confirm(target, claimed).ratio > 3
     for name, other in (("mu", Q(21, 10)), ("L_bar", Q(19, 10)), ("sigma", Q(9, 10))):
@@ -394,7 +383,7 @@ def test_weights_without_an_exact_value_have_no_exact_run(formula):
 
 def test_an_expected_norm_is_the_mean_over_all_paths():
     """z_1 = (1 - 2 eta) z_0 - eta e, from a start so near the minimiser that the noise decides on which side it is."""
-    near = replace(BOWL, parameters={**BOWL.parameters, "start": LEAST + Q(1, 64)})
+    near = varied(BOWL, start=LEAST + Q(1, 64))
     z = Q(1, 64)
     noises = [(a + b / 2) / 2 for a in (Q(1), Q(-1)) for b in (Q(1), Q(-1))]
     after = [(1 - ETA * RATE) * z - ETA * e for e in noises]

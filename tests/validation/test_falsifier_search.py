@@ -1,4 +1,4 @@
-"""Which search spaces a statement has, in which order a search visits them and how long, and what it keeps of each visit."""
+"""A search: in which order and how long it visits its spaces, what it keeps of each visit, what it goes on with, what is kept of it."""
 
 from __future__ import annotations
 
@@ -9,28 +9,26 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fedco.bounds.language.change import Change
-from fedco.bounds.registry import get_theorem
+from fedco import theorem
+from fedco.bounds.language.change import Change, with_statement
+from fedco.bounds.language.theorem import Condition
 from fedco.validation.exact.run import MOST_SIGNS
 from fedco.validation.falsifier import search
 from fedco.validation.falsifier import search_spaces as module
 from fedco.validation.falsifier.confirm import NotConfirmed
-from fedco.validation.falsifier.declared import target_of
+from fedco.validation.falsifier.edges import bisected, edge
 from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.laws import FOREVER, INFINITE, NONE, PARTIAL, PATHS, POWERS
 from fedco.validation.falsifier.laws.base import EACH_LANE_STEP, EACH_RUN_BEGUN, EACH_STEP
 from fedco.validation.falsifier.laws.lanes import SHORT
 from fedco.validation.falsifier.laws.powers import rounds_compared
 from fedco.validation.falsifier.noise import MOST_SIGNS as MOST_MOMENTS
-from fedco.validation.falsifier.search import Claim, Search, Visit
-from fedco.validation.falsifier.search_space import (
-    REJECTED,
-    SearchSpace,
-)
+from fedco.validation.falsifier.search import Claim, Search, Visit, followed, is_guided, next_power, visiting_order
+from fedco.validation.falsifier.search_space import REJECTED, SearchSpace
 from fedco.validation.falsifier.search_spaces import PERIODS, ROUNDS, Asked, search_spaces
 from fedco.validation.falsifier.spaces import SILENT_BOWL, SPACES
 from fedco.validation.falsifier.unit_cube import UnitCube
-from searching import spaces_of, targeted
+from searching import spaces_of, targeted, visited
 
 # --- search spaces ---------------------------------------------------------------------------------------------------------------
 
@@ -165,10 +163,7 @@ def test_a_lemma_is_compared_along_a_few_rounds_of_up_to_three_clients():
 
 
 def test_hyperparameters_that_are_no_step_size_are_what_the_island_says_or_free():
-    target = target_of(get_theorem("meta_fl.theorem_8"), "printed")
-    made = SearchSpace(
-        target, Formula(target.theorem, "printed"), SPACES["meta"].silent[0], 2, 3, 16, {"nu": 2}, hidden=7.0
-    )
+    made = SearchSpace(*targeted("meta_fl.theorem_8"), SPACES["meta"].silent[0], 2, 3, 16, {"nu": 2}, hidden=7.0)
 
     def number(of: SearchSpace, quantity: str, at: float = 0.0, domain: str = "positive integer"):
         cube = UnitCube(np.full((2, 5), at))
@@ -205,12 +200,12 @@ def test_free_counts_are_powers_of_four_where_a_schedule_with_roots_is_run_in_po
         ("feddro.theorem_5_1", NONE, False),
         ("meta_fl.theorem_8", POWERS, False),
     ):
-        target = target_of(get_theorem(name), "printed")
+        target, formula = targeted(name)
         bowls = next(
             (s for s in SPACES[target.kind].silent if s.name == SILENT_BOWL),
             replace(SPACES["meta"].silent[0], name=SILENT_BOWL),
         )
-        made = SearchSpace(target, Formula(target.theorem, "printed"), bowls, 2, 4, 2 * 4**14, {"nu": 1}, law=law)
+        made = SearchSpace(target, formula, bowls, 2, 4, 2 * 4**14, {"nu": 1}, law=law)
         assert made.horizon_decides is (name == "feddro.theorem_5_1")
         counts = [n for n in ("b", "D", "K", "n") if n in (values := made.decode(UnitCube(points))[1])]
         assert counts
@@ -221,8 +216,7 @@ def test_free_counts_are_powers_of_four_where_a_schedule_with_roots_is_run_in_po
 
 
 def test_a_step_is_a_part_of_its_limit_or_anything_where_there_is_none():
-    target = target_of(get_theorem("baselines.local_sgd"), "printed")
-    made = SearchSpace(target, Formula(target.theorem, "printed"), SPACES["federated"].silent[0], 2, 1, 16)
+    made = SearchSpace(*targeted("baselines.local_sgd"), SPACES["federated"].silent[0], 2, 1, 16)
     points = np.random.default_rng(0).random((400, made.size))
     parameters, values, (step,) = made.decode(UnitCube(points))
     assert ((step.fraction > 0) & (step.fraction <= 1)).all() and 150 < (step.fraction == 1).sum() < 250
@@ -236,9 +230,8 @@ def test_a_step_is_a_part_of_its_limit_or_anything_where_there_is_none():
 
 def test_an_endless_run_of_random_rounds_is_affine_as_far_as_the_rests_of_its_choices():
     """Two clients whose slopes at 0 are 1 and -1 rest at -1 and at 1: the Hessian must be 1 between, and need not be beyond."""
-    target = target_of(get_theorem("meta_fl.theorem_8"), "printed")
     made = SearchSpace(
-        target, Formula(target.theorem, "printed"), SPACES["meta"].partial[0], 2, 3, 16, {"nu": 1}, True, 1.0, PARTIAL
+        *targeted("meta_fl.theorem_8"), SPACES["meta"].partial[0], 2, 3, 16, {"nu": 1}, True, 1.0, PARTIAL
     )
     far = np.array([0.5, 1.0, 1.01, 1.1, 20.0])  # a rest at a kink is not where a round is affine
     one, zero = np.ones(5), np.zeros(5)
@@ -370,8 +363,8 @@ def test_the_seconds_are_kept_where_rounds_are_long(monkeypatch):
         return judged(space, points, panel)
 
     monkeypatch.setattr(SearchSpace, "judged", counted)
-    target = target_of(get_theorem("feddro.theorem_5_1"), "corrected", where=("I=256",))
-    found = search.search(target, Formula(target.theorem, "corrected"), seconds=2.0, clock=lambda: sum(taken))
+    given = targeted("feddro.theorem_5_1", "corrected", where=("I=256",))
+    found = visited(*given, seconds=2.0, clock=lambda: sum(taken))
     assert max(taken) <= 0.5 and 2.0 < sum(taken) <= 2.0 + 0.5
     assert found.evaluations > 0 and any("rounds of 256" in name for name in found.families) and found.left_out
 
@@ -400,7 +393,7 @@ def test_turns_are_longer_and_several_claims_share_them():
     nothing.evolve()
 
 
-def visited(monkeypatch, stub: Stub, turn: int, claims=None, known=None, share: float = 3.0, of: int = 0):
+def start_of_visit(monkeypatch, stub: Stub, turn: int, claims=None, known=None, share: float = 3.0, of: int = 0):
     given = {}
     monkeypatch.setattr(search, "differential_evolution", lambda *a, **more: given.update(more, bounds=a[1]))
     run = running([stub], claims)
@@ -414,7 +407,7 @@ def visited(monkeypatch, stub: Stub, turn: int, claims=None, known=None, share: 
 def test_a_visit_starts_from_the_best_known_points_every_other_turn(monkeypatch):
     known = 2.0 + np.arange(150.0).reshape(50, 3)
     for turn, recalled in ((0, False), (1, True), (2, False), (3, True)):
-        given = visited(monkeypatch, Stub("a"), turn, known=known)
+        given = start_of_visit(monkeypatch, Stub("a"), turn, known=known)
         assert given["bounds"] == [(0.0, 1.0)] * 3 and given["init"].shape == (255, 3) and given["maxiter"] == 6
         assert given["tol"] == 0  # a visit ends by its own rules, not where the scores of a generation are alike
         kept = given["init"] > 1
@@ -422,18 +415,18 @@ def test_a_visit_starts_from_the_best_known_points_every_other_turn(monkeypatch)
         if recalled:
             assert (given["init"][:48] == known[:48]).all() and not kept[48:].any()
     several = [Claim(None), Claim(None)]  # type: ignore[arg-type]
-    assert (visited(monkeypatch, Stub("a"), 0, several, known)["init"] > 1).any()
-    assert visited(monkeypatch, Stub("a"), 1)["init"].max() <= 1
-    starts = [visited(monkeypatch, Stub("a"), turn)["init"] for turn in (0, 0, 2)]
+    assert (start_of_visit(monkeypatch, Stub("a"), 0, several, known)["init"] > 1).any()
+    assert start_of_visit(monkeypatch, Stub("a"), 1)["init"].max() <= 1
+    starts = [start_of_visit(monkeypatch, Stub("a"), turn)["init"] for turn in (0, 0, 2)]
     assert (starts[0] == starts[1]).all() and (starts[0] != starts[2]).any()
-    other = visited(monkeypatch, Stub("a"), 0, [Claim(None), Claim(None)], of=1)["init"]  # type: ignore[arg-type]
+    other = start_of_visit(monkeypatch, Stub("a"), 0, [Claim(None), Claim(None)], of=1)["init"]  # type: ignore[arg-type]
     assert (other != starts[0]).any()
 
 
 def test_a_visit_has_at_least_one_generation_and_five_points(monkeypatch):
-    assert visited(monkeypatch, Stub("a"), 0, share=0.1)["maxiter"] == 1
-    assert visited(monkeypatch, Stub("a", size=100), 0)["init"].shape == (200, 100)
-    assert len(visited(monkeypatch, Stub("a", size=300), 0)["init"]) == 5
+    assert start_of_visit(monkeypatch, Stub("a"), 0, share=0.1)["maxiter"] == 1
+    assert start_of_visit(monkeypatch, Stub("a", size=100), 0)["init"].shape == (200, 100)
+    assert len(start_of_visit(monkeypatch, Stub("a", size=300), 0)["init"]) == 5
 
 
 # --- one visit ----------------------------------------------------------------------------------------------------------------
@@ -567,3 +560,119 @@ def test_a_search_is_a_sample_and_then_visits_with_what_it_was_given(monkeypatch
     assert not run.is_over
     run.clock = lambda: 65.5
     assert run.is_over
+
+
+# --- which points, search spaces and claims a search goes on with -----------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [1, 40, 5000])
+def test_halvings_at_once_are_those_one_by_one(count: int) -> None:
+    """Bit by bit, and for what changes back and forth on the way, where several ends could be found; more at once of few intervals."""
+    rng = np.random.default_rng(2)
+    low, high = -rng.random(count) - 1, rng.random(count) + 1
+
+    def holds(x: np.ndarray) -> np.ndarray:
+        return np.sin(40 * x) < 0.3 * np.arange(count) / count
+
+    found = bisected(holds, low, high, 30)
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = np.where(holds(middle), middle, low), np.where(holds(middle), high, middle)
+    assert np.array_equal(found, (low, high)) and (high - low < 1e-8).all() and len(set(low)) == count
+    assert bisected(lambda x: np.array(True), np.zeros(2), np.full(2, 8.0), 3)[0].tolist() == [7, 7]
+
+
+@pytest.mark.parametrize(
+    ("relation", "held", "over"),
+    [
+        ("<", [1, 0, 0, 0], [0, 0, 0.5, 1]),
+        ("<=", [1, 1, 0, 0], [0, 0, 0.5, 1]),
+        (">", [0, 0, 1, 0], [1 / 3, 0, 0, 1]),
+        (">=", [0, 1, 1, 0], [1 / 3, 0, 0, 1]),
+        ("==", [0, 1, 0, 0], [1 / 3, 0, 0.5, 1]),
+    ],
+)
+def test_a_relation_is_judged_with_its_excess(relation, held, over):
+    """eta of 1, 2, 3 and no number against 1/L of 2, 2, 1 and 1."""
+    item = theorem("baselines.minibatch_sgd")
+    eta, L = (item.notation[name].symbol for name in ("eta", "L_bar"))
+    only = replace(item.statement("printed"), conditions=(Condition("c", eta, relation, 1 / L),))
+    formula = Formula(with_statement(item, only), "printed")
+    values = dict.fromkeys(formula.names, np.ones(4)) | {
+        "eta": np.array([1.0, 2.0, 3.0, np.nan]),
+        "L_bar": 1 / np.array([2.0, 2, 1, 1]),
+    }
+    found = formula.sides(values)
+    assert found.admissible.tolist() == [bool(x) for x in held] and found.excess.tolist() == pytest.approx(over)
+
+
+def test_a_claim_keeps_its_best_points():
+    claim = Claim(target=None)  # type: ignore[arg-type]
+    points = np.arange(100.0)[:, None]
+    claim.remember((0, False), points, -np.abs(points[:, 0] - 50))
+    claim.remember((0, False), np.array([[7.5], [8.5]]), np.array([1.0, -1000.0]))
+    kept, scores = claim.points[0, False]
+    assert len(kept) == 64 and kept[0, 0] == 7.5 and kept[1, 0] == 50 and (np.diff(scores) <= 0).all()
+    assert claim.best == {(0, False): 1.0} and claim.is_open
+    claim.found.saw(0.3, "a")
+    claim.found.saw(0.2, "b")
+    assert (claim.found.ratio, claim.found.where) == (0.3, "a")
+
+
+def test_powers_of_two():
+    assert [next_power(n) for n in (1, 2, 3, 4, 5, 64, 65)] == [1, 2, 4, 4, 8, 64, 128]
+
+
+def test_islands_are_visited_by_turns_endless_and_finite_the_best_first():
+    claim = Claim(target=None)  # type: ignore[arg-type]
+    claim.best = {(0, False): -1.0, (1, False): -2.0, (2, False): 0.5, (3, False): -0.5, (0, True): 9.0}
+    search_spaces = [SimpleNamespace(stays=stays) for stays in (True, False, False, True)]
+    assert visiting_order(search_spaces, claim, False) == [3, 2, 0, 1]  # type: ignore[arg-type]
+    claim.best[3, False] = -30.0  # nothing valid there
+    assert visiting_order(search_spaces, claim, False) == [0, 2, 1]
+    assert visiting_order(search_spaces, claim, True) == [
+        0,
+        1,
+        3,
+        2,
+    ]  # search spaces that nobody has seen come after those with a score
+
+
+def test_of_the_changes_of_one_term_the_first_open_one_is_followed():
+    changed = [Claim(None, Change(part, "divided", Q(4))) for part in ("a", "a", "b")]  # type: ignore[arg-type]
+    plain = Claim(target=None)  # type: ignore[arg-type]
+    claims = [plain, *changed]
+    assert followed(claims) == [plain, changed[0], changed[2]]
+    changed[0].found.violation = SimpleNamespace()
+    assert followed(claims) == [plain, changed[1], changed[2]]
+    for claim in claims:
+        claim.found.violation = SimpleNamespace()
+    assert followed(claims) == []
+    turns = [(is_guided(changed[0], turn), is_guided(plain, turn)) for turn in range(6)]
+    assert turns == [(t % 3 != 2, False) for t in range(6)]
+
+
+def test_a_lost_power_is_followed_beside_less_of_a_term_and_neither_while_the_term_may_be_missing():
+    """Less of a term that has slack is never refuted, and must not be in the way of an order that is."""
+    dropped, less, period, clients, other = changed = [
+        Claim(None, change)  # type: ignore[arg-type]
+        for change in (
+            Change("a", "dropped"),
+            Change("a", "divided", Q(4)),
+            Change("a", "power", Q(-1), "p"),
+            Change("a", "power", Q(-1), "N"),
+            Change("b", "power", Q(-1), "N"),
+        )
+    ]
+    assert followed(changed) == [dropped, other]
+    dropped.found.violation = SimpleNamespace()
+    assert followed(changed) == [less, period, clients, other]
+
+
+def test_the_largest_step_that_conditions_admit():
+    formula = Formula(theorem("baselines.minibatch_sgd"), "printed")
+    names = [n for n, b in formula.theorem.symbols("printed").items()]
+    values = dict.fromkeys(names, Q(1)) | {"L_bar": Q(4)}
+    eta = 10.0 ** float(edge(formula, {name: float(value) for name, value in values.items()}, "eta", 1, {}, 1)[0])
+    exact = formula.theorem.admissible("eta", "printed", L_bar=4).intervals["eta"].upper
+    assert eta == pytest.approx(float(exact), rel=1e-9) and eta <= float(exact) * (1 + 1e-12)

@@ -9,17 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from fedco import theorem
 from fedco.synthetic.families.piecewise import FAMILIES, MetaFamily, PiecewiseLinear
 from fedco.validation.falsifier import noisy_instances, spaces
-from fedco.validation.falsifier.declared import target_of
-from fedco.validation.falsifier.formula import Formula
 from fedco.validation.falsifier.laws import PATHS
 from fedco.validation.falsifier.long_run import stretched
 from fedco.validation.falsifier.properties import PROPERTIES, imposing
 from fedco.validation.falsifier.search_space import SearchSpace
 from fedco.validation.falsifier.spaces import CURVED, SPACES
 from fedco.validation.falsifier.unit_cube import UnitCube
+from searching import targeted
 
 # --- the cube ------------------------------------------------------------------------------------------------------------
 
@@ -92,11 +90,16 @@ def random_points(space, clients: int, count: int = 64, high: float = 1.0, seed:
     return high * np.random.default_rng(seed).random((count, size_of(space, clients)))
 
 
+def drawn(space, clients: int, count: int = 64, **more):
+    """Instances at random points."""
+    return decoded(space, clients, random_points(space, clients, count, **more))
+
+
 @pytest.mark.parametrize(("kind", "space"), ALL, ids=lambda v: v if isinstance(v, str) else v.name[:24])
 def test_a_decoder_makes_instances_of_its_family_whose_clients_are_a_mean_plus_or_minus_a_difference(kind, space):
     shapes = FAMILIES[kind].SHAPES
     for clients in space.clients:
-        made = decoded(space, clients, random_points(space, clients))
+        made = drawn(space, clients)
         assert set(shapes) - FAMILIES[kind].ABSENT <= set(made) <= set(shapes)
         for name, array in made.items():
             shape = shapes[name]
@@ -159,10 +162,7 @@ def test_what_is_made_for_a_pair_of_clients_is_searched_with_two():
 
 def test_noise_that_belongs_to_a_space_is_not_drawn_again():
     """Over all paths the noise on a tent still leads from its top to its feet."""
-    target = target_of(theorem("fcsg.theorem_4_1"), "printed")
-    search_space = SearchSpace(
-        target, Formula(target.theorem, "printed"), SPACES["conditional"].bent[0], 1, 1, 2, law=PATHS
-    )
+    search_space = SearchSpace(*targeted("fcsg.theorem_4_1"), SPACES["conditional"].bent[0], 1, 1, 2, law=PATHS)
     found = search_space.candidate(np.full(search_space.size, 0.7)).parameters
     assert (found["value_noise"] == np.ptp(found["knots"], axis=-1) / 2).all() and (found["gradient_noise"] == 0).all()
 
@@ -173,47 +173,40 @@ def slopes_at(parameters, points):
     return slope.at(torch.as_tensor(points).unsqueeze(-1))[..., 0]
 
 
-def mean_slopes(parameters):
-    return parameters["slopes"].mean(1)
-
-
 def test_outer_functions_rise_at_both_ends_in_the_mean():
     """So that the objective has a minimum; the clients' own may fall."""
-    for space, kind in (
-        (SPACES["local_composite"].silent[1], "local_composite"),
-        (SPACES["federated"].silent[0], "federated"),
-    ):
-        made = decoded(space, 2, random_points(space, 2, 200))
-        mean = mean_slopes(made)
+
+    def check(slopes):
+        mean = slopes.mean(1)
         assert (mean[:, 0] <= 0).all() and (mean[:, -1] >= 0).all() and mean[:, 0].min() < 0 < mean[:, -1].max()
-        assert (made["slopes"][:, 0, 0] > 0).any() and kind
-    shared = decoded(
-        SPACES["shared_composite"].silent[0], 2, random_points(SPACES["shared_composite"].silent[0], 2, 200)
-    )
-    for name in ("slopes", "extra_slopes"):
-        mean = shared[name].mean(1)
-        assert (mean[:, 0] <= 0).all() and (mean[:, -1] >= 0).all() and mean[:, 0].min() < 0 < mean[:, -1].max()
-    apart = decoded(SPACES["local_composite"].silent[3], 2, random_points(SPACES["local_composite"].silent[3], 2, 200))
+
+    for space in (SPACES["local_composite"].silent[1], SPACES["federated"].silent[0]):
+        slopes = drawn(space, 2, 200)["slopes"]
+        check(slopes)
+        assert (slopes[:, 0, 0] > 0).any()
+    shared = drawn(SPACES["shared_composite"].silent[0], 2, 200)
+    check(shared["slopes"]), check(shared["extra_slopes"])
+    apart = drawn(SPACES["local_composite"].silent[3], 2, 200)
     assert (apart["slopes"][..., 0] <= 0).all() and (apart["slopes"][..., -1] >= 0).all()
 
 
 def test_an_extra_function_is_there_or_not():
     space = SPACES["shared_composite"].silent[0]
-    made = decoded(space, 2, random_points(space, 2, 100))
+    made = drawn(space, 2, 100)
     without = (made["extra_slopes"] == 0).all(axis=(1, 2))
     assert 30 < without.sum() < 70
 
 
 def test_one_inner_map_is_the_identity_in_its_unit():
     for space in SPACES["local_composite"].silent[1:3]:
-        made = decoded(space, 2, random_points(space, 2))
+        made = drawn(space, 2)
         assert (made["inner_slope"] == made["inner_slope"][:, :1]).all() and (made["inner_slope"] > 0).all()
         assert not made["inner_offset"].any() and not made["start"].any()
 
 
 def test_a_stationary_start_has_no_mean_slope_and_clients_that_pull():
     space = SPACES["local_composite"].silent[2]
-    made = decoded(space, 2, random_points(space, 2))
+    made = drawn(space, 2)
     assert np.abs(gradient("local_composite", made)).max() < 1e-9 * np.abs(made["slopes"]).max()
     own = slopes_at(made, np.zeros(made["inner_slope"].shape))
     assert float(own.abs().min(1).values.median()) > 0
@@ -231,7 +224,7 @@ def test_equal_huber_functions_behind_inner_maps_that_differ():
 def test_noise_leads_from_the_top_of_a_tent_to_its_feet():
     """The plug-in gradient is then 0 for either sign, and the gradient is not."""
     space = SPACES["conditional"].bent[0]
-    made = decoded(space, 2, random_points(space, 2))
+    made = drawn(space, 2)
     noise = made["value_noise"]
     top = slopes_at(made, 0 * noise)
     assert (slopes_at(made, noise).abs() <= 1e-12 * top).all() and (slopes_at(made, -noise).abs() <= 1e-12 * top).all()
@@ -243,7 +236,7 @@ def test_noise_leads_from_the_top_of_a_tent_to_its_feet():
 def test_a_bowl_starts_at_its_minimiser_and_is_silent_where_every_ingredient_is_left_out(kind):
     """Coordinates up to 0.4 leave an ingredient out; the estimate of a shared composite is then the inner value at the start."""
     (space,) = SPACES[kind].affine
-    low = decoded(space, 2, random_points(space, 2, high=0.4))
+    low = drawn(space, 2, high=0.4)
     scale = np.abs(low["slopes"]).max() if "slopes" in low else 1.0
     assert np.abs(gradient(kind, low)).max() <= 1e-9 * scale
     if kind != "meta":
@@ -251,7 +244,7 @@ def test_a_bowl_starts_at_its_minimiser_and_is_silent_where_every_ingredient_is_
     if kind == "shared_composite":
         inner = (low["inner_slope"] * low["start"][:, None] + low["inner_offset"]).mean(1)
         np.testing.assert_allclose(low["estimate"], inner, rtol=1e-9, atol=1e-12)
-    some = decoded(space, 2, random_points(space, 2))
+    some = drawn(space, 2)
     assert (np.abs(gradient(kind, some)) > 1e-6 * scale).any() and some["gradient_noise"].any()
     assert (some["gradient_noise"] >= 0).all()
 
@@ -273,7 +266,7 @@ def test_the_start_of_a_bowl_behind_inner_maps_is_its_minimiser_where_it_is_not_
 @pytest.mark.parametrize("kind", ["federated", "local_composite", "shared_composite"])
 def test_the_noise_of_every_other_client_is_a_part_of_that_of_the_first(kind):
     (space,) = SPACES[kind].affine
-    made = decoded(space, 3, random_points(space, 3, 200))
+    made = drawn(space, 3, 200)
     for name in (n for n in noisy_instances.NOISES if n in made):
         first, second, third = made[name].T
         assert (
@@ -296,7 +289,7 @@ def test_silent_bowls_are_the_bowls_without_noise(kind):
 
 def test_a_bowl_is_one_and_its_slope_is_what_it_says():
     """Two knots with opposite slopes around the centre; of a federated client curvature 1 in its unit."""
-    made = decoded(SPACES["federated"].affine[0], 2, random_points(SPACES["federated"].affine[0], 2))
+    made = drawn(SPACES["federated"].affine[0], 2)
     widths, heights = np.ptp(made["knots"], axis=-1), np.ptp(made["slopes"], axis=-1)
     curvature = heights / widths
     np.testing.assert_allclose(curvature[:, 0], curvature[:, 1])
@@ -308,7 +301,7 @@ def test_a_bowl_is_one_and_its_slope_is_what_it_says():
 def test_a_meta_bowl_has_hessian_one_as_far_as_fine_tuning_leads():
     """The farther client has slope 1 beside the mean at the start; nu steps of alpha stay within (1 + alpha)^nu - 1."""
     for space in SPACES["meta"].partial:
-        made = decoded(space, 2, random_points(space, 2))
+        made = drawn(space, 2)
         inside = made["knots"][:, 0, 2]
         assert (inside >= 10**0.2 * (1 + made["alpha"]) ** NU * (1 - 1e-12)).all()
         assert (made["curvatures"] == [0, 1, 1, 0]).all() and (made["knots"][:, 0] == -made["knots"][:, 0, ::-1]).all()
@@ -318,7 +311,7 @@ def test_a_meta_bowl_has_hessian_one_as_far_as_fine_tuning_leads():
 
 
 def test_fine_tuned_bowls_have_noise_in_every_gradient():
-    made = decoded(SPACES["meta"].affine[0], 3, random_points(SPACES["meta"].affine[0], 3))
+    made = drawn(SPACES["meta"].affine[0], 3)
     assert (made["gradient_noise"][:, ::2] == 1).all() and (made["gradient_noise"][:, 1] <= 1).all()
     assert (np.abs(made["start"]) <= made["knots"][:, 0, 2] / 2).all()
 
@@ -326,7 +319,7 @@ def test_fine_tuned_bowls_have_noise_in_every_gradient():
 @pytest.mark.parametrize("space", SPACES["meta"].silent, ids=lambda s: s.name[-30:])
 def test_a_spline_has_its_kink_where_a_fine_tuning_step_leads(space):
     """The mean slope is 1 at the start 0, so that one step leads to -alpha, where the Hessian has four knots close together."""
-    made = decoded(space, 2, random_points(space, 2, 200))
+    made = drawn(space, 2, 200)
     family = family_of("meta", made)
     own = family.local_gradient(torch.zeros(200, 2, 1, dtype=torch.float64))[..., 0].numpy()
     gap = np.ptp(made["tilt"], axis=1) / 2
@@ -344,7 +337,7 @@ def test_a_spline_has_its_kink_where_a_fine_tuning_step_leads(space):
 
 def test_bent_losses_are_convex_with_the_minimiser_of_their_mean_at_the_start():
     space = SPACES["meta"].crowded[0]
-    made = decoded(space, 2, random_points(space, 2, 100))
+    made = drawn(space, 2, 100)
     assert (made["curvatures"] >= 0).all() and not made["curvatures"][..., [0, -1]].any()
     family = family_of("meta", made)
     own = family.local_gradient(torch.zeros(100, 2, 1, dtype=torch.float64))[..., 0].numpy()
@@ -387,7 +380,7 @@ def test_a_stretched_bowl_has_the_same_slope_inside_and_kinks_a_hundred_times_as
     made = stretched(parameters)
     assert made["knots"].tolist() == [[[-199.0, 201.0]]] and made["slopes"].tolist() == [[[-200.0, 200.0]]]
     assert made["extra_knots"] is parameters["extra_knots"] and parameters["knots"].max() == 3
-    meta = decoded(SPACES["meta"].partial[0], 2, random_points(SPACES["meta"].partial[0], 2, 8))
+    meta = drawn(SPACES["meta"].partial[0], 2, 8)
     wide = stretched(meta)
     before, after = family_of("meta", meta), family_of("meta", wide)
     x = torch.linspace(-0.5, 0.5, 8, dtype=torch.float64).view(8, 1, 1).expand(-1, 2, 1)
@@ -415,7 +408,7 @@ def test_the_start_of_a_fine_tuned_loss_moves_by_half_of_the_difference_at_most(
 
 def test_a_shared_curvature_is_between_a_thousandth_and_a_hundred_times_the_steepest_slope():
     space = CURVED["federated"].silent[0]
-    made = decoded(space, 2, random_points(space, 2, 400))
+    made = drawn(space, 2, 400)
     steepest = np.abs(made["slopes"].mean(1)).max(-1) / np.ptp(made["knots"][:, 0], axis=-1)
     ratio = np.log10(made["curvature"] / steepest)
     assert -3 - 1e-9 <= ratio.min() < -2.9 and 1.9 < ratio.max() <= 2 + 1e-9

@@ -1,8 +1,10 @@
-"""What of a statement is necessary: each kept instance breaks the statement with the part at what is said of it, and less is not said."""
+"""What of a statement is necessary: each kept instance breaks it with the part at what is said of it; and what is kept of searches."""
 
 from __future__ import annotations
 
 import json
+import re
+import time
 from dataclasses import replace
 from fractions import Fraction as Q
 from functools import cache
@@ -11,18 +13,19 @@ from pathlib import Path
 import fedco
 import numpy as np
 import pytest
-from fedco.bounds import get_theorem
+import sympy as sp
 from fedco.bounds.audit import necessary
 from fedco.bounds.audit.necessary import Needed, kept_bundles, needed, searched_for, seconds_for
 from fedco.bounds.evaluation.evaluate import bound as evaluated
-from fedco.bounds.language.change import Change, changed, narrowed
+from fedco.bounds.language.change import Change, changed, narrowed, with_statement
+from fedco.bounds.language.theorem import Term
 from fedco.bounds.proof.sharpen.record import hindrance, improved, parts_given, rows_in, values_of
-from fedco.bounds.registry import all_theorems, paper_keys
-from fedco.cli import app
+from fedco.bounds.registry import all_theorems, get_theorem, paper_keys
 from fedco.errors import InputError
+from fedco.storage import DamagedError
 from fedco.validation.explorer.data import statement_data
 from fedco.validation.falsifier import attack, each_term, necessary_table, record
-from fedco.validation.falsifier.attack import falsify_changes
+from fedco.validation.falsifier.attack import falsify, falsify_changes
 from fedco.validation.falsifier.bundle import claimed_of, needed_part
 from fedco.validation.falsifier.carry import are_related, carried, with_free_choices
 from fedco.validation.falsifier.confirm import coefficient_lower_bound, confirm
@@ -41,12 +44,12 @@ from fedco.validation.falsifier.necessary_table import (
     statements,
     unsearched,
 )
+from fedco.validation.report.pages import paper_pages
 from fedco.validation.runs.bundle import from_dict
 from fedco.validation.runs.refutations import named_bundle, replay
 from in_a_notebook import html
 from quick import slow_but
 from searching import ticking
-from typer.testing import CliRunner
 
 
 @cache
@@ -117,12 +120,12 @@ def test_a_search_is_kept_with_its_instances(tmp_path, monkeypatch, finds):
     assert replay("baselines.local_sgd.printed.variance").confirmed
 
 
-def test_it_is_shown_where_the_term_is_shown():
+def test_it_is_shown_where_the_term_is_shown(command):
     theorem = fedco.theorem("fcsg.theorem_4_1")
     part = needed(theorem.statement("corrected"))["variance"]
-    lines = CliRunner().invoke(app, ["show", theorem.id]).stdout.splitlines()
+    lines = command("show", theorem.id).stdout.splitlines()
     assert [line.endswith(f"[{part}]") for line in lines if line.strip().startswith("+ variance")].count(True) == 1
-    shown = json.loads(CliRunner().invoke(app, ["show", theorem.id, "--json"]).stdout)
+    shown = json.loads(command("show", theorem.id, "--json").stdout)
     assert shown["statements"]["corrected"]["necessary"]["variance"] == {"least": part.least, "bundle": part.bundle}
     assert shown["statements"]["printed"]["necessary"] == {}
     assert str(part) in html(theorem) and part.bundle in html(theorem)
@@ -130,8 +133,8 @@ def test_it_is_shown_where_the_term_is_shown():
     terms = {term["name"]: term["needed"] for term in statement_data(theorem.statement("corrected"))["terms"]}
     assert terms["variance"] == f"{part} (fedco replay {part.bundle})"
     assert all(not term["needed"] for term in statement_data(theorem.statement("printed"))["terms"])
-    done = CliRunner().invoke(app, ["replay", part.bundle])
-    assert done.exit_code == 0 and done.stdout.startswith("confirmed") and "variance: divided by" in done.stdout
+    done = command("replay", part.bundle)
+    assert done.returncode == 0 and done.stdout.startswith("confirmed") and "variance: divided by" in done.stdout
 
 
 def test_the_page_of_a_theorem_has_a_row_for_every_part_and_names_the_instance_of_those_that_have_one():
@@ -397,3 +400,97 @@ def test_what_is_necessary_of_feddro_is_so_for_both_averages(label):
         target = target_of(statement.theorem, label, change)
         assert target.average == "after"
         confirm(replace(target, average="before"), claimed_of(bundle))
+
+
+# --- what is kept of searches, and what pages print of it -------------------------------------------------------------
+
+
+PAGE = Path(fedco.__file__).parent / "docs" / "falsifier.md"
+
+
+@pytest.fixture
+def kept_file(tmp_path, monkeypatch):
+    """Where searches are kept, of so many turns instead of seconds."""
+    path = tmp_path / "searches.json"
+    monkeypatch.setattr(record, "FILE", path)
+    monkeypatch.setattr(record, "falsify", lambda *given, **more: falsify(*given, **{**more, "clock": ticking()}))
+    record.kept_searches.cache_clear()
+    yield path
+    record.kept_searches.cache_clear()
+
+
+def test_a_search_is_kept_and_forgotten_when_its_statement_changes(kept_file) -> None:
+    assert record.searched(SGD, "printed") is None
+    made = record.keep(SGD, "printed", 12.0, file=kept_file)
+    assert made["outcome"] == "SURVIVED"
+    found = record.searched(SGD, "printed")
+    assert (found.evaluations, found.ratio) == (made["evaluations"], made["ratio"])
+    assert f"survived {found.evaluations} instances" in str(found)
+    assert any(str(found.evaluations) in text for text in record.lines_of(SGD))
+    page = paper_pages("baselines", [])["baselines.local_sgd.md"]
+    assert "## Searched for counterexamples" in page
+    other = changed(SGD, "printed", Change("drift", "dropped"))
+    assert record.searched(other, "printed") is None
+
+
+def test_what_cannot_be_searched_is_not_kept(kept_file) -> None:
+    statement = SGD.statement("printed")
+    odd = with_statement(SGD, replace(statement, terms=(*statement.terms, Term("odd", sp.sin(1)))))
+    with pytest.raises(InputError, match=r"baselines\.local_sgd: .*cannot be written as formulas"):
+        record.keep(odd, "printed", 1.0, file=kept_file)
+    assert not kept_file.exists()
+
+
+def test_a_search_that_came_nowhere_near_the_bound_says_that_it_tested_hardly_anything() -> None:
+    near = record.Searched("SURVIVED", 0.4, 1000, 5.0, "2026-11-22", "0.1.0")
+    assert str(near).startswith("survived 1000 instances") and not near.tested_little
+    far = replace(near, ratio=1e-12)
+    assert far.tested_little and "survived" not in str(far)
+    assert "no instance came above 1e-12 of the bound, so the search tested hardly anything" in str(far)
+    assert "no admissible instance was found, nothing was tested" in str(replace(near, ratio=0.0))
+    assert not replace(far, outcome="REFUTED").tested_little
+
+
+def test_the_python_of_the_page_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it stands, but for a tenth of its seconds."""
+    (program,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert program.count("seconds=5)") == 1
+    monkeypatch.chdir(PAGE.parents[1] / "examples")
+    names: dict[str, object] = {}
+    exec(compile(program.replace("seconds=5)", "seconds=0.5)"), PAGE.name, "exec"), names)
+    tests = [found for name, found in names.items() if name.startswith("test_")]
+    assert len(tests) == 1
+    for test in tests:
+        test()
+
+
+def test_a_damaged_file_is_refused(kept_file) -> None:
+    record.keep(SGD, "printed", 2.0, file=kept_file)
+    stored = json.loads(kept_file.read_text())
+    stored["searches"]["baselines.local_sgd (printed)"]["ratio"] = 0.1
+    kept_file.write_text(json.dumps(stored))
+    record.kept_searches.cache_clear()
+    with pytest.raises(DamagedError, match="sha256"):
+        record.searched(SGD, "printed")
+
+
+def test_no_kept_search_refutes_what_is_said_to_hold() -> None:
+    """The file in the repository: every corrected statement that was searched survived."""
+    kept = [(t, s) for t in record.searchable("corrected") if (s := record.searched(t, "corrected")) is not None]
+    if not record.FILE.exists():
+        pytest.skip("no search is kept in the repository")
+    assert kept
+    assert [t.id for t, s in kept if s.outcome != "SURVIVED" or s.ratio > 1] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name, t in all_theorems().items() if "corrected" in t.labels])
+def test_no_corrected_statement_is_refuted_in_ten_minutes(name, tmp_path) -> None:
+    """`python -m fedco.validation.falsifier.record --seconds 600` keeps the same; here nothing in the repository changes."""
+    theorem, began = get_theorem(name), time.process_time()
+    if theorem not in record.searchable("corrected"):
+        pytest.skip("nothing says how it is run on a family")
+    made = record.keep(theorem, "corrected", 600.0, file=tmp_path / "searches.json")
+    assert made["outcome"] == "SURVIVED"
+    assert made["ratio"] <= 1
+    assert time.process_time() - began > 590

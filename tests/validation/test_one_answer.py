@@ -11,13 +11,13 @@ from pathlib import Path
 import fedco
 import pytest
 import torch
+from families import federated
 from fedco.algorithms import LocalSGD, Schedule
 from fedco.bounds.audit.necessary import kept_bundles
 from fedco.bounds.language.definition import keys_of, statement_keys
 from fedco.bounds.language.quantities import COUNT, STEPS
 from fedco.bounds.registry import all_theorems, get_theorem
 from fedco.errors import InputError
-from fedco.validation.exact.problem import Instance
 from fedco.validation.exact.tensor import ExactTensor, InexactError
 from fedco.validation.falsifier import falsify
 from fedco.validation.falsifier.confirm import Claimed, NotConfirmed, confirm, sides
@@ -35,30 +35,22 @@ from fedco.validation.runs.method_of import (
 from fedco.validation.runs.problem_list import listed
 from fedco.validation.runs.refutations import registry
 from searching import ticking
+from small_theorems import symbols
 
 ANY = {"text": "as it says"}
 CONVEX = {
     "id": "mine.convex",
     "metric": "mean_gap",
     "average": "after",
-    "symbols": {
-        "L": "objective_smoothness", "sigma": "local_gradient_noise", "D": "initial_distance", "eta": "step_size",
-        "b": "batch_size", "N": "clients", "T": "iterations",
-    },
+    "symbols": symbols("L sigma D eta b N T", L="objective_smoothness"),
     "terms": {"initialisation": "D**2/(2*eta*T)", "variance": "eta*sigma**2/(N*b)"},
     "conditions": {"step_size": "eta <= 1/L"},
     "method": {"name": "minibatch_sgd", "eta": "eta", "b": "b"},
     "assumptions": {"convexity": {**ANY, "says": ["convex objective"]}},
 }  # fmt: skip
-BUMPED = Instance(
-    "federated",
-    {
-        "gradient_noise": [F(0), F(0)],
-        "knots": [[F(-26348), F(-5363), F(1984), F(8180)], [F(-26348), F(-5363), F(992), F(8180)]],
-        "slopes": [[F(0), F(1, 970), F(0), F(0)], [F(0), F(-1, 1403), F(-1, 3826), F(0)]],
-        "start": F(0),
-    },
-    {},
+BUMPED = federated(
+    [[F(-26348), F(-5363), F(1984), F(8180)], [F(-26348), F(-5363), F(992), F(8180)]],
+    [[F(0), F(1, 970), F(0), F(0)], [F(0), F(-1, 1403), F(-1, 3826), F(0)]],
 )
 """Two clients whose mean is not convex; it breaks the bound of `CONVEX`."""
 NUMBERS = Claimed(
@@ -69,9 +61,7 @@ NUMBERS = Claimed(
 ROUNDS = {
     "id": "mine.rounds",
     "assume": ["deterministic"],
-    "symbols": {
-        "L": "objective_smoothness", "F_gap": "objective_gap", "eta": "step_size", "p": "communication_period", "R": "rounds",
-    },
+    "symbols": symbols("L F_gap eta p R", L="objective_smoothness"),
     "terms": {"start": "2*F_gap/(eta*R*p)"},
     "conditions": {"step_size": "eta <= 1/L"},
 }  # fmt: skip
@@ -170,11 +160,7 @@ def test_a_statement_about_whole_rounds_is_not_broken_by_others():
         "units": ["step_size"],
         "method": {"name": "local_sgd", "eta": "eta", "tau": "p", "b": 1},
     }  # fmt: skip
-    instance = Instance(
-        "federated",
-        {"gradient_noise": [F(0)], "knots": [[F(-9), F(9)]], "slopes": [[F(-9), F(9)]], "start": F(1)},
-        {},
-    )
+    instance = federated([[F(-9), F(9)]], [[F(-9), F(9)]], F(1))
     claimed = Claimed(instance, {"G": F(9)}, {"eta": F(1, 10), "p": F(2), "T": F(5), "N": F(1)})
     assert sides(target_of(fedco.define(**keys), "printed"), claimed).ratio > 1
     whole = fedco.define(**keys, assumptions={"whole": {**ANY, "says": ["whole rounds"]}})
@@ -256,12 +242,9 @@ def test_a_method_has_the_same_hyperparameters_in_doubles_in_a_search_and_in_fra
 
 def about(method):
     """A theorem about a method with formulas in some of its symbols."""
-    symbols = {
-        "eta": "step_size", "p": "communication_period", "T": "iterations", "N": "clients", "beta": "momentum", "t0": "step_offset",
-        "G": "gradient_cap",
-    }  # fmt: skip
+    letters = symbols("eta p T N beta t0 G", G="gradient_cap")
     terms, own = {"all": "G**2*beta*eta*p*t0/(N*T)"}, {"eta": "eta", **method}
-    return fedco.define(id="mine.built", symbols=symbols, terms=terms, units=["step_size"], method=own)
+    return fedco.define(id="mine.built", symbols=letters, terms=terms, units=["step_size"], method=own)
 
 
 NUMBERS_OF = {"eta": F(1, 4), "p": F(3), "T": F(12), "N": F(2), "beta": F(1, 3), "t0": F(5, 2)}

@@ -1,7 +1,8 @@
-"""The generated pages: one per theorem, made with the site, and docs/audit.md, which is kept and compared."""
+"""The generated pages: one per theorem with its tightness, the audit and the library's table, which are kept and compared."""
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -11,14 +12,25 @@ import fedco
 import pytest
 from demonstration import THEOREM
 from fedco import theorems
-from fedco.bounds import paper_keys
+from fedco.bounds.audit import necessary
 from fedco.bounds.audit.checks import audit
+from fedco.bounds.audit.status import status
+from fedco.bounds.cost.orders import rates
+from fedco.bounds.language.bounding import MEAN_MODEL
+from fedco.bounds.language.change import Change, changed
+from fedco.bounds.language.metrics import METRICS
+from fedco.bounds.language.theorem import Theorem
 from fedco.bounds.proof.derivations import derivation, prove
+from fedco.bounds.proof.kernel import check
 from fedco.bounds.proof.written.document import document
 from fedco.bounds.proof.written.media import markdown_blocks
-from fedco.bounds.registry import all_papers, get_paper
-from fedco.validation.report import pages
-from fedco.validation.runs.registry import recipes
+from fedco.bounds.registry import all_papers, all_theorems, get_paper, get_theorem, paper_keys
+from fedco.errors import InputError
+from fedco.storage import DamagedError
+from fedco.validation.falsifier import record
+from fedco.validation.falsifier.attack import falsify
+from fedco.validation.report import pages, tightness
+from fedco.validation.runs.registry import recipe_for, recipes
 
 RECIPES = recipes()
 
@@ -219,3 +231,131 @@ def test_the_page_of_a_theorem():
     bare = replace(corrected, terms=(), conditions=(), derived=(), schedule={})
     nothing = pages.theorem_page(replace(THEOREM, statements={"corrected": bare}, assumptions=()))
     assert "## Corrected\n\n## Validated on\n" in nothing and "Symbols" not in nothing and "Assumptions" not in nothing
+
+
+# --- the table of tightness -------------------------------------------------------------------------------------------
+
+
+SGD = get_theorem("baselines.local_sgd")
+HORIZON = {"T": 64, "seeds": 8, "outcome": "SUPPORTED", "mean": 0.5, "bound": 1.5, "tightness": 3.0}
+RUN = {
+    "problem": "federated_noisy",
+    "case": "stress",
+    "hyperparameters": {"eta": "1/4", "p": "4"},
+    "horizons": [
+        {**HORIZON, "T": 16, "tightness": 9.0, "shares": {}},
+        {**HORIZON, "shares": {"drift": 0.75, "variance": 0.25}},
+    ],
+}
+DIVERGED = {**RUN, "horizons": [{**HORIZON, "mean": None, "tightness": None, "shares": {"drift": 1.0}}]}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    cards = [
+        {"id": "baselines.local_sgd", "judged": "printed", "runs": [RUN, DIVERGED]},
+        {"id": "baselines.scgd", "judged": "printed", "runs": []},
+    ]
+    path = tmp_path / "tightness.json"
+    tightness.keep({"cards": cards}, path)
+    return path
+
+
+def test_a_run_is_kept_at_its_longest_horizon_and_forgotten_when_the_statement_changes(file: Path) -> None:
+    found = tightness.measured(SGD, "printed", file)
+    assert found is not None and [row["T"] for row in found["runs"]] == [64, 64]
+    text = "\n".join(tightness.lines_of(SGD, file))
+    assert "| federated_noisy | stress | eta = 1/4, p = 4 | 64 | 8 | 0.5 | 1.5 | 3 | drift, 75% |" in text
+    assert "| – | 1.5 | – | drift, 100% |" in text and "| printed | 3, on 1 instances |" in text
+    other = changed(SGD, "printed", Change("drift", "dropped"))
+    assert tightness.measured(other, "printed", file) is None
+    assert "not measured" in "\n".join(tightness.lines_of(other, file))
+
+
+def test_what_is_neither_measured_nor_searched_says_so(file: Path, tmp_path: Path, monkeypatch) -> None:
+    for module in (record, necessary):
+        monkeypatch.setattr(module, "FILE", tmp_path / "none.json")
+    text = "\n".join(tightness.lines_of(get_theorem("baselines.scgd"), file))
+    assert "| printed | not measured | not searched | not searched |" in text
+
+
+def test_a_damaged_file_is_refused(file: Path) -> None:
+    stored = json.loads(file.read_text())
+    stored["theorems"]["baselines.local_sgd"]["runs"][0]["tightness"] = 1.0
+    file.write_text(json.dumps(stored))
+    tightness.kept.cache_clear()
+    with pytest.raises(DamagedError, match="sha256"):
+        tightness.measured(SGD, "printed", file)
+
+
+def test_kept_runs_lie_below_the_bound_that_they_support() -> None:
+    """The file in the repository: of every theorem whose statement has not changed since, all instances that were judged."""
+    kept = [e for t in all_theorems().values() for label in t.labels if (e := tightness.measured(t, label)) is not None]
+    rows = [row for entry in kept for row in entry["runs"] if row["outcome"] == "SUPPORTED"]
+    assert rows and all(row["tightness"] > 1 and row["bound"] > row["mean"] > 0 for row in rows)
+    assert not [row for entry in kept for row in entry["runs"] if row["outcome"] == "REFUTED"]
+
+
+def test_the_table_says_the_least_ratio_and_counts_what_is_necessary(file: Path, monkeypatch) -> None:
+    loose = {**RUN, "horizons": [{**HORIZON, "tightness": 7.0, "shares": {}}]}
+    tightness.keep({"cards": [{"id": SGD.id, "judged": "printed", "runs": [loose, RUN]}]}, file)
+    parts = {"a": SimpleNamespace(bundle="x"), "b": SimpleNamespace(bundle="")}
+    monkeypatch.setattr(tightness, "needed", lambda statement: parts)
+    for little, said in ((False, "0.25"), (True, "0.25: hardly anything was tested")):
+        kept = SimpleNamespace(ratio=0.25, tested_little=little)
+        monkeypatch.setattr(tightness, "searched", lambda theorem, label, kept=kept: kept)
+        text = "\n".join(tightness.lines_of(SGD, file))
+        assert f"| printed | 3, on 2 instances | {said} | 1 of 2 shown to be necessary |" in text
+
+
+# --- the table of the library -----------------------------------------------------------------------------------------
+
+
+LIBRARY = Path(fedco.__file__).parent / "docs" / "theory" / "library.md"
+HEAD = ("theorem", "bounds", "prove", "validate: instances", "complexity: samples", "falsify")
+
+
+def bounded(theorem: Theorem) -> str:
+    word = f"{theorem.metric.over}_{theorem.metric.of}"
+    assert word in METRICS
+    place = f", {theorem.metric.at}" if theorem.metric.at != MEAN_MODEL else ""
+    return f"`{word}`{place}" + (f", with probability 1 - {theorem.metric.failure}" if theorem.metric.failure else "")
+
+
+def proved(theorem: Theorem) -> str:
+    plan = derivation(theorem)
+    if plan is None:
+        return status(theorem).outcome
+    verdict = check(plan, theorem, theorem.default)
+    return f"{len(verdict.lines)} lines" if verdict.accepted else "no"
+
+
+def ordered(theorem: Theorem) -> str:
+    try:
+        return str(rates(theorem.statement()).costs["samples"])
+    except InputError as error:
+        return (str(error).partition(": ")[2] or str(error)).partition(";")[0]
+
+
+def searched(theorem: Theorem) -> str:
+    """What a short search says now, which a longer one that is kept says too, with its largest ratio."""
+    kept = record.searched(theorem, "printed")
+    found = falsify(theorem, seconds=1)
+    if found.outcome == "NOT_APPLICABLE":
+        return found.outcome
+    assert kept is not None, "python -m fedco.validation.falsifier.record --statement printed"
+    assert found.outcome == kept.outcome and found.ratio <= max(1, kept.ratio)
+    return f"{kept.outcome}, {kept.ratio:.3g}"
+
+
+def row(theorem: Theorem) -> str:
+    instances = str(len(recipe_for(theorem).instances))
+    cells = (f"`{theorem.id}`", bounded(theorem), proved(theorem), instances, ordered(theorem), searched(theorem))
+    return f"| {' | '.join(cells)} |"
+
+
+@pytest.mark.slow
+def test_the_table_is_what_the_verbs_answer():
+    table = [f"| {' | '.join(HEAD)} |", "|---" * len(HEAD) + "|"]
+    table += [row(theorem) for theorem in get_paper("library").theorems.values()]
+    assert "\n".join(table) in LIBRARY.read_text(encoding="utf-8"), "\n".join(table)

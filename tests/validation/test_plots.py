@@ -28,6 +28,7 @@ from fedco.validation.runs.validate import RESULTS, convergence_plot
 from fedco.validation.statistics.slopes import SlopeEstimate
 from matplotlib.mathtext import MathTextParser
 from quick import slowly
+from small_theorems import symbols
 
 T = [100, 200, 400, 800]
 MEAN, BOUND = [0.4, 0.28, 0.2, 0.14], [4.0, 2.9, 2.1, 1.6]
@@ -190,13 +191,7 @@ def test_an_end_of_the_axis_where_a_condition_fails_is_blank_and_says_which():
 TERMS = {"gap": "F_gap/(eta*T)", "noise": "eta*L*sigma**2"}
 
 
-SYMBOLS = {
-    "L": "local_smoothness",
-    "sigma": "local_gradient_noise",
-    "F_gap": "objective_gap",
-    "eta": "step_size",
-    "T": "iterations",
-}
+SYMBOLS = symbols("L sigma F_gap eta T")
 
 
 def mine(**more: Any) -> Any:

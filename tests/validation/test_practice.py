@@ -6,7 +6,6 @@ import csv
 import json
 import math
 import re
-import sys
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
@@ -18,7 +17,6 @@ import fedco
 import numpy as np
 import pytest
 import torch
-from fedco.cli import main
 from fedco.validation.practice import gallery
 from fedco.validation.practice.along import Trajectory, attained, trajectory
 from fedco.validation.practice.explain import along_the_run
@@ -349,23 +347,16 @@ def test_a_constant_that_unequal_clients_do_not_show_stays_as_it_is(tmp_path):
     assert math.isclose(math.prod(line.factor for line in told.constants) * told.remaining, told.factor, rel_tol=1e-12)
 
 
-def test_the_command(capsys, monkeypatch, tmp_path):
-    asked = ["--problem", "federated_logistic", "--T", "8", "--seeds", "2", "--above", "1", "--set", "p=4"]
-
-    def run(*more):
-        monkeypatch.setattr(sys, "argv", ["fedco", "practice", *more])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        return ended.value.code or 0, capsys.readouterr()
-
+def test_the_command(command, tmp_path):
+    asked = ["practice", "baselines.local_sgd", "--problem", "federated_logistic", "--T", "8", "--seeds", "2", "--above", "1"]  # fmt: skip
     picture = tmp_path / "practice.svg"
-    code, printed = run("baselines.local_sgd", *asked, "--json", "--figure", str(picture))
-    data = json.loads(printed.out)
+    done = command(*asked, "--set", "p=4", "--json", "--figure", str(picture))
+    data = json.loads(done.stdout)
     expected = fedco.practice("baselines.local_sgd", "federated_logistic", T=8, seeds=2, above=1, settings={"p": 4})
-    assert code == 0 and data == json.loads(expected.to_json()) and data["settings"]["p"] == 4
+    assert done.returncode == 0 and data == json.loads(expected.to_json()) and data["settings"]["p"] == 4
     assert "step size eta" in picture.read_text()
-    code, printed = run("baselines.local_sgd", *asked, "--out", str(tmp_path / "made"))
-    assert code == 0 and printed.out == f"{expected}\n"
+    done = command(*asked, "--set", "p=4", "--out", str(tmp_path / "made"))
+    assert done.returncode == 0 and done.stdout == f"{expected}\n"
     assert json.loads((tmp_path / "made" / "practice.json").read_text())["rows"] == data["rows"]
     table = list(csv.DictReader((tmp_path / "made" / "table.csv").read_text().splitlines()))
     assert [float(row["mean"]) for row in table] == [row["mean"] for row in data["rows"]]
@@ -390,13 +381,10 @@ def test_the_command(capsys, monkeypatch, tmp_path):
         ("baselines.local_sgd", ["--statement", "composed"], "--statement composed"),
     ],
 )
-def test_wrong_input_is_one_line(capsys, monkeypatch, theorem, options, said):
+def test_wrong_input_is_one_line(command, theorem, options, said):
     problem = [] if "--problem" in options else ["--problem", "federated_logistic"]
-    monkeypatch.setattr(sys, "argv", ["fedco", "practice", theorem, *problem, "--T", "20", *options])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    error = capsys.readouterr().err
-    assert ended.value.code == 2 and error.count("\n") == 1 and said in error
+    done = command("practice", theorem, *problem, "--T", "20", *options)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and said in done.stderr
     with pytest.raises(fedco.InputError, match="wanted at least 1, 1, 2, 0 and 0"):
         fedco.practice("baselines.local_sgd", "federated_logistic", T=20, factor=1)
 

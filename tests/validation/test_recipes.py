@@ -1,23 +1,28 @@
-"""Every recipe is about instances that its theorem admits, and runs the theorem's own statistic."""
+"""Recipes: instances that their theorems admit, whose words are so, the theorem's own statistic, and the table that declares them."""
 
 from __future__ import annotations
 
 import re
-from fractions import Fraction
+from fractions import Fraction as Q
+from itertools import pairwise
+from math import log
+from pathlib import Path
 
 import numpy as np
 import pytest
 from fedco import theorem, theorems
-from fedco.algorithms import drive
+from fedco.algorithms import LocalSGD, MinibatchSGD, drive
 from fedco.algorithms.engine import metrics
-from fedco.bounds import paper_keys
 from fedco.bounds.audit.checks import audit
-from fedco.bounds.language.reading import InputError
+from fedco.bounds.registry import paper_keys
+from fedco.errors import InputError
 from fedco.synthetic import problem
+from fedco.validation.runs.declaration import Runs
 from fedco.validation.runs.experiments import cap_of, measure
 from fedco.validation.runs.fit import misfit
-from fedco.validation.runs.recipe import Instance
-from fedco.validation.runs.registry import recipe_for, recipes, runs_of
+from fedco.validation.runs.recipe import AT_REST, NEAR, Instance
+from fedco.validation.runs.registry import complexities, recipe_for, recipes, runs_of, sweeps
+from fedco.validation.runs.tables import read_runs
 from fedco.validation.runs.validate import validate
 from fedco.validation.runs.values import evaluate_at, numbers_of
 from quick import slow_but, slow_but_one
@@ -73,7 +78,7 @@ def test_an_instance_fits_every_horizon_is_admissible_and_the_longest_is_not_vac
     assert len(totals) > 1 and totals[-1] < cap_of(theorem(theorem_id), made(instance), instance, bound)
     symbols, name = theorem(theorem_id).symbols(recipe_for(theorem_id).label), theorem_id
     for key, value in instance.hyperparameters.items():
-        assert isinstance(value, int | Fraction)
+        assert isinstance(value, int | Q)
         assert key not in symbols or symbols[key].quantity.role == "hyperparameter"
     for variant in VARIANTS:
         name = name.removesuffix(variant)
@@ -101,7 +106,7 @@ def test_fcsg_m_says_nothing_at_its_largest_step():
     instance = next(i for i in RECIPES[VACUOUS_AT_ITS_EDGE].instances if i.parameters.get("clients") == 32)
     values = fixed_values(VACUOUS_AT_ITS_EDGE, instance, {"alpha", "beta"})
     region = theorem(VACUOUS_AT_ITS_EDGE).admissible("alpha", "printed", **values)
-    largest = Fraction(region.intervals["alpha"].upper) * Fraction(99, 100)
+    largest = Q(region.intervals["alpha"].upper) * Q(99, 100)
     found = theorem(VACUOUS_AT_ITS_EDGE).bound("printed", strict=False, alpha=largest, **values)
     assert found.terms["drift"] > float(made(instance).certificates["gradient_cap"].value) ** 2
 
@@ -154,10 +159,10 @@ def test_a_tuned_instance_has_nearly_the_least_bound(theorem_id: str, instance: 
     assert bound.total <= 1.05 * best.bound.total
 
 
-def fixed_values(theorem_id: str, instance: Instance, free: set[str], horizon: int = 0) -> dict[str, Fraction]:
+def fixed_values(theorem_id: str, instance: Instance, free: set[str], horizon: int = 0) -> dict[str, Q]:
     """Exact values of every symbol but `free`, at one of the instance's horizons."""
     bound, _ = bound_at(theorem_id, instance, instance.horizons[horizon])
-    return {name: Fraction(text) for name, text in bound.values.items() if name not in free}
+    return {name: Q(text) for name, text in bound.values.items() if name not in free}
 
 
 def test_three_instances_with_different_names():
@@ -192,7 +197,7 @@ def test_a_scheduled_run_communicates_as_the_schedule_says(theorem_id: str):
     instance = recipe_for(theorem_id).instances[0]
     period, T = SCHEDULED[theorem_id]
     measured = measure(theorem_id, instance, T, 1)
-    whole = Fraction(measured.bound.values[period])
+    whole = Q(measured.bound.values[period])
     assert whole.denominator == 1
     assert int(measured.messages["rounds"]) == T // whole
     assert measured.statistic[0] <= measured.bound.total
@@ -230,7 +235,7 @@ def test_meta_fl_takes_alpha_and_nu_from_the_problem():
     instance = RECIPES["meta_fl.theorem_8"].instances[1]
     bound, _ = bound_at("meta_fl.theorem_8", instance, 100)
     assert bound.numbers["nu"] == made(instance).nu == 3
-    assert Fraction(bound.values["alpha"]) == Fraction(made(instance).alpha)
+    assert Q(bound.values["alpha"]) == Q(made(instance).alpha)
     assert bound.numbers["K"] == 100
 
 
@@ -271,3 +276,350 @@ def test_every_statement_has_a_recipe_or_says_why_not():
     named = {word.strip("`,;:()") for reason in WITHOUT_RECIPE.values() for word in reason.split()}
     ids = {word for word in named if word.partition(".")[0] in paper_keys() and "." in word}
     assert ids <= {*theorems(), *(finding.id for finding in audit("comfedl"))} and "comfedl.theorem_1" in ids
+
+
+# --- what an instance or a sweep says of itself in words is so --------------------------------------------------------
+
+
+INSTANCES = [
+    pytest.param(name, recipe_for(name).label, instance.why, [instance], id=f"{name}-{place}", marks=marks)
+    for number, place, instance, marks in slow_but_one(recipe.instances for recipe in recipes().values())
+    for name in [list(recipes())[number]]
+]
+EVERY_SWEEP = {
+    name: (*sweeps().get(name, ()), *filter(None, [complexities().get(name)]))
+    for name in {**sweeps(), **complexities()}
+}
+SWEEPS = [
+    pytest.param(
+        name,
+        sweep.label,
+        sweep.why,
+        [point for point, _ in sweep.points],
+        id=f"{name}-{sweep.over}-{place}",
+        marks=marks,
+    )
+    for number, place, sweep, marks in slow_but_one(EVERY_SWEEP.values())
+    for name in [list(EVERY_SWEEP)[number]]
+]
+SHARES = {"half": Q(1, 2), "a quarter": Q(1, 4), "one client of 16": Q(1, 16)}
+NOISES = (
+    "inner_value_noise",
+    "inner_jacobian_noise",
+    "outer_gradient_noise",
+    "noncompositional_gradient_noise",
+    "local_gradient_noise",
+)
+DIFFERENCES = (
+    "inner_jacobian_heterogeneity",
+    "noncompositional_heterogeneity",
+    "local_gradient_heterogeneity",
+    "local_hessian_heterogeneity",
+)
+
+
+class Told:
+    """An instance with what its words are compared with."""
+
+    def __init__(self, name, label, instance) -> None:
+        self.instance, self.problem = instance, instance.made()
+        self.named = {b.quantity.name: n for n, b in theorem(name).symbols(label).items()}
+        self.hyper = instance.hyperparameters
+
+    def value(self, quantity):
+        return self.hyper.get(self.named.get(quantity))
+
+    def certified(self, names) -> list[float]:
+        known = self.problem.certificates
+        return [float(known[name].value) for name in names if name in known]
+
+    @property
+    def slope(self) -> float:
+        """The size of the gradient at the start."""
+        return float(self.problem.gradient(self.problem.initial_point[None]).norm())
+
+
+def _some_of(told, match):
+    part = told.hyper["m"] if "m" in told.hyper else told.value("participation") * told.problem.clients
+    return (part, told.problem.clients) == (int(match[1]), int(match[2]))
+
+
+def _equal(told, match):
+    return not any(told.certified(DIFFERENCES))
+
+
+PHRASES = {
+    r"rounds of (\d+)": lambda told, match: told.value("communication_period") == int(match[1]),
+    r"\bI = (1)\b|communication at every step|one local step": lambda told, match: (
+        told.value("communication_period") == 1
+    ),
+    r"own, local steps": lambda told, match: (
+        told.value("communication_period") in (2, 3) or told.instance.case == "schedule"
+    ),
+    r"\b(\d) of (\d) clients in a round": _some_of,
+    r"(half|a quarter) of the clients": lambda told, match: told.value("participation") == SHARES[match[1]],
+    r"(one client of 16) in a round": lambda told, match: told.value("participation") == SHARES[match[1]],
+    r"everybody takes part|, all clients": lambda told, m: told.value("participation") == 1,
+    r"batches of (\d+)": lambda told, match: told.value("batch_size") == int(match[1]),
+    r"one inner sample": lambda told, match: told.hyper["m"] == 1,
+    r"\b(\d+) clients$|(?<!of )\b(\d+) clients:|\b(32) clients": lambda told, m: (
+        told.problem.clients == int(m[1] or m[2] or m[3])
+    ),
+    r"one client$|one client,|\b1 client,": lambda told, m: told.problem.clients == 1,
+    r"start at rest": lambda told, match: told.slope < 0.01,
+    r"near rest": lambda told, match: told.slope < 0.21,
+    r"far start": lambda told, match: told.slope > 0.3,
+    r"equal clients|one task": _equal,
+    r"^clients differ|: clients differ|tasks differ": lambda told, match: any(told.certified(DIFFERENCES)),
+    r"all oracles noisy|the three noises": lambda told, match: all(told.certified(NOISES)),
+    r"no noise": lambda told, match: not any(told.certified(NOISES)),
+    r"only noise is that of grad h": lambda told, match: (
+        not any(told.certified(NOISES[:3])) and all(told.certified(NOISES[3:4]))
+    ),
+    r"only noise is that of g;": lambda told, match: (
+        not any(told.certified(NOISES[2:])) and all(told.certified(NOISES[:2]))
+    ),
+    r"noise as large as the signal|large noise|large inner noise|inner noise of half": lambda told, match: (
+        min(told.certified(NOISES[:1]) or told.certified(NOISES[4:])) >= 0.3
+    ),
+    r"noise only": lambda told, match: _equal(told, match) and any(told.certified(NOISES)),
+    r"(\d) fine-tuning steps": lambda told, match: told.problem.nu == int(match[1]),
+    r"tau = T / 2": lambda told, match: 2 * told.value("communication_period") == told.instance.horizons[0],
+    r"start at distance (0\.5) beyond 0": lambda told, m: told.instance.parameters["start"] == float(m[1]),
+}
+
+
+@pytest.mark.parametrize(("name", "label", "why", "instances"), [*INSTANCES, *SWEEPS])
+def test_the_words_are_so(name, label, why, instances):
+    for instance in instances[:: max(1, len(instances) - 1)]:  # the first one and the last
+        told = Told(name, label, instance)
+        for phrase, is_so in PHRASES.items():
+            if match := re.search(phrase, why):
+                assert is_so(told, match), (phrase, why, instance.name)
+
+
+def test_every_phrase_is_said_somewhere():
+    said = [case.values[2] for case in (*INSTANCES, *SWEEPS)]
+    for phrase in PHRASES:
+        assert any(re.search(phrase, why) for why in said), phrase
+
+
+@pytest.mark.parametrize(("name", "label", "why", "instances"), SWEEPS)
+def test_what_is_said_to_move_along_moves_in_proportion(name, label, why, instances):
+    """Along a sweep of a noise the parameter of the other one; along one of a batch size every batch."""
+    moved = {name: values for name, values in moved_along(instances).items() if name != "length"}
+    if re.search("moves? along|at one level", why) and not name.endswith("_FO"):
+        assert len(moved) >= 2
+        first, *others = moved.values()
+        for other in others:
+            assert [float(a / other[0]) for a in other] == pytest.approx([float(a / first[0]) for a in first])
+
+
+CLAIMED = {
+    (name, sweep.over): sweep
+    for name, found in sweeps().items()
+    for sweep in found
+    if sweep.claimed is not None
+    and name != "feddro.theorem_f_1"  # the sweeps of theorem_5_1
+    and sweep.over != "sigma"
+}
+
+
+@pytest.mark.parametrize(("name", "over"), CLAIMED)
+def test_a_claimed_exponent_is_that_of_a_term_of_the_bound(name, over):
+    """From the first point to the last one. A level of all noises moves other constants along, and says nothing by itself."""
+    sweep = CLAIMED[name, over]
+    first, last = (
+        evaluate_at(theorem(name), sweep.label, instance.made(), instance.hyperparameters, T)[0]
+        for instance, T in (sweep.points[0], sweep.points[-1])
+    )
+    ratio = log(last.numbers[over] / first.numbers[over])
+    slopes = [log(last.terms[n] / v) / ratio for n, v in first.terms.items() if v > 0 and last.terms[n] > 0]
+    assert any(abs(slope - sweep.claimed) < 0.1 for slope in slopes), slopes
+
+
+def test_the_exponent_drawn_beside_a_figure_is_the_one_that_the_paper_claims_in_its_horizon():
+    drawn = {name: recipe.limit_exponent for name, recipe in recipes().items()}
+    claimed = {name: sweep.claimed for (name, over), sweep in CLAIMED.items() if over == "T"}
+    assert claimed and {name: drawn[name] for name in claimed} == pytest.approx(claimed)
+    assert drawn["acc_fcsg_m.theorem_4_7"] == pytest.approx(-2 / 3) and drawn["baselines.local_sgd"] == -0.5
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "why", "instances"),
+    [c for c in (*INSTANCES, *SWEEPS) if theorem(c.values[0]).statement(c.values[1]).schedule],
+)
+def test_prescribed_counts_are_whole_at_every_horizon(name, label, why, instances):
+    whole = [n for n, b in theorem(name).symbols(label).items() if b.quantity.domain == "positive integer"]
+    for instance, T in [(each, T) for each in instances for T in each.horizons]:
+        bound, _ = evaluate_at(theorem(name), label, instance.made(), instance.hyperparameters, T)
+        assert all(abs(bound.numbers[n] - round(bound.numbers[n])) < 1e-9 for n in whole if n in bound.numbers), (
+            T,
+            bound.numbers,
+        )
+
+
+def test_the_batches_of_a_stressed_statement_are_of_one_size():
+    """Gradients and Hessians: a large batch of the latter would hide the noise that the case is about."""
+    from fedco.validation.papers.meta_fl import RUNS
+
+    for recipe in RUNS.recipes.values():
+        (hyper,) = (dict(i.hyperparameters) for i in recipe.instances if i.case == "stress")
+        assert hyper.get("D_H", hyper["D"]) == hyper["D"]
+
+
+def moved_along(instances) -> dict[str, list[float]]:
+    """What differs between the points of a sweep, the length of the run included."""
+    found = {}
+    for part in ("parameters", "hyperparameters"):
+        for key in getattr(instances[0], part):
+            values = [float(getattr(instance, part)[key]) for instance in instances]
+            if len({*values}) > 1:
+                found[key] = values
+    horizons = [float(instance.horizons[0]) for instance in instances]
+    return found | ({"length": horizons} if len({*horizons}) > 1 else {})
+
+
+def ratios(values) -> list[float]:
+    return [after / before for before, after in pairwise(values)]
+
+
+EVEN = [
+    c
+    for c in SWEEPS
+    if not theorem(c.values[0]).statement(c.values[1]).schedule
+    and c.values[2] not in {sweep.why for sweep in complexities().values()}
+    and not c.id.startswith(("local_scgdm.theorem_3_4-p", "feddro.theorem_4_2-eta"))  # up to where a condition ends
+]
+
+
+@pytest.mark.parametrize(("name", "label", "why", "instances"), EVEN)
+def test_points_of_a_sweep_are_evenly_apart_on_a_logarithmic_axis(name, label, why, instances):
+    """Twice as large from point to point, or four times: each of them weighs the same in a slope."""
+    for values in moved_along(instances).values():
+        first, *others = ratios(values)
+        assert first in (pytest.approx(2), pytest.approx(4), pytest.approx(1 / 2))
+        assert others == pytest.approx([first] * len(others), rel=1e-12)
+
+
+COMPLEXITY = [
+    pytest.param(name, [point for point, _ in sweep.points], id=name) for name, sweep in complexities().items()
+]
+
+
+@pytest.mark.parametrize(("name", "instances"), COMPLEXITY)
+def test_what_a_complexity_chooses_is_a_power_of_the_length_of_the_run(name, instances):
+    """Step sizes, periods and batches as T^(k/12), exactly; the length at least triples from end to end."""
+    moved = moved_along(instances)
+    length = moved.pop("length")
+    assert moved or theorem(name).statement().schedule
+    for values in moved.values():
+        powers = [log(a) / log(b) for a, b in zip(ratios(values), ratios(length), strict=True)]
+        assert powers == pytest.approx([round(12 * powers[0]) / 12] * len(powers), abs=1e-9) and abs(powers[0]) > 0.1
+    assert length == sorted(length) and length[-1] > 3 * length[0]
+
+
+# --- the table of a paper's runs --------------------------------------------------------------------------------------
+
+
+TABLE = """
+[parameters]
+far = "near clients=2"
+
+[local_sgd]
+method = "local_sgd"
+label = "printed"
+defaults = "b=3"
+instances = [
+    { problem = "federated_noisy", at = "eta=1/4 p=4 b=2", with = "far at_rest start=5.0", T = [200, 400], why = "so", case = "edge" },
+    { problem = "federated_noisy" },
+]
+complexity = true
+sweeps = [
+    { over = "T", from = { problem = "federated_noisy", at = "eta=1/4 p=4 b=2" }, values = [100, 200], claimed = -0.5, why = "long" },
+    { over = "p", from = "rest", T = 60, values = [2, 4], hyper = { b = [1, 3] }, why = "w" },
+    { over = "eta", from = "rest", T = 60, values = ["1/8", "1/4"], hyper = { b = 5 }, why = "w" },
+    { over = "sigma", from = "rest", T = 60, values = [0.1, 0.2], parameters = { sigma = { times = 2 }, start = [1.0, 2.0] }, why = "w" },
+]
+
+[local_sgd.from]
+rest = { problem = "federated_noisy", at = "eta=1/8 p=2 b=1", with = "start=0.0" }
+
+[local_sgd_heterogeneity]
+like = "local_sgd"
+method = { name = "minibatch_sgd", b = 7 }
+
+[minibatch_sgd]
+every = "b"
+average = "after"
+instances = []
+complexity = { over = "T", from = { problem = "federated_noisy", at = "eta=1/4 b=1" }, values = [10], why = "w" }
+"""
+
+
+def read(folder: Path, text: str = TABLE, **more) -> Runs:
+    """As the paper `baselines` would have it, in one file beside its module."""
+    (folder / "baselines.toml").write_text(text)
+    return read_runs(str(folder / "baselines.py"), **more)
+
+
+def test_a_row_is_an_instance(tmp_path):
+    first, bare = read(tmp_path).recipes["baselines.local_sgd"].instances
+    assert (first.problem, first.why, first.case, first.horizons) == ("federated_noisy", "so", "edge", (200, 400))
+    assert first.hyperparameters == {"eta": Q(1, 4), "p": 4, "b": 2} and type(first.hyperparameters["p"]) is int
+    assert (
+        first.parameters == {**NEAR, "clients": 2, **AT_REST, "start": 5.0} and type(first.parameters["clients"]) is int
+    )
+    assert list(first.parameters) == ["start", "dim", "clients", "target"]
+    assert (bare.hyperparameters, bare.parameters, bare.horizons, bare.case) == ({}, {}, (), "interior")
+
+
+def test_a_table_says_how_its_theorem_is_run(tmp_path):
+    runs = read(tmp_path, chains={"x": 1})
+    assert runs.chains == {"x": 1} and set(runs.recipes) == {"baselines.local_sgd", "baselines.local_sgd_heterogeneity"}
+    one, other = runs.recipes.values()
+    values = {"eta": 0.5, "p": 4.0, "b": 2.0, "T": 12.0}
+    for recipe, wanted in ((one, LocalSGD(0.5, 4, 2)), (other, MinibatchSGD(0.5, 7))):
+        made = recipe.method(values)
+        assert (type(made), made.hyperparameters()) == (type(wanted), wanted.hyperparameters())
+    assert (
+        other.instances == one.instances and one.defaults == {"b": 3} and one.steps(values) == 12 and one.every is None
+    )
+    assert runs.instances == {"baselines.minibatch_sgd": ()}  # its theorem names its method
+    named = read(tmp_path, methods={"minibatch_sgd": lambda values: MinibatchSGD(values["eta"], 9)})
+    recipe = named.recipes["baselines.minibatch_sgd"]
+    assert recipe.method(values).b == 9 and recipe.average == "after" and recipe.every({"b": 3.0}) == 3
+
+
+def test_a_sweep_moves_its_symbol_and_what_goes_along(tmp_path):
+    runs = read(tmp_path)
+    long, periods, steps, noises = runs.sweeps["baselines.local_sgd"]
+    assert [T for _, T in long.points] == [100, 200] and (long.claimed, long.why) == (-0.5, "long")
+    assert (
+        runs.complexities["baselines.local_sgd"] is long and runs.sweeps["baselines.local_sgd_heterogeneity"][1].points
+    )
+    assert [T for _, T in runs.complexities["baselines.minibatch_sgd"].points] == [10]
+    own = [[dict(i.hyperparameters) for i, T in sweep.points] for sweep in (periods, steps)]
+    assert own[0] == [{"eta": Q(1, 8), "p": p, "b": b} for p, b in ((2, 1), (4, 3))]
+    assert own[1] == [{"eta": eta, "p": 2, "b": 5} for eta in (Q(1, 8), Q(1, 4))]
+    assert [dict(i.parameters) for i, _ in noises.points] == [
+        {"start": 1.0, "sigma": 0.2},
+        {"start": 2.0, "sigma": 0.4},
+    ]
+    assert {T for sweep in (periods, steps, noises) for _, T in sweep.points} == {60}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('why = "so"', 'wy = "so"', "baselines.local_sgd: wanted an instance"),
+        ('{ problem = "federated_noisy" }', "{ }", "baselines.local_sgd: wanted an instance with a problem"),
+        ('label = "printed"', 'lable = "printed"', "baselines.local_sgd: wanted the keys .* got lable"),
+        ('with = "start=0.0"', 'with = "nearer"', "nearer: no set of parameters"),
+        ("hyper = { b = [1, 3] }", "hyper = { b = [1] }", "baselines.local_sgd: wanted 2 values of each of b"),
+    ],
+)
+def test_a_row_that_says_nothing_is_refused(old, new, said, tmp_path):
+    assert old in TABLE
+    with pytest.raises(ValueError, match=said):
+        read(tmp_path, TABLE.replace(old, new, 1))

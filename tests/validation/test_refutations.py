@@ -1,23 +1,26 @@
-"""Exact refutations of printed claims: written, replayed, linked, and refused when a single number is changed."""
+"""Exact refutations of printed claims: written, replayed, linked, refused when a number is changed, and run by the reference."""
+
+from __future__ import annotations
 
 import ast
 import inspect
 import json
 import time
 from dataclasses import replace
-from fractions import Fraction
+from fractions import Fraction as Q
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
+import reference
 from fedco import theorem
-from fedco.bounds import get_paper, paper_keys
 from fedco.bounds.audit.bundled import from_data
 from fedco.bounds.audit.refutation import Case, Refutation, RefutationError, outward
 from fedco.bounds.audit.refuted import exact_instances, refutations
 from fedco.bounds.audit.status import status
-from fedco.bounds.language.reading import InputError
-from fedco.cli import app
+from fedco.bounds.registry import get_paper, paper_keys
+from fedco.errors import InputError
 from fedco.storage import digest
 from fedco.validation.exact.problem import Instance, exact_problem
 from fedco.validation.runs import refutations as refuted
@@ -25,7 +28,6 @@ from fedco.validation.runs.bundle import BundleError, from_dict, read, replay, t
 from fedco.validation.runs.new_refutation import write_new
 from fedco.validation.runs.refutations import REGISTRY, bundle_of, kept
 from quick import slow_but, slowly
-from typer.testing import CliRunner
 
 WANTED = {
     "local_scgdm.theorem_3_4",
@@ -118,7 +120,7 @@ def test_an_instance_with_a_false_fact_is_no_refutation() -> None:
         Refutation("x", real.claim, (), "printed", "x", lambda: lying).case()
 
 
-@pytest.mark.parametrize(("symbol", "value"), [("beta", Fraction(10)), ("T", 1), ("p", 10**6)])
+@pytest.mark.parametrize(("symbol", "value"), [("beta", Q(10)), ("T", 1), ("p", 10**6)])
 def test_an_instance_outside_the_conditions_is_no_refutation(symbol, value) -> None:
     """Local-SCGDM's FROZEN with a step, a horizon or a period that breaks a condition or the strict inequality."""
     item = refutations()["local_scgdm.theorem_3_4"]
@@ -170,7 +172,7 @@ def test_a_constant_that_the_instance_does_not_have_takes_the_word_away(name) ->
     case = item.case()
     attained = 0
     for symbol, (value, why) in case.constants.items():
-        lower = (Fraction(value) * (1 - Fraction(1, 10**9)), why) if value else (Fraction(-1, 10**9), why)
+        lower = (Q(value) * (1 - Q(1, 10**9)), why) if value else (Q(-1, 10**9), why)
         graded = item.graded(replace(case, constants={**case.constants, symbol: lower}))
         assert graded.grade in ("refuted", "reading")
         attained += graded.grade == "reading" and graded.word.startswith(
@@ -188,10 +190,10 @@ def test_an_instance_without_functions_is_no_refutation_without_a_reading(name) 
         item.graded(replace(item.case(), clients=None))
 
 
-def test_a_replay_prints_the_assumptions() -> None:
-    done = CliRunner().invoke(app, ["replay", "local_scgdm.theorem_3_4.equal_inner"])
-    assert "assumption 3.1 holds: grad f_k is L_f-Lipschitz with L_f = 1; " in done.output
-    data = json.loads(CliRunner().invoke(app, ["replay", "local_scgdm.theorem_3_4.equal_inner", "--json"]).stdout)
+def test_a_replay_prints_the_assumptions(command) -> None:
+    done = command("replay", "local_scgdm.theorem_3_4.equal_inner")
+    assert "assumption 3.1 holds: grad f_k is L_f-Lipschitz with L_f = 1; " in done.stdout
+    data = json.loads(command("replay", "local_scgdm.theorem_3_4.equal_inner", "--json").stdout)
     assert data["assumptions"]["3.2"] is True
 
 
@@ -203,9 +205,9 @@ def test_the_bundle_of_a_reading_shows_its_grade() -> None:
 
 
 def test_outward_contains_and_is_short() -> None:
-    third = Fraction(1, 3) + Fraction(1, 10**400)
+    third = Q(1, 3) + Q(1, 10**400)
     low, high = outward((third, third))
-    assert low < third < high and high - low < Fraction(1, 10**27)
+    assert low < third < high and high - low < Q(1, 10**27)
     assert low.denominator.bit_length() < 120
     assert outward((-third, -third)) == (-high, -low)
 
@@ -246,19 +248,19 @@ def _moved(data, where, value):
 START = ("problem", "parameters", "instance", "parameters", "start")
 CHANGED = [
     ("local_scgdm.theorem_3_4", ("hyperparameters", "T"), 30),
-    ("local_scgdm.theorem_3_4", START, Fraction(1, 2)),
+    ("local_scgdm.theorem_3_4", START, Q(1, 2)),
     ("local_scgdm.theorem_3_4.equal_inner", START, 1),
     ("local_scgdm.theorem_3_4.initial_inner", ("hyperparameters", "T"), 100),
     ("local_scgdm.theorem_3_4.one_sample", ("hyperparameters", "T"), 500),
-    ("local_scgdm.theorem_3_4.one_sample", START, Fraction(1, 2)),
-    ("comfedl.theorem_1", ("hyperparameters", "eta"), Fraction(1, 4)),
+    ("local_scgdm.theorem_3_4.one_sample", START, Q(1, 2)),
+    ("comfedl.theorem_1", ("hyperparameters", "eta"), Q(1, 4)),
     ("comfedl.theorem_1", ("hyperparameters", "tau"), 5),
-    ("comfedl.theorem_1", START, Fraction(1, 100)),
+    ("comfedl.theorem_1", START, Q(1, 100)),
     ("feddro.theorem_5_1", ("problem", "parameters", "instance", "parameters", "estimate"), 0),
     ("feddro.lemma_f_4", ("problem", "parameters", "place", "row"), 7),
-    ("acc_fcsg_m.corollary_4_8", ("problem", "parameters", "reach", "model"), Fraction(1, 2)),
+    ("acc_fcsg_m.corollary_4_8", ("problem", "parameters", "reach", "model"), Q(1, 2)),
     ("acc_fcsg_m.corollary_4_8", ("hyperparameters", "T"), 4 * 10**12),
-    ("acc_fcsg_m.theorem_4_7.averaged_models", ("problem", "parameters", "reach", "model"), Fraction(1, 13)),
+    ("acc_fcsg_m.theorem_4_7.averaged_models", ("problem", "parameters", "reach", "model"), Q(1, 13)),
     ("acc_fcsg_m.theorem_4_7.averaged_models", ("hyperparameters", "q"), 20),
     (
         "acc_fcsg_m.theorem_4_7.inner_lipschitz",
@@ -266,13 +268,13 @@ CHANGED = [
         [2],
     ),
     ("acc_fcsg_m.lemma_d_1", ("problem", "parameters", "place", "row"), 0),
-    ("meta_fl.theorem_8", START, Fraction(1, 3)),
-    ("meta_fl.theorem_8", ("problem", "parameters", "reach", "model"), Fraction(1, 3)),
+    ("meta_fl.theorem_8", START, Q(1, 3)),
+    ("meta_fl.theorem_8", ("problem", "parameters", "reach", "model"), Q(1, 3)),
     ("meta_fl.theorem_8", ("hyperparameters", "tau"), 1000),
     (
         "meta_fl.theorem_8.full_participation",
         ("problem", "parameters", "interval"),
-        [Fraction(-1, 10**9), Fraction(-1, 10**10)],
+        [Q(-1, 10**9), Q(-1, 10**10)],
     ),
 ]
 
@@ -291,7 +293,7 @@ def test_a_changed_instance_refutes_nothing(name, where, value) -> None:
 def test_a_bundle_in_a_folder_that_is_not_what_it_says_gets_one_line(monkeypatch) -> None:
     """Somebody's paper has a bundle whose instance breaks a condition: replaying it is refused, not ended by an error of ours."""
     name = "local_scgdm.corollary_3_5"
-    wrong = from_data(name, _moved(exact_instances()[name].data, ("hyperparameters", "eta"), Fraction(1, 8)))
+    wrong = from_data(name, _moved(exact_instances()[name].data, ("hyperparameters", "eta"), Q(1, 8)))
     kept_bundle = bundle(name)
     monkeypatch.setattr(refuted, "exact_instances", lambda: {name: wrong})
     with pytest.raises(BundleError, match="eta_choice fails"):
@@ -301,12 +303,12 @@ def test_a_bundle_in_a_folder_that_is_not_what_it_says_gets_one_line(monkeypatch
 def test_a_condition_that_sets_a_hyperparameter_holds_for_the_run() -> None:
     item = refutations()["local_scgdm.corollary_3_5"]
     with pytest.raises(RefutationError, match="eta_choice fails"):
-        bundle_of(from_data(item.name, _moved(item.data, ("hyperparameters", "eta"), Fraction(1, 8))))
+        bundle_of(from_data(item.name, _moved(item.data, ("hyperparameters", "eta"), Q(1, 8))))
 
 
 def test_an_instance_with_a_false_constant_is_no_refutation_without_a_reading() -> None:
     item = refutations()["local_scgdm.theorem_3_4"]
-    lower = _moved(item.data, ("certificates", "L_f", "value"), 1 - Fraction(1, 10**9))
+    lower = _moved(item.data, ("certificates", "L_f", "value"), 1 - Q(1, 10**9))
     assert bundle_of(from_data(item.name, lower)).notes["grade"] == "reading"
 
 
@@ -370,12 +372,144 @@ def test_constants_of_losses_after_fine_tuning_are_at_least_those_of_the_functio
     ):  # a convex f_i is least where f_i' = 0, which is as far away as the models reach
         over = []
         for curve in (law.mean for law in case.clients.local):
-            w, far = Fraction(given["instance"]["parameters"]["start"]), given["reach"]["model"]
+            w, far = Q(given["instance"]["parameters"]["start"]), given["reach"]["model"]
             for _ in range(case.values["nu"]):
-                w -= case.values["alpha"] * Fraction(str(curve.derivative.at(w)))
+                w -= case.values["alpha"] * Q(str(curve.derivative.at(w)))
             assert 0 in [curve.derivative.at(end) for end in (-far, far)]
             over.append(curve.at(w) - min(curve.at(end) for end in (-far, far)))
         assert sum(over) / len(over) == claimed.pop("objective_gap")
     elif "reach" in given:  # no assumption of these is left open
         assert claimed.pop("objective_gap") == 0 and item.data["notes"]["assumptions"]["1"]
     assert {quantity: value for quantity, value in claimed.items() if value < true[quantity]} == {}
+
+
+# --- the runs of the refutations that are data, by the one independent reference of each algorithm, in fractions ------
+
+
+GIVEN = {name: item for name, item in exact_instances().items() if item.data is not None}
+
+
+def linear(positions, values, t):
+    """Linear through the knots, constant outside."""
+    if t <= positions[0]:
+        return Q(values[0])
+    for a, b, u, v in zip(positions, positions[1:], values, values[1:], strict=False):
+        if t <= b:
+            return u + Q(v - u) * (t - a) / (b - a)
+    return Q(values[-1])
+
+
+class Oracles:
+    """f_k(slope_k x + offset_k), or one f for all and h_k, without noise; vectors of one fraction."""
+
+    def __init__(self, parameters) -> None:
+        self.p, self.K = parameters, len(parameters["inner_slope"])
+
+    def g(self, k, x, z=None):
+        return self.p["inner_slope"][k] * x + self.p["inner_offset"][k]
+
+    def jacobian(self, k, x, z=None):
+        return np.array([[Q(self.p["inner_slope"][k])]], dtype=object)
+
+    def grad_f_local(self, k, y, z=None):
+        return np.array([linear(self.p["knots"][k], self.p["slopes"][k], y[0])], dtype=object)
+
+    def grad_f_shared(self, y):
+        return self.grad_f_local(0, y)
+
+    def grad_h(self, k, x, z=None):
+        return np.array([linear(self.p["extra_knots"][k], self.p["extra_slopes"][k], x[0])], dtype=object)
+
+    def slope(self, x):
+        """The derivative of the objective at a model."""
+        if "extra_knots" not in self.p:
+            return (
+                sum(self.jacobian(k, x)[0, 0] * self.grad_f_local(k, self.g(k, x))[0] for k in range(self.K)) / self.K
+            )
+        inner, steep = (sum(part) / self.K for part in ([self.g(k, x) for k in range(self.K)], self.p["inner_slope"]))
+        return Q(steep) * self.grad_f_shared(inner)[0] + sum(self.grad_h(k, x)[0] for k in range(self.K)) / self.K
+
+
+def nothing(purpose, t, k, b, *tail):
+    """One sample, which the oracles do not look at."""
+    return [None]
+
+
+class Conditional:
+    """f_n(slope_n x + offset_n) without noise: every batch is one sample."""
+
+    def __init__(self, parameters) -> None:
+        self.whole, self.N = Oracles(parameters), len(parameters["inner_slope"])
+        self.slope = self.whole.slope
+
+    def batch(self, t, n, b):
+        return [None]
+
+    def gradient(self, n, x, batch):
+        return self.whole.jacobian(n, x)[0] * self.whole.grad_f_local(n, self.whole.g(n, x))
+
+
+METHODS = {
+    "acc_fcsg_m": (reference.acc_fcsg_m, ("alpha", "beta", "q", "m"), 0),
+    "local_scgdm": (reference.local_scgdm, ("eta", "alpha", "beta", "gamma", "p"), 0),
+    "comfedl": (reference.comfedl, ("eta", "tau"), 0),
+    "feddro": (reference.feddro, ("eta", "beta", "I"), 1),
+}
+"""Paper -> the reference, its hyperparameters, and the first model that its average counts."""
+STEPS = 300
+"""A longer run that moves is compared in doubles."""
+
+
+def is_plain(item) -> bool:
+    """Without noise, about a whole run, by the algorithm as its paper prints it."""
+    given = item.data["problem"]["parameters"]
+    if item.name.partition(".")[0] not in METHODS or {"place", "method"} & given.keys():
+        return False
+    shape = given["instance"]["parameters"]
+    noises = [n for name in ("value_noise", "gradient_noise") for n in shape.get(name, ())]
+    return not any(isinstance(n, dict) or n for n in noises)
+
+
+def path_of(item, steps, number=Q, **more):
+    """The averaged models, and the oracles."""
+    run, names, _ = METHODS[item.name.partition(".")[0]]
+    shape, hyper = item.data["problem"]["parameters"]["instance"]["parameters"], item.data["hyperparameters"]
+    kind = Conditional if run is reference.acc_fcsg_m else Oracles
+    oracles, start = kind(shape), np.array([number(shape["start"])], dtype=object)
+    y = np.array([Q(shape["estimate"])], dtype=object) if "estimate" in shape else None
+    given = {name: hyper[name] if name in ("p", "tau", "I", "q", "m") else number(hyper[name]) for name in names}
+    path, _ = run(oracles, nothing, start, y, steps, **given, **more)
+    return [sum(models) / len(models) for models in path], oracles
+
+
+RUNS = sorted(name for name, item in GIVEN.items() if is_plain(item))
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_left_side_is_that_of_the_reference(name) -> None:
+    item = GIVEN[name]
+    steps, first = item.data["hyperparameters"]["T"], METHODS[name.partition(".")[0]][2]
+    length = min(steps, STEPS)
+    models, oracles = path_of(item, length)
+    squares = [oracles.slope(x) ** 2 for x in models[first : first + length]]
+    low, high = item.data["values"]
+    if steps > length and len(set(squares)) > 1:  # a long run in doubles
+        models, _ = path_of(item, steps, number=float)
+        mean = sum(float(oracles.slope(x)) ** 2 for x in models[first : first + steps]) / steps
+        assert mean == pytest.approx(float(low), rel=1e-9) and len(models) >= steps
+        return
+    assert len(squares) == length and low <= sum(squares) / length <= high
+    assert high - low < low / 10**27
+
+
+def test_most_runs_are_compared() -> None:
+    assert {name.partition(".")[0] for name in RUNS} == set(METHODS) and len(RUNS) >= 8
+
+
+@pytest.mark.parametrize("name", ["theorem_5_1", "theorem_f_1", "corollary_1"])
+@pytest.mark.parametrize(("first", "update"), [(0, "keep"), (1, "update"), (0, "update")])
+def test_the_other_readings_of_the_average_and_of_step_0_are_refuted_too(name, first, update) -> None:
+    item = GIVEN[f"feddro.{name}"]
+    models, oracles = path_of(item, 128, first_update=update)
+    left = sum(oracles.slope(x) ** 2 for x in models[first : first + 128]) / 128
+    assert set(item.alternatives.values()) == {"refuted"} and left > item.data["bound"][1]

@@ -22,6 +22,7 @@ from fedco.validation.runs.recipe import Instance
 from fedco.validation.runs.validate import GROUP
 from fedco.validation.statistics.alpha_budget import AlphaBudget
 from fedco.validation.statistics.verdict import Outcome, Verdict
+from small_theorems import symbols
 
 
 def verdict(T: int, outcome: Outcome = Outcome.SUPPORTED) -> Verdict:
@@ -199,13 +200,7 @@ def test_where_a_theorem_is_validated(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pages.index().startswith("# Theorems\n\n- [") and pages.index().endswith(".md)\n")
 
 
-SYMBOLS = {
-    "L": "local_smoothness",
-    "sigma": "local_gradient_noise",
-    "F_gap": "objective_gap",
-    "eta": "step_size",
-    "T": "iterations",
-}
+SYMBOLS = symbols("L sigma F_gap eta T")
 
 
 # --- a whole report, of theorems that cost nothing ---------------------------------------------------------------------------------
@@ -213,6 +208,10 @@ SYMBOLS = {
 
 def instances(*horizons: tuple[int, ...]) -> tuple[Instance, ...]:
     return tuple(bowl(horizons=each) for each in horizons)
+
+
+EVIDENCE = "feddro.theorem_4_1"
+"""Of what findings rest on, the instance that is rebuilt soonest."""
 
 
 @pytest.fixture
@@ -247,6 +246,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr(page, "chains", lambda: {"p.a": None, "p.c": None})
     monkeypatch.setattr(page, "counterexamples", dict)
     monkeypatch.setattr(page, "declared_refutations", dict)
+    monkeypatch.setattr(page, "evidence", lambda: [EVIDENCE])
     monkeypatch.setattr(page, "why_without", lambda name: f"without {name}" if name == "p.d" else "")
     monkeypatch.setattr(
         page, "cached_json", lambda folder, name, make: asked.setdefault(f"{folder.name}/{name}", make())
@@ -310,6 +310,7 @@ def test_a_short_report_measures_one_theorem_in_full_and_the_others_briefly(
         *[{"kind": "a divided bound", "name": "t at 1 on bowl", "wanted": "REFUTED", "got": "REFUTED"}] * 3,
     ]
     assert {"parts/exhibits", "parts/audit", "parts/theory"} <= set(asked)
+    assert (tmp_path / "out" / "refutations" / f"{EVIDENCE}.json").exists()
     assert (made.page, (tmp_path / "out" / "index.html").read_text()) == (tmp_path / "out" / "index.html", "<p>")
     assert (made.statements, made.verdicts, made.findings, made.refutations) == ({"refuted": 4, "open": 4}, {}, 1, 0)
     assert 0 <= made.seconds < 60 and made.to_dict()["page"] == str(made.page)

@@ -1,16 +1,24 @@
-"""`fedco reproduce`: the list, the verdicts on figures and their controls, and figures as a user makes them."""
+"""`fedco reproduce`: the list, the verdicts on figures and their controls, what is drawn, and what a page and a folder keep of it."""
 
+from __future__ import annotations
+
+import csv
 import hashlib
+import io
 import json
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from fedco.cli import app
 from fedco.errors import InputError
 from fedco.storage import read_json, write_json
-from fedco.validation.experiments import keeping, reproduce
-from fedco.validation.experiments.figures import STANDINGS, Figure, Made, Measured, Setup
+from fedco.validation.experiments import datasets, figure, keeping, reproduce, table
+from fedco.validation.experiments import figures as drawing
+from fedco.validation.experiments.figures import STANDINGS, Figure, Made, Measured, Reproduced, Setup
 from fedco.validation.experiments.figures import reproduce as measure
 from fedco.validation.experiments.orderings import (
     OPPOSITE,
@@ -18,13 +26,15 @@ from fedco.validation.experiments.orderings import (
     PAPERS,
     UNDECIDED,
     Control,
+    Judged,
     Ordering,
     can_decide,
     sign_test,
     word,
 )
 from fedco.validation.experiments.reproduce import FORMAT, figures, measured_on, run_figure, totals
-from typer.testing import CliRunner
+from fedco.validation.experiments.table import RunTable
+from scipy.stats import t as student
 
 EVERYTHING = {
     "comfedl": [f"figure_{k}" for k in range(1, 9)],
@@ -36,12 +46,12 @@ EVERYTHING = {
 """Counted in the papers: every figure and table that they have."""
 
 
-def test_every_figure_and_table_of_the_five_papers_is_in_the_list():
+def test_every_figure_and_table_of_the_five_papers_is_in_the_list(command):
     listed = {key: [name.partition("/")[2] for name in figures() if name.startswith(f"{key}/")] for key in EVERYTHING}
     assert {key: sorted(names) for key, names in listed.items()} == {
         key: sorted(names) for key, names in EVERYTHING.items()
     }
-    shown = CliRunner().invoke(app, ["reproduce", "--json"]).stdout
+    shown = command("reproduce", "--json").stdout
     rows = json.loads(shown)["figures"]
     assert len(rows) == sum(map(len, EVERYTHING.values()))
     for row in rows:
@@ -51,11 +61,11 @@ def test_every_figure_and_table_of_the_five_papers_is_in_the_list():
 
 
 def test_every_figure_that_runs_has_orderings_or_says_that_it_has_none():
-    for name, figure in figures().items():
-        if figure.measure is not None:
-            assert figure.metrics and (
-                figure.orderings or any("nothing is judged" in each for each in figure.differences)
-            ), name
+    for name, each in figures().items():
+        if each.measure is not None:
+            assert each.metrics and (each.orderings or any("nothing is judged" in one for one in each.differences)), (
+                name
+            )
 
 
 # --- verdicts ----------------------------------------------------------------------------------------------------------
@@ -224,9 +234,9 @@ def test_a_reason_cannot_be_given_to_a_control_that_was_seen(tmp_path, monkeypat
 # --- figures -----------------------------------------------------------------------------------------------------------
 
 
-def test_the_counterexample_figure_is_made_with_its_files(tmp_path):
-    shown = CliRunner().invoke(app, ["reproduce", "feddro/figure_6", "--out", str(tmp_path)])
-    assert shown.exit_code == 0 and "of 4 orderings 4 the paper's" in shown.stdout
+def test_the_counterexample_figure_is_made_with_its_files(command, tmp_path):
+    shown = command("reproduce", "feddro/figure_6", "--out", str(tmp_path))
+    assert shown.returncode == 0 and "of 4 orderings 4 the paper's" in shown.stdout
     kept = read_json(tmp_path / "feddro" / "figure_6.json", FORMAT)
     for name, wanted in kept["files"].items():
         assert hashlib.sha256((tmp_path / "feddro" / name).read_bytes()).hexdigest() == wanted
@@ -245,11 +255,11 @@ def test_the_counterexample_figure_is_made_with_its_files(tmp_path):
         (["feddro/figure_6", "--all"], "got both"),
     ],
 )
-def test_what_cannot_be_run_is_said_in_one_line(arguments, said, tmp_path):
+def test_what_cannot_be_run_is_said_in_one_line(command, arguments, said, tmp_path):
     (tmp_path / "empty").mkdir()
     arguments = [str(tmp_path / "empty") if text == "EMPTY" else text for text in arguments]
-    found = CliRunner().invoke(app, ["reproduce", *arguments, "--out", str(tmp_path / "never")])
-    assert found.exit_code != 0 and said in str(found.exception) and "\n" not in str(found.exception)
+    found = command("reproduce", *arguments, "--out", str(tmp_path / "never"))
+    assert found.returncode == 2 and said in found.stderr and found.stderr.count("\n") == 1
     assert not (tmp_path / "never").exists()
 
 
@@ -310,3 +320,327 @@ def test_the_time_of_the_kept_runs_is_that_of_those_that_tell_it():
     said = measured_on(rows)
     assert "Measured on 2026-01-02 " in said and "2 or 4 seeds: 31 figures" in said
     assert "in 1.5 minutes, 2.5 minutes of processor time" in said
+
+
+# --- what is drawn and told of a figure -------------------------------------------------------------------------------
+
+
+# --- figures ---------------------------------------------------------------------------------------------------------------------
+
+
+def declared(**more: Any) -> Figure:
+    return Figure(
+        **{
+            "name": "figure_1",
+            "title": "about it",
+            "standing": "exact",
+            "shows": "one above",
+            "measure": lambda setup: made(),
+            **more,
+        }
+    )
+
+
+def made(*, seeds: int = 3) -> Made:
+    values = {"m": np.arange(2.0 * seeds).reshape(seeds, 2), "accuracy": np.full((seeds, 2), 0.5)}
+    other = {"m": np.array([[1.0, math.nan]] * seeds)}
+    return Made((Measured("left", "one", (0, 5), values, "rounds"), Measured("", "two", (0, 7), other, "rounds")))
+
+
+def test_why_a_figure_cannot_be_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = tmp_path / "held"
+    monkeypatch.setitem(datasets.HOLDS, "images", lambda folder: folder == held)
+    needs = {"standing": "needs data"}
+    assert declared(measure=None).missing(held) == "nothing to run"
+    assert [declared().missing(data) for data in (None, held)] == ["", ""] and declared(
+        source="generated", **needs
+    ).missing(None) == ""
+    assert (
+        declared().missing(tmp_path) == f"{tmp_path} has no images files"
+        and declared(source="generated").missing(tmp_path) == ""
+    )
+    assert declared(**needs).missing(None) == "needs images files: --data DIR" and declared(**needs).missing(held) == ""
+    for wrong in ({"standing": "other"}, {"standing": "substitute"}, {"source": "other"}):
+        with pytest.raises(ValueError, match="figure_1"):
+            declared(**wrong)
+    assert declared(standing="substitute", differences=("small",)).standing == "substitute"
+    with pytest.raises(InputError, match=r"k/figure_1: nothing to run; nothing is measured in it; one above"):
+        drawing.reproduce("k", declared(measure=None, standing="theory"), Setup(), 0.05)
+
+
+def reproduced(*gains: float, **more: Any) -> Reproduced:
+    judged = tuple(Judged(Ordering("a", "b", "m"), (gain,) * 6, 0.05) for gain in gains)
+    given = {"figure": declared(), "made": made(), "setup": Setup(seeds=6), "seconds": 1.26, "cpu_seconds": 2.34}
+    return Reproduced("key", judged=judged, level=0.05, **{**given, **more})
+
+
+def test_the_verdict_on_a_figure() -> None:
+    assert reproduced().verdict == "no ordering is judged"
+    assert reproduced(1, 1, -1, 0).verdict == "of 4 orderings 2 the paper's, 1 the opposite, 1 undecided"
+    few = reproduced(0, setup=Setup(seeds=3)).verdict
+    assert few == "of 1 orderings 0 the paper's, 0 the opposite, 1 undecided: 3 seeds cannot decide at the level 0.05"
+    told = reproduced(1).to_dict()
+    assert (told["figure"], told["seeds"], told["seconds"], told["cpu_seconds"], told["full"], told["level"]) == (
+        "key/figure_1",
+        6,
+        1.3,
+        2.3,
+        False,
+        0.05,
+    )
+
+
+class Drawn:
+    """What would be drawn: the panels with their curves, and the numbers behind each."""
+
+    def __init__(self, panels: Any, *, title: str) -> None:
+        self.panels, self.title, self.data = panels, title, dict[str, list[float]]()
+        for each in panels:
+            prefix = f"{each.title}: " if each.title else ""
+            for curve in each.curves:
+                for part in ("x", "y", "lower", "upper"):
+                    self.data[f"{prefix}{curve.name}: {part}"] = list(getattr(curve, part) or ())
+
+
+@pytest.fixture
+def drawn_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drawing, "panel_plot", Drawn)
+    monkeypatch.setattr(figure, "panel_plot", Drawn)
+
+
+def test_a_figure_of_every_panel_and_metric(drawn_only: None) -> None:
+    drawn = reproduced().plot()
+    assert drawn.title == "key/figure_1: about it (exact; mean over 3 seeds, bands are 95% t-intervals)"
+    assert [each.title for each in drawn.panels] == ["left: m", "left: accuracy", "m"]
+    half = student.ppf(0.975, 2) * 2 / math.sqrt(3)
+    assert drawn.data["left: m: one: y"] == [2.0, 3.0] and drawn.data["left: m: one: upper"] == pytest.approx(
+        [2 + half, 3 + half]
+    )
+    assert drawn.data["left: m: one: x"] == [0, 5] and {str(each.x_axis) for each in drawn.panels} == {"rounds"}
+    assert reproduced(made=made(seeds=1)).plot().title.endswith("(exact; one run)")
+    assert len(reproduced(figure=declared(metrics=("accuracy",)), made=Made(made().curves[:1])).plot().panels) == 1
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "log"),
+    [("m", (1.0, 10.0), False), ("m", (1.0, 10.5), True), ("m", (0.01, 0.2), True), ("m", (50.0, 400.0), False),
+     ("m", (0.0, 50.0), False), ("accuracy", (0.01, 0.9), False),
+     ("average_precision", (0.01, 0.9), False), ("m", (math.nan, math.nan), False), ("m", (math.nan, 3.0), False)],
+)  # fmt: skip
+def test_an_axis_is_logarithmic_over_more_than_a_decade(metric: str, values: tuple, log: bool) -> None:
+    curve = figure.Curve("a", [0, 1], list(values))
+    assert figure.is_log(metric, [curve]) == log
+
+
+# --- the figure of a run ---------------------------------------------------------------------------------------------------------
+
+
+def done(metric: str, points: int, *, bounds: tuple = (), seeds: int = 2, **more: Any) -> Any:
+    axis = {"eta": [10.0**-k for k in range(points)], **more}
+    values = {metric: 1.0 + np.arange(points * seeds * 2.0).reshape(points, seeds, 2)}
+    if metric == "gradient_sq":
+        values[table.MEAN] = values[metric] / 2
+    made = RunTable(tuple(axis), axis, tuple(range(seeds)), (0, 4), values)
+    return SimpleNamespace(table=made, description={"method": "m", "problem": "p"}, bounds=bounds)
+
+
+def test_a_run_is_drawn_along_its_steps_and_a_long_grid_over_its_axis(drawn_only: None) -> None:
+    few = figure.run_figure(done("objective", 7), "objective")
+    assert few.data["eta=0.1: x"] == [0, 4] and len(few.panels[0].curves) == 7
+    assert few.title == "m on p; bands are 95% t-intervals of the mean over 2 seeds"
+    many = figure.run_figure(done("objective", 8), "objective")
+    assert many.data["objective at the end: x"] == [10.0**-k for k in range(8)] and many.data[
+        "objective at the end: y"
+    ] == [3.0 + 4 * k for k in range(8)]
+    assert many.panels[0].x_log and many.panels[0].y_log
+    assert figure.run_figure(done("objective", 1, seeds=1), "objective").title == "m on p"
+    words = figure.run_figure(done("objective", 8, eta=list("abcdefgh")), "objective")
+    assert len(words.panels[0].curves) == 7 and "eta=a: y" in words.data and "eta=h: y" in words.data
+    two = done("objective", 8, tau=[1] * 8)
+    assert "eta=1, tau=1: y" in figure.run_figure(two, "objective").data
+    one = figure.run_figure(done("objective", 8, seeds=1), "objective").data
+    assert one["objective at the end: lower"] == one["objective at the end: y"] == one["objective at the end: upper"]
+    with pytest.raises(InputError, match=r"bytes: not measured in this run; wanted one of objective"):
+        figure.run_figure(done("objective", 1), "bytes")
+
+
+def test_bounds_stand_beside_the_mean_of_the_squared_gradient(drawn_only: None) -> None:
+    bound = [
+        {"statement": f"t{s}", "point": {"eta": 10.0**-k}, "T": [2, 4], "values": [9.0, 7.0 + k]}
+        for k in range(8)
+        for s in (1, 2)
+    ]
+    few = figure.run_figure(done("gradient_sq", 2, bounds=tuple(bound[:4])), "gradient_sq").data
+    assert few["its mean over the steps, eta=0.1: y"] == [3.0, 3.5] and few["bound of the mean, t2 eta=0.1: y"] == [
+        9.0,
+        8.0,
+    ]
+    assert few["bound of the mean, t1 eta=1: x"] == [2, 4] and "bound of the mean, t1 eta=0.01: x" not in few
+    many = figure.run_figure(done("gradient_sq", 8, bounds=tuple(bound)), "gradient_sq").data
+    assert many["bound of the mean, t1: y"] == [7.0 + k for k in range(8)] and many["bound of the mean, t2: x"] == [
+        10.0**-k for k in range(8)
+    ]
+    assert many["its mean over the steps: y"] == [1.5 + 2 * k for k in range(8)]
+    nothing = done("gradient_sq", 2)
+    nothing.table.values[table.MEAN][0] = np.nan
+    drawn = figure.run_figure(nothing, "gradient_sq").data
+    assert "its mean over the steps, eta=0.1: y" in drawn and "its mean over the steps, eta=1: y" not in drawn
+    bare = done("gradient_sq", 1, eta=[0.5])
+    bare.table = RunTable((), {}, bare.table.seeds, bare.table.times, bare.table.values)
+    assert {"gradient_sq: y", "its mean over the steps: y"} <= set(figure.run_figure(bare, "gradient_sq").data)
+
+
+def test_a_mean_of_squared_gradients_is_drawn_and_told_where_there_is_one(drawn_only: None) -> None:
+    """Not beside another metric, and not where it was not measured."""
+    only = done("gradient_sq", 8)
+    del only.table.values[table.MEAN]
+    assert [c.name for c in figure.run_figure(only, "gradient_sq").panels[0].curves] == ["gradient_sq at the end"]
+    both = done("objective", 8)
+    both.table.values[table.MEAN] = both.table.values["objective"] / 2
+    assert [c.name for c in figure.run_figure(both, "objective").panels[0].curves] == ["objective at the end"]
+    few = done("objective", 2)
+    few.table.values[table.MEAN] = few.table.values["objective"] / 2
+    assert [c.name for c in figure.run_figure(few, "objective").panels[0].curves] == ["eta=1", "eta=0.1"]
+    told = table.summarise(few.table).to_list()
+    assert told[0]["metrics"][table.MEAN]["mean"] == told[0]["metrics"]["objective"]["mean"] / 2
+
+
+@pytest.mark.parametrize(("values", "log"), [((1.0, 20.0), False), ((1.0, 21.0), True), ((0.0, 21.0), False)])
+def test_the_axis_of_a_grid_is_logarithmic_over_a_wide_range(values: tuple, log: bool, drawn_only: None) -> None:
+    grid = [values[0] + (values[1] - values[0]) * k / 7 for k in range(8)]
+    assert figure.run_figure(done("objective", 8, eta=grid), "objective").panels[0].x_log == log
+
+
+# --- pages and files of the experiments ------------------------------------------------------------------------------------------
+
+ROW = {
+    "figure": "k/figure_1", "title": "about it", "standing": "exact", "paper_shows": "one above", "differences": ["small <er>"],
+    "verdict": "as it is", "seeds": 6, "seconds": 90.4, "cpu_seconds": 150.0, "full": False, "date": "2026-01-02",
+    "versions": {"fedco": "0.1.0", "source": "abc", "machine": "m"},
+    "orderings": [
+        {"ordering": "a above b", "outcome": outcome, "advantage": {"mean": mean, "low": None, "high": 2.0}, "sign_test_p": 0.03125,
+         "why": why, "gains": [mean or 0.0, 1.0], "exact": False}
+        for outcome, mean, why in ((PAPERS, 1.23456, ""), ("the opposite", None, ""), ("undecided", 0.5, "so"))
+    ],
+}  # fmt: skip
+ROW["controls"] = [
+    {
+        "change": f"with {name}",
+        "reason": reason,
+        "explains": bool(reason),
+        "verdict": "all",
+        "orderings": ROW["orderings"][:1],
+    }
+    for name, reason in (("a", ""), ("b", "it is larger"))
+]
+LISTED = [
+    {"figure": "k/figure_1", "title": "about it", "standing": "exact", "paper_shows": "one above", "differences": []},
+    {"figure": "k/table_2", "title": "list", "standing": "theory", "paper_shows": "two", "differences": ["not ours"]},
+    {"figure": "k/table_3", "title": "more", "standing": "needs data", "paper_shows": "three", "differences": []},
+]
+
+
+def test_the_page_of_the_experiments_line_by_line(tmp_path: Path) -> None:
+    (tmp_path / "k").mkdir()
+    (tmp_path / "k" / "figure_1.svg").write_text(
+        '<?xml?><svg a="1"><metadata>x</metadata><g id="p"/><use href="#p" style="url(#p)"/></svg>'
+    )
+    text = reproduce.write_page(tmp_path / "index.html", tmp_path, [ROW], LISTED, "a note").read_text()
+    assert "<td><a href='#k-figure-1'>k/figure_1</a></td><td>about it</td><td>exact</td><td>as it is</td>" in text
+    assert "<td>k/table_2</td><td>list</td><td>theory</td><td>nothing to run; the paper shows: two</td>" in text
+    assert "<td>k/table_3</td><td>more</td><td>needs data</td><td>not run; the paper shows: three</td>" in text
+    assert text.count("<section") == 1 and "a note</p>" in text and "<li>small &lt;er&gt;</li>" in text
+    assert "<strong>Ours:</strong> as it is; 6 seeds, 90 s.</p>" in text
+    assert (
+        "<td>a above b</td><td class='same'>the paper&#x27;s</td><td>1.23 [not finite, 2]</td><td>0.031</td><td></td>"
+        in text
+    )
+    assert "<td class='other'>the opposite</td><td>not finite [not finite, 2]</td><td>0.031</td><td></td>" in text
+    assert "<p>Tried: with a: all.</p>" in text and "<p>Explained: with b, because it is larger: all.</p>" in text
+    assert (
+        "<figure><svg role='img' aria-label='about it' a=\"1\">"
+        '<g id="k-figure-1-p"/><use href="#k-figure-1-p" style="url(#k-figure-1-p)"/></svg></figure>' in text
+    )
+    full = reproduce.write_page(
+        tmp_path / "full.html", tmp_path, [{**ROW, "full": True, "differences": []}], LISTED, ""
+    ).read_text()
+    assert "90 s, the paper’s sizes.</p>" in full and "<p>As in the paper.</p>" in full
+
+
+def test_the_numbers_behind_a_figure() -> None:
+    rows = list(csv.reader(io.StringIO(reproduce.as_csv(reproduced()))))
+    assert rows[0] == ["panel", "curve", "seed", "rounds", "m", "accuracy"] and len(rows) == 1 + 2 * 3 * 2
+    assert rows[1:3] == [["left", "one", "0", "0", "0.0", "0.5"], ["left", "one", "0", "5", "1.0", "0.5"]]
+    assert rows[-2:] == [["", "two", "2", "0", "1.0", ""], ["", "two", "2", "7", "", ""]]
+
+
+def test_figures_that_are_kept_are_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[int] = []
+
+    def measure(setup: Setup) -> Made:
+        runs.append(setup.seeds)
+        return Made(made().curves, plot=SimpleNamespace())  # type: ignore[arg-type]
+
+    def save(plot: Any, path: Path) -> Path:
+        path.write_text("<svg />")
+        return path
+
+    monkeypatch.setattr(reproduce, "save", save)
+    known = {"k/figure_1": declared(measure=measure), "k/figure_2": declared(name="figure_2", standing="needs data"),
+             "k/table_3": declared(name="table_3", standing="theory", measure=None)}  # fmt: skip
+    monkeypatch.setattr(reproduce, "figures", lambda: known)
+    monkeypatch.setattr(
+        "fedco.validation.runs.validate.versions", lambda: {"fedco": "1", "source": "s", "machine": "m"}
+    )
+
+    def all_of(again: bool = False, **more: Any) -> tuple[list[str], list[Any]]:
+        said: list[str] = []
+        rows = reproduce.run_all(Setup(**{"seeds": 3, **more}), tmp_path, said.append, again)
+        return [line.partition(" (")[0] for line in said], [row["figure"] for row in rows]
+
+    first = [
+        "k/figure_2: not run, needs images files: --data DIR",
+        "k/figure_1 …",
+        "k/figure_1: no ordering is judged",
+    ]
+    assert all_of() == (first, ["k/figure_1"]) and runs == [3]
+    assert sorted(all_of()[0]) == ["k/figure_1: kept from an earlier run", first[0]] and runs == [3]
+    assert all_of(again=True)[0] == first and all_of(seeds=4)[0] == first and runs == [3, 3, 4]
+    said = json.loads((tmp_path / "k" / "figure_1.json").read_text())
+    assert said["files"].keys() == {"figure_1.svg", "figure_1.csv"} and (tmp_path / "index.html").exists()
+    assert not (tmp_path / "k" / "figure_1.parts").exists()
+    assert (
+        "k/figure_1  exact        about it" in reproduce.listing_text()
+        and "theory: nothing is measured in it" in reproduce.listing_text()
+    )
+    with pytest.raises(InputError, match=r"'k/figure_9': no such figure; .*k/figure_2"):
+        reproduce.get_figure("k/figure_9")
+    assert reproduce.get_figure("k/table_3") == ("k", known["k/table_3"])
+    assert [row["runs"] for row in reproduce.listing()] == [True, True, False]
+
+
+def test_what_was_reproduced_is_kept_from_the_first_folder_in_the_second(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The drawing with fewer digits, what was said without its sums, and the site's page."""
+    monkeypatch.setattr(keeping, "listing", lambda: LISTED)
+    source, target = tmp_path / "a", tmp_path / "b"
+    (source / "k").mkdir(parents=True)
+    (source / "k" / "figure_1.svg").write_text('<svg><path d="M 1.23456 -7.000 2.5" id="1.23456"/></svg>')
+    keeping.write_json(source / "k" / "figure_1.json", {"format": keeping.FORMAT, **ROW, "files": {"x": "sum"}})
+    keeping.main(source, target)
+    written = [target / "k" / "figure_1.svg", target / "results.json", target / "index.md"]
+    assert capsys.readouterr().out.splitlines() == [str(path) for path in written]
+    assert written[0].read_text() == '<svg><path d="M 1.23 -7 2.5" id="1.23456"/></svg>'
+    (row,) = keeping.kept_rows(target)
+    assert {name: row[name] for name in ROW} == ROW and "files" not in row
+    assert written[2].read_text() == keeping.as_markdown([row]) and keeping.kept_rows(tmp_path) == []
+    other, newer = {**ROW, "figure": "k/table_3"}, {**ROW, "verdict": "as it was measured later"}
+    for later in (other, newer):  # what is not measured again stays
+        for path in source.rglob("*.json"):
+            path.unlink()
+        (source / f"{later['figure']}.svg").write_text("<svg />")
+        keeping.write_json(source / f"{later['figure']}.json", {"format": keeping.FORMAT, **later})
+        keeping.keep(source, target)
+    found = {row["figure"]: row["verdict"] for row in keeping.kept_rows(target)}
+    assert found == {"k/figure_1": newer["verdict"], "k/table_3": ROW["verdict"]}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from fedco.algorithms import FCSG, Draws, MinibatchSGD, Start, drive
+from fedco.algorithms import Draws, MinibatchSGD, Start, drive
 from fedco.errors import InputError
 from fedco.synthetic.models import from_model
 from fedco.synthetic.models.data import ClientData
@@ -141,14 +141,6 @@ def test_the_gaussian_problem_draws_what_the_paper_says_and_has_autograds_deriva
     value = value + problem.lam * (problem.gamma * probe**2 / (1 + problem.gamma * probe**2)).sum(-1)
     (slope,) = torch.autograd.grad(value.sum(), probe)
     torch.testing.assert_close(problem.sample_gradient(x, outer, inner), slope)
-
-
-def test_fcsg_learns_the_gaussian_problem():
-    problem = GaussianInvariant(ratio=2.0, clients=2, test=2000)
-    done = drive(FCSG(alpha=0.05, q=5, m=10), problem, steps=100, seeds=2)
-    scores = problem.predict(done.state.average)
-    right = ((scores.scores[..., 0] > 0).long() == scores.labels).double().mean()
-    assert right > 0.7
 
 
 # --- few-shot classification -------------------------------------------------------------------------------------------

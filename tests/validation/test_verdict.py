@@ -1,13 +1,14 @@
-"""Verdicts: four outcomes, what each may rest on, and the mutants that a lax rule would let through."""
+"""Verdicts: four outcomes, what each may rest on, the mutants that a lax rule would let through; and the alpha that they spend."""
 
 import json
 import math
 from dataclasses import FrozenInstanceError, replace
-from fractions import Fraction
+from fractions import Fraction as F
 
 import numpy as np
 import pytest
 from fedco.validation.statistics import verdict as module
+from fedco.validation.statistics.alpha_budget import REPORT_ALPHA, Allotment, AlphaBudget, LedgerError, read_level
 from fedco.validation.statistics.evalues import CapExceeded, log_e_refute, log_e_support, mean_bracket
 from fedco.validation.statistics.planning import detectable
 from fedco.validation.statistics.verdict import (
@@ -18,8 +19,9 @@ from fedco.validation.statistics.verdict import (
     verdict_table,
     weakest_certificate,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-F = Fraction
 ALPHA = F(1, 10**6)
 SMALL = np.full(200, 0.1)
 
@@ -36,11 +38,6 @@ def test_values_far_below_the_bound_support_it():
     assert verdict.bracket.lower < verdict.empirical < verdict.bracket.upper < 1
     assert (verdict.seeds, verdict.alpha, verdict.bound, verdict.cap) == (200, 1e-6, 1.0, 4.0)
     assert verdict.detectable.slack < 10 and verdict.detectable.violation > 1
-
-
-def test_a_bound_divided_by_100_is_refuted():
-    assert judged(bound=F(1, 100), cap=None).outcome is Outcome.REFUTED
-    assert judged(bound=F(1, 100)).outcome is Outcome.REFUTED
 
 
 def test_values_at_the_bound_are_inconclusive():
@@ -131,22 +128,18 @@ def test_resolution_allows_for_rounding_at_both_ends_and_never_helps():
 
 
 @pytest.mark.parametrize(
-    ("values", "match"),
-    [([[1.0]], "shape"), ([1.0, math.nan], "finite"), ([math.inf], "finite"), ([-1.0], ">= 0"), ([], "at least one")],
-)
-def test_bad_values_are_refused(values, match):
+    ("given", "match"),
+    [
+        *(({"values": values}, match) for values, match in (
+            ([[1.0]], "shape"), ([1.0, math.nan], "finite"), ([math.inf], "finite"), ([-1.0], ">= 0"), ([], "at least one"),
+        )),
+        ({"bound": math.nan}, "bound"),
+        ({"terms": {"a": 0.5, "b": 0.4}}, "terms"),  # which do not add up to the bound
+    ],
+)  # fmt: skip
+def test_what_cannot_be_judged_is_refused(given, match):
     with pytest.raises(ValueError, match=match):
-        judged(values)
-
-
-def test_a_nan_bound_is_refused():
-    with pytest.raises(ValueError, match="bound"):
-        judged(bound=math.nan)
-
-
-def test_terms_must_add_up_to_the_bound():
-    with pytest.raises(ValueError, match="terms"):
-        judged(terms={"a": 0.5, "b": 0.4})
+        judged(**given)
 
 
 def laxer(**changes):
@@ -173,13 +166,6 @@ def test_a_verdict_has_no_truth_value_to_misuse():
     assert not not_applicable("a", "T < T_th").decided
     with pytest.raises(TypeError, match="never a bare bool"):
         bool(judged())
-
-
-def test_print_is_one_line_and_speaks_of_one_instance():
-    text = str(judged(claim="feddro.theorem_5_1", instance="bowl"))
-    assert text.startswith("SUPPORTED") and "\n" not in text
-    assert "feddro.theorem_5_1 on bowl" in text and "one instance" in text and "200 seeds" in text
-    assert "T < T_th" in str(not_applicable("a", "T < T_th"))
 
 
 @pytest.mark.parametrize("bound", [1, 5, math.inf, F(1, 100), 0, -1])
@@ -283,7 +269,9 @@ def test_the_figures_of_an_exact_verdict_are_the_middles_of_the_enclosures():
 
 
 def test_what_is_printed_of_a_verdict():
-    """An interval of one point and a missing figure are left out."""
+    """One line about one instance; an interval of one point and a missing figure are left out."""
+    text = str(judged(claim="feddro.theorem_5_1", instance="bowl"))
+    assert text.startswith("SUPPORTED  feddro.theorem_5_1 on bowl") and "\n" not in text and "one instance" in text
     assert "0.1 [" in str(judged()) and ", tightness 10, 200 seeds, alpha 1e-06; " in str(judged())
     assert ": 0.5 against bound 1, tightness 2; " in str(judge_exact(F(1, 2), F(1), certificates_kind="exact"))
     assert "against" not in str(replace(judged(), bound=None)) and "against" not in str(
@@ -298,3 +286,161 @@ def test_what_rounding_leaves_refutes_nothing():
     assert judged(np.full(99, 1.5e-34), bound=0).outcome is Outcome.INCONCLUSIVE
     assert judged(np.full(99, 4 * module.RESOLUTION), bound=0).outcome is Outcome.INCONCLUSIVE
     assert judged(np.full(99, 8 * module.RESOLUTION), bound=0).outcome is Outcome.REFUTED
+
+
+# --- the alpha ledger: named in advance, spent once, never overspent --------------------------------------------------
+
+
+@pytest.fixture
+def ledger():
+    made = AlphaBudget("1e-6")
+    made.allot("a", F(1, 2_000_000), 100)
+    made.allot("b", F(1, 4_000_000), 200)
+    return made
+
+
+def test_the_default_total_is_one_in_a_million():
+    assert AlphaBudget().total == REPORT_ALPHA == F(1, 10**6)
+
+
+def test_a_test_is_spent_once_and_returns_its_alpha(ledger):
+    assert ledger.spend("a", actual_seeds=100) == F(1, 2_000_000)
+    with pytest.raises(LedgerError, match="already spent"):
+        ledger.spend("a", actual_seeds=100)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (lambda ledger: ledger.allot("a", F(1, 10**9), 5), "already allotted"),
+        (lambda ledger: ledger.spend("forgotten", actual_seeds=1), "not allotted in advance"),
+        (lambda ledger: ledger.spend("a", actual_seeds=101, deviation="nearly there"), "100 planned seeds, got 101"),
+        (lambda ledger: (ledger.spend("a", actual_seeds=100), ledger.allot("late", F(1, 10**9), 5)), "sealed"),
+        (lambda ledger: ledger.share(["new", "a"], 10), r"distinct test names, got \['a'\]"),
+        (lambda ledger: Allotment("", F(1, 100), 5), "non-empty"),
+        (lambda ledger: Allotment("a", F(2), 5), "a: wanted an exact number"),
+        *(
+            (lambda ledger, seeds=seeds: Allotment("a", F(1, 100), seeds), "whole number")
+            for seeds in (0, -3, 2.0, True)
+        ),
+    ],
+)
+def test_what_a_ledger_refuses_changes_nothing(ledger, asked, said):
+    with pytest.raises(LedgerError, match=said):
+        asked(ledger)
+    assert [entry.name for entry in ledger.entries] == ["a", "b"] and ledger.sealed is ("sealed" in said)
+
+
+def test_overspending_is_refused_and_changes_nothing(ledger):
+    assert ledger.remaining == F(1, 4_000_000)
+    with pytest.raises(LedgerError, match="what remains"):
+        ledger.allot("c", F(1, 4_000_000) + F(1, 10**30), 5)
+    ledger.allot("c", F(1, 4_000_000), 5)  # exactly what remains: in floats this would be a matter of rounding
+    assert ledger.remaining == 0
+
+
+def test_an_open_ended_ledger_takes_later_tests_within_the_total():
+    ledger = AlphaBudget("1e-6", open_ended=True)
+    ledger.allot("a", "1/2000000", 10)
+    ledger.spend("a", actual_seeds=10)
+    ledger.allot("b", "1/2000000", 10)
+    with pytest.raises(LedgerError, match="what remains"):
+        ledger.allot("c", "1e-30", 10)
+
+
+def test_fewer_seeds_need_a_reason(ledger):
+    with pytest.raises(LedgerError, match="100 planned seeds, got 60"):
+        ledger.spend("a", actual_seeds=60)
+    ledger.spend("a", actual_seeds=60, deviation="the worker was stopped")
+    assert [(e.planned_seeds, e.actual_seeds, e.deviation) for e in ledger.entries if e.spent] == [
+        (100, 60, "the worker was stopped")
+    ]
+
+
+def test_sharing_is_exact_and_all_or_nothing():
+    ledger = AlphaBudget("1e-6")
+    with pytest.raises(LedgerError, match="distinct"):
+        ledger.share(["x", "x"], 10)
+    with pytest.raises(LedgerError, match="missing"):
+        ledger.share(["x", "y"], {"x": 10})
+    with pytest.raises(LedgerError, match="none"):
+        ledger.share([], 10)
+    assert ledger.entries == ()
+    ledger.share(["x", "y", "z"], {"x": 1, "y": 2, "z": 3})
+    assert [entry.alpha for entry in ledger.entries] == [F(1, 3_000_000)] * 3
+    assert ledger.remaining == 0
+
+
+@settings(max_examples=40)
+@given(st.lists(st.fractions(F(1, 10**6), F(1, 10), max_denominator=10**6), max_size=30))
+def test_no_sequence_of_allotments_overspends(amounts):
+    ledger = AlphaBudget("1/4")
+    for index, amount in enumerate(amounts):
+        try:
+            ledger.allot(str(index), amount, 1)
+        except LedgerError:
+            assert amount > ledger.remaining
+    assert sum(entry.alpha for entry in ledger.entries) <= F(1, 4)
+
+
+def test_json_round_trip(ledger):
+    ledger.spend("b", actual_seeds=150, deviation="stopped")
+    again = AlphaBudget.from_dict(json.loads(ledger.to_json()))
+    assert again.entries == ledger.entries
+    assert (again.total, again.sealed, again.remaining) == (ledger.total, True, ledger.remaining)
+    with pytest.raises(LedgerError, match="already spent"):
+        again.spend("b", actual_seeds=150)
+
+
+def tampered(ledger, change):
+    data = ledger.to_dict()
+    change(data)
+    return data
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: data["tests"].append(data["tests"][0]),
+        lambda data: data["tests"][0].update(alpha="1/2"),
+        lambda data: data["tests"][0].update(actual_seeds=10**6),
+        lambda data: data["tests"][0].pop("alpha"),
+        lambda data: data["tests"][0].update(planned_seeds="100"),
+        lambda data: data.update(total=1e-6),
+        lambda data: data.update(format="other"),
+        lambda data: data.pop("tests"),
+    ],
+)
+def test_a_tampered_file_is_refused(ledger, change):
+    with pytest.raises(LedgerError):
+        AlphaBudget.from_dict(tampered(ledger, change))
+
+
+@pytest.mark.parametrize(
+    "level", [0.001, "0", "1", "2", "-1/2", "1e999999999", "1/0", "nan", "", "1e-6 ", F(3, 2), True]
+)
+def test_levels_are_exact_and_strictly_between_zero_and_one(level):
+    with pytest.raises(LedgerError, match="wanted an exact number"):
+        read_level("alpha", level)
+    assert read_level("alpha", "1e-6") == read_level("alpha", "0.000001") == read_level("a", "1/1000000") == F(1, 10**6)
+
+
+@pytest.mark.parametrize("open_ended", [False, True])
+@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize("spent", [False, True])
+def test_a_read_ledger_takes_the_tests_that_the_kept_one_took(open_ended, closed, spent):
+    ledger = AlphaBudget("1/2", open_ended=open_ended)
+    ledger.allot("a", "1/4", 10)
+    if spent:
+        ledger.spend("a", actual_seeds=10)
+    if closed:
+        ledger.seal()
+    text = ledger.to_json()
+    assert text == json.dumps(ledger.to_dict(), indent=2)
+    again = AlphaBudget.from_dict(json.loads(text))
+    assert (again.sealed, again.open_ended) == (closed or (spent and not open_ended), open_ended)
+    assert again.sealed is ledger.sealed and again.to_dict() == ledger.to_dict()
+    hidden = AlphaBudget.from_dict(
+        json.loads(text) | {"sealed": False}
+    )  # what was spent closes it, whatever the file says
+    assert hidden.sealed is (spent and not open_ended)

@@ -1,4 +1,4 @@
-"""What the explorer's page is made of, without a browser: ranges, axes, horizons, starting values, and formulas as JavaScript."""
+"""The explorer's page without a browser: what it is made of, and formulas as JavaScript, in which no name can become code."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 from random import Random
 from types import SimpleNamespace
+from typing import Any
 
 import fedco
 import pytest
@@ -18,33 +19,22 @@ from fedco.bounds.audit.refutation import GRADES
 from fedco.bounds.audit.refuted import refutations
 from fedco.bounds.audit.status import Status
 from fedco.bounds.evaluation.without_running import START_BY
-from fedco.bounds.language.reading import InputError
+from fedco.bounds.language.recursion import Recurrence, entry, least, root, step_function
 from fedco.bounds.language.theorem import Condition
 from fedco.bounds.registry import all_papers
+from fedco.errors import InputError
 from fedco.lossless import encode
 from fedco.storage import write_json
 from fedco.validation.explorer import data as explorer_data
-from fedco.validation.explorer.data import (
-    presets_of,
-    statement_data,
-    symbol_data,
-    theorem_data,
-)
-from fedco.validation.explorer.javascript import Library, Printer
+from fedco.validation.explorer.data import presets_of, statement_data, symbol_data, theorem_data
+from fedco.validation.explorer.javascript import HELPERS, Library, Printer, UntranslatableError, statement_source
 from fedco.validation.explorer.page import as_json, chosen_theorems, write_explorer
 from fedco.validation.runs.recipe import Instance
 from fedco.validation.runs.validate import RESULTS, read_measured
+from small_theorems import symbols
+from sympy.utilities.lambdify import implemented_function
 
-SYMBOLS = {
-    "L": "local_smoothness",
-    "sigma": "local_gradient_noise",
-    "F_gap": "objective_gap",
-    "b": "batch_size",
-    "p": "communication_period",
-    "eta": "step_size",
-    "N": "clients",
-    "T": "iterations",
-}
+SYMBOLS = symbols("L sigma F_gap b p eta N T")
 CONDITIONS = {"step_size": "eta <= 1/L", "period": "p <= b"}
 TERMS = {"all": "2*F_gap/(eta*T)", "noise": "eta*L*sigma**2/(b*N)", "drift": "(p - 1)*L**2*eta**2*sigma**2"}
 
@@ -58,6 +48,7 @@ def data(monkeypatch):
 
 
 def test_every_symbol_has_the_range_of_its_kind(data):
+    assert data["horizon"] == "T"
     ranges = {symbol["name"]: (symbol["low"], symbol["high"]) for symbol in data["symbols"]}
     assert {name: ranges[name] for name in ("L", "eta", "p", "N", "T")} == {
         "L": (1e-4, 1e4),
@@ -68,10 +59,6 @@ def test_every_symbol_has_the_range_of_its_kind(data):
     }
     assert {symbol["name"] for symbol in data["symbols"] if symbol["whole"]} == {"b", "p", "N", "T"}
     assert {symbol["name"] for symbol in data["symbols"] if symbol["tuned"]} == {"eta"}
-
-
-def test_the_horizon_is_the_number_of_steps(data):
-    assert data["horizon"] == "T"
 
 
 def test_the_axes_are_the_pair_that_a_condition_binds(data):
@@ -121,16 +108,6 @@ def test_formulas_have_the_same_value_as_javascript():
         at = {x: rng.uniform(0.3, 3), y: rng.uniform(0.3, 3)}
         value = eval(text, {"__builtins__": {}, "Math": math, "x": at[x], "y": at[y]})
         assert value == pytest.approx(float(expr.subs(at)), rel=1e-12), text
-
-
-def test_two_theorems_with_one_id_do_not_share_a_page(tmp_path):
-    head = 'id = "mine.theorem_1"\n[symbols]\nF_gap = "objective_gap"\nT = "iterations"\neta = "step_size"\n'
-    files = [tmp_path / f"{name}.toml" for name in ("one", "two")]
-    for number, file in enumerate(files, 1):
-        file.write_text(f'{head}[terms]\na = "{number}*F_gap/(eta*T)"\n')
-    with pytest.raises(InputError, match=r"mine\.theorem_1: two theorems have this id"):
-        write_explorer(tmp_path / "page.html", [str(file) for file in files])
-    assert not (tmp_path / "page.html").exists()
 
 
 # --- what is said of every symbol, statement and preset ---------------------------------------------------------------------------
@@ -184,10 +161,7 @@ def made(**more):
 
 def axes(*conditions, term="L*F_gap*p*beta*b*nu"):
     """Of a statement whose conditions bind these symbols; of the step size and others, made a number by L."""
-    parts = {
-        "p": "communication_period", "eta": "step_size", "beta": "momentum", "b": "batch_size",
-        "nu": "fine_tuning_steps", "L": "local_smoothness", "F_gap": "objective_gap",
-    }  # fmt: skip
+    parts = symbols("p eta beta b nu L F_gap")
     used = {name: parts[name] for name in parts if re.search(rf"\b{name}\b", " ".join((term, *conditions)))}
     stated = {f"c_{at}": condition for at, condition in enumerate(conditions)}
     return statement_data(made(symbols=used, terms={"all": term}, conditions=stated))["axes"]
@@ -399,7 +373,8 @@ def test_without_names_the_page_has_the_main_theorems_of_all_papers(tmp_path):
     (tmp_path / "other").mkdir()
     files = [file_of(tmp_path, "one"), file_of(tmp_path, "two"), file_of(tmp_path / "other", "one")]
     with pytest.raises(InputError, match=r"mine\.theorem_one: two theorems have this id"):
-        chosen_theorems(files)
+        write_explorer(tmp_path / "page.html", files)
+    assert not (tmp_path / "page.html").exists()
 
 
 def test_no_tag_can_begin_in_the_data():
@@ -410,3 +385,276 @@ def test_no_tag_can_begin_in_the_data():
     )
     with pytest.raises(ValueError, match="JSON"):
         as_json({"a": math.inf})
+
+
+# --- formulas as JavaScript -------------------------------------------------------------------------------------------
+
+
+def translated(function: Any) -> str:
+    library = Library()
+    library.function(function)
+    return library.text()
+
+
+def test_a_function_without_source_is_refused() -> None:
+    made: dict[str, Any] = {}
+    exec("def unseen(x):\n    return x", made)
+    with pytest.raises(UntranslatableError, match="source"):
+        translated(made["unseen"])
+
+
+def var(x: Any, new: Any) -> Any:
+    """Reserved words of JavaScript as names."""
+    let = x / new
+    return root(entry(let, 0))
+
+
+def test_reserved_words_are_only_names() -> None:
+    assert "function $f0_var($x, $new)" in translated(var) and "$let = ($x / $new)" in translated(var)
+
+
+def test_a_function_is_translated_once() -> None:
+    library = Library()
+    assert library.function(var) == library.function(var) and len(library.sources) == 1
+
+
+def test_a_symbol_is_printed_by_place_whatever_its_name() -> None:
+    hostile = sp.Symbol("alert(1);//")
+    assert Printer(Library(), {hostile: "$s[0]"}).doprint(hostile**2 + sp.Rational(1, 3)) == "($s[0]*$s[0]) + 1/3"
+
+
+def test_lists_of_sizes_and_unknown_functions_are_refused() -> None:
+    x = sp.Symbol("x")
+    listed = step_function("listed", lambda steps, sizes: steps, "l")(x, sp.Tuple(1, 2))
+    for expr in (listed, sp.Function("unknown")(x), sp.gamma(x) + sp.besselj(1, x)):
+        with pytest.raises(UntranslatableError):
+            Printer(Library(), {x: "$s[0]"}).doprint(expr)
+
+
+# --- the text of translations, whole ----------------------------------------------------------------------------------------------
+
+FACTOR = 3
+RATE = 0.5
+
+
+def helper(x: Any, y: Any) -> Any:
+    return x * FACTOR - y
+
+
+def everything(n: Any, x: Any, sizes: Any) -> Any:
+    """Every statement and expression of the subset."""
+    import numpy as np
+    import sympy as sp
+
+    if isinstance(n, sp.Basic):
+        return None
+    else:
+        total = 0 * x
+    pass
+    path = [x]
+    for j in range(2, n):
+        total = total + x**j / (j + 1)
+        path.append(-total)
+    for k in range(n):
+        total = helper(total, k)
+    for l in reversed(range(1, n)):
+        total = max(total, l) - min(total, 1) + abs(l) * RATE
+    for m in reversed(range(n)):
+        total = total + m
+    for a, b in zip(path, reversed(path), strict=True):
+        total = total + (a if a >= b else entry(sizes, 0))
+    first, second = (least(total, n), root(total))
+    if first != second:
+        total = np.where(np.equal(first, 1), np.sqrt(second), np.nan)
+    elif first < second:
+        total = first
+    else:
+        total = helper(*path)
+    return total
+
+
+EVERYTHING = (
+    "function $f1_helper($x, $y) { return (($x * 3) - $y); }"
+    "\n"
+    "function $f0_everything($n, $x, $sizes) { "
+    "if (!$$steps($n)) return NaN; "
+    "let $a, $b, $first, $j, $k, $l, $m, $path, $second, $total; "
+    "$total = (0 * $x); "
+    "$path = [$x]; "
+    "for ($j = 2; $j < $n; $j++) { $total = ($total + (Math.pow($x, $j) / ($j + 1))); $path.push((-$total)); } "
+    "for ($k = 0; $k < $n; $k++) { $total = $f1_helper($total, $k); } "
+    "for ($l = $n - 1; $l >= 1; $l--) { $total = ((Math.max($total, $l) - Math.min($total, 1)) + (Math.abs($l) * 0.5)); } "
+    "for ($m = $n - 1; $m >= 0; $m--) { $total = ($total + $m); } "
+    "for ([$a, $b] of $$zip($path, [...$path].reverse())) { $total = ($total + (($a >= $b) ? $a : $sizes)); } "
+    "[$first, $second] = [Math.min($total, $n), Math.sqrt($total)]; "
+    "if (($first !== $second)) { $total = (($first === 1) ? Math.sqrt($second) : NaN); } "
+    "else { if (($first < $second)) { $total = $first; } else { $total = $f1_helper(...$path); } } "
+    "return $total; }"
+)
+
+
+def test_the_whole_subset_is_translated() -> None:
+    library = Library()
+    assert library.function(everything, counts_steps=True) == "$f0_everything"
+    assert library.text() == HELPERS + EVERYTHING
+
+
+def test_a_function_of_steps_is_another_than_the_function_itself() -> None:
+    library = Library()
+    names = [library.function(helper), library.function(helper, counts_steps=True), library.function(helper)]
+    assert names == ["$f0_helper", "$f1_helper", "$f0_helper"] and len(library.sources) == 2
+    assert "$$steps" not in library.sources[0] and "if (!$$steps($x)) return NaN;" in library.sources[1]
+
+
+TRUTH = True
+
+
+def with_while(x: Any) -> Any:
+    while x > 1:
+        x = x / 2
+    return x
+
+
+def with_step(x: Any) -> Any:
+    for j in range(0, 6, 2):
+        x = x + j
+    return x
+
+
+def with_item(x: Any) -> Any:
+    x[0] = 1
+    return x
+
+
+def with_else_of_a_loop(x: Any) -> Any:
+    for j in range(3):
+        x = x + j
+    else:
+        x = 0
+    return x
+
+
+def with_shadowed_call(x: Any) -> Any:
+    helper = x
+    return helper(x, 1)
+
+
+def with_other_array_function(x: Any) -> Any:
+    import numpy as np
+
+    return np.exp(x)
+
+
+def with_other_module(x: Any) -> Any:
+    import math
+
+    return math.sqrt(x)
+
+
+REFUSED = [
+    (lambda x: x + nothing_of_this_name, "the name nothing_of_this_name"),  # noqa: F821
+    (lambda x: round(x, ndigits=2), "a call with keywords"),
+    (lambda x: "</script>", "the expression '</script>'"),
+    (lambda x: x.real, "the expression x.real"),
+    (lambda x: 1 if 0 < x < 2 else 0, "the expression 0 < x < 2"),
+    (lambda x: helper(x, TRUTH), "the name TRUTH"),
+    (lambda x: x + True, "the expression True"),
+    (lambda x: Library(x), "the call of Library"),
+    (with_while, "with_while, line 2: the statement While"),
+    (with_step, "with_step, line 2: a range with a step"),
+    *((each, each.__name__) for each in (with_item, with_else_of_a_loop, with_shadowed_call, with_other_array_function, with_other_module)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("function", "said"), REFUSED)
+def test_what_is_outside_the_subset_is_refused_by_name(function: Any, said: str) -> None:
+    """Also what only looks like it."""
+    with pytest.raises(UntranslatableError, match=f"{re.escape(said)}.*no JavaScript here"):
+        translated(function)
+
+
+def test_a_lambda_is_told_from_the_others_of_its_line_by_its_arguments() -> None:
+    one, two = (lambda x: x + 1), (lambda y: y * 2)
+    assert "function $f0_unnamed($x) { return ($x + 1); }" in translated(one)
+    assert "function $f0_unnamed($y) { return ($y * 2); }" in translated(two)
+    first, second = (lambda x: x + 1), (lambda x: x * 2)
+    for same in (first, second):
+        with pytest.raises(UntranslatableError, match="source"):
+            translated(same)
+
+
+GOING = Recurrence(lambda eta: (1, eta), lambda a, b, eta: (a + eta, a * b), result=1)
+BACK = Recurrence(lambda end, eta, size: (end,), lambda at, last, eta, size: (last + at * size,), along=GOING)
+
+
+def test_a_recurrence_is_a_loop() -> None:
+    library = Library()
+    name = library.function(GOING)
+    assert name == "$f0_recurrence"
+    assert library.text() == HELPERS + "\n".join([
+        "function $f1_unnamed($eta) { return [1, $eta]; }",
+        "function $f2_unnamed($a, $b, $eta) { return [($a + $eta), ($a * $b)]; }",
+        "function $f0_recurrence($$n, $eta) { if (!$$steps($$n)) return NaN; $$n = Math.max($$n, 0); const $$all = []; "
+        "let $$value = $f1_unnamed($eta); for (let $$l = 0; $$l < $$n; $$l++) "
+        "{ $$value = $f2_unnamed(...$$value, $eta); $$all.push($$value); } return $$value[1]; }",
+    ])  # fmt: skip
+
+
+def test_a_recurrence_along_another_goes_back_through_it() -> None:
+    library = Library()
+    library.function(BACK)
+    assert library.sources[-1] == (
+        "function $f0_recurrence($$n, $eta, $size) { if (!$$steps($$n)) return NaN; $$n = Math.max($$n, 0); "
+        "const $$path = (() => { const $$all = [$f1_unnamed($eta)]; let $$value = $f1_unnamed($eta); "
+        "for (let $$l = 0; $$l < $$n; $$l++) { $$value = $f2_unnamed(...$$value, $eta); $$all.push($$value); } return $$all; })(); "
+        "const $$all = []; let $$value = $f3_unnamed($$path[$$n][1], $eta, $size); "
+        "for (let $$l = $$n - 1; $$l >= 0; $$l--) { $$value = $f4_unnamed($$path[$$l][1], ...$$value, $eta, $size); $$all.push($$value); } "
+        "return $$value[0]; }"
+    )
+
+
+def test_functions_that_a_paper_declares_are_called() -> None:
+    x, n = sp.Symbol("x", positive=True), sp.Symbol("n", integer=True)
+    library = Library()
+    stepped = step_function("stepped", helper, "l")(n, x + 1)
+    given = implemented_function("given", helper)(x, 2 * x)
+    printer = Printer(library, {x: "$s[0]", n: "$s[1]"})
+    assert printer.doprint(stepped + 1) == "$f0_helper($s[1], $s[0] + 1) + 1"
+    assert printer.doprint(given) == "$f1_helper($s[0], 2*$s[0])"
+    assert printer.doprint(sp.sqrt(x) + sp.exp(x)) == "Math.sqrt($s[0]) + Math.exp($s[0])"
+    assert printer.doprint((x + 1) ** 2 + x**3 + x**2) == "Math.pow($s[0], 3) + ($s[0]*$s[0]) + Math.pow($s[0] + 1, 2)"
+
+
+def values_of(source: str, at: list[float]) -> list[float]:
+    """What a function of a statement writes; a formula without functions is Python as well."""
+    body = source.removeprefix("($s, $o) => { ").removesuffix(" }").replace("const ", "").replace("$", "")
+    written: dict[int, float] = {}
+    exec(body.replace("; ", "\n").removesuffix(";"), {"__builtins__": {}, "s": at, "o": written})
+    assert list(written) == list(range(len(written)))
+    return list(written.values())
+
+
+def test_a_statement_is_an_object_of_functions() -> None:
+    """Terms, then both sides of each condition, then what is derived; common parts once, and only those that are needed."""
+    statement = fedco.define(
+        id="mine.theorem_1",
+        symbols={"L": "local_smoothness", "F_gap": "objective_gap", "eta": "step_size", "T": "iterations"},
+        derived={"M": "2*F_gap/T", "H": "L*eta"},
+        terms={"a": "M/eta", "b": "3*M*L"},
+        conditions={"small": "5*H <= 1"},
+        schedule={"eta": "1/(7*L*T)"},
+    ).statement()
+    source = statement_source(statement, Library())
+    found = re.fullmatch(r"\{all: (.*), sides: (.*), schedule: \{2: (.*)\}\}", source)
+    assert found
+    L, F, eta, T = at = [2.0, 3.0, 0.25, 11.0]
+    sides = [
+        side
+        for c in statement.requirements
+        for side in ((eta, 1 / (7 * L * T)) if c.relation == "==" else (5 * L * eta, 1))
+    ]
+    whole, some, scheduled = found.groups()
+    assert values_of(whole, at) == pytest.approx([2 * F / T / eta, 6 * F / T * L, *sides, 2 * F / T, L * eta])
+    assert values_of(some, at) == pytest.approx(sides) and len(sides) == 4
+    assert values_of(scheduled, at) == pytest.approx([1 / (7 * L * T)])
+    assert whole.count("$s[1]") == 1 and "$s[1]" not in some + scheduled
