@@ -1,5 +1,5 @@
-"""What the kernel refuses of SCAFFOLD, FedProx, gradients that are some steps old, and FedAvg with sampled clients: stronger statements, and
-other uses of the rules that they brought."""
+"""What the kernel refuses of SCAFFOLD, FedProx, gradients that are some steps old, and FedAvg with sampled clients: stronger
+statements, and other uses of the rules that they brought."""
 
 from __future__ import annotations
 
