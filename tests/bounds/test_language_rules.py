@@ -1,11 +1,13 @@
-"""The language by rules of its own: dimensions by the names of quantities, how formulas are set, limits met exactly, closed forms."""
+"""The language by rules of its own: dimensions by the names of quantities, limits met exactly, closed forms, changes of a statement."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from fractions import Fraction as Q
 from random import Random
 
+import fedco
 import mpmath
 import numpy as np
 import pytest
@@ -46,7 +48,6 @@ from fedco.bounds.language.theorem import (
     put_in,
 )
 from fedco.bounds.language.toml_file import MAX_FILE, read_toml
-from fedco.bounds.language.typesetting import Letters, latex
 
 # --- the vocabulary ----------------------------------------------------------------------------------------------------------
 
@@ -566,79 +567,51 @@ def test_a_paper_loads_each_part_once_and_knows_what_rests_on_what():
     assert Paper("demo", "title", {"claims": [1]}).claims == (1,)
 
 
-# --- how a formula is set ---------------------------------------------------------------------------------------------------------------
+# --- changes of local SGD, against the printed terms by hand ----------------------------------------------------------
 
-a, b, c, d, S, H, O, q = LETTERS = sp.symbols("a b c d S H O q", positive=True)
-SET = Letters(
-    {S: "S_F", H: r"\eta", O: r"\bar x"},
-    {q: (0, 0), H: (0, 1), S: (1, 0), a: (2, 0), b: (2, 1), c: (2, 2), d: (2, 3), O: (3, 0)},
+
+LOCAL_SGD = {"L": 2, "G": 3, "sigma": 1, "F_gap": 5, "p": 4, "b": 1, "N": 8, "T": 1000, "eta": "1/100"}
+
+
+def local_sgd() -> Statement:
+    return fedco.theorem("baselines.local_sgd").statement("printed")
+
+
+@pytest.mark.parametrize(
+    ("change", "share"),
+    [
+        (Change("drift", "divided", Fraction(4)), 1 / 4),
+        (Change("drift", "power", Fraction(-1, 2), "p"), 1 / 2),  # 4^(-1/2)
+        (Change("drift", "power", Fraction(2), "p"), 16),
+        (Change("drift", "lowered", symbol="p"), 10 / 21),  # (p - 1)(2p - 1) at 3 and at 4
+        (Change("drift", "lowered", symbol="T"), 1),  # no T in it
+    ],
+    ids=str,
 )
-FORMS = [
-    # the number, what is chosen, derived constants, constants, what is measured, sums
-    ("7*H*O*S*a*q", r"7 q \eta S_F a \bar x"),
-    ("H*a*(q - 1)*(2*q - 1)", r"\eta (q - 1) (2 q - 1) a"),
-    ("H*sqrt(a)*(b + c)", r"\eta \sqrt{a} (b + c)"),
-    ("b*log(a)", r"b \log{\left(a \right)}"),
-    # sums: short before long, numbers first or, negative, last
-    ("3*(a + b)", "3 a + 3 b"),
-    ("-a - b - 1", "-a - b - 1"),
-    ("1 - a", "1 - a"),
-    ("2 + 4*a**2*b - a - 1/a", r"2 + 4 a^{2} b - \frac{1}{a} - a"),
-    # a number common to a sum is taken out where it is whole, or all summands are broken
-    ("a/2 + b/3", r"\frac{1}{6} (3 a + 2 b)"),
-    ("c*(a/2 + b)", r"c \left(\frac{1}{2} a + b\right)"),
-    ("c*(2*a + 4*b)", "2 c (a + 2 b)"),
-    # fractions; a long sum, or one with a fraction in it, stands beside one that there is anyway
-    ("2*a/3", r"\frac{2}{3} a"),
-    ("-a/b", r"-\frac{a}{b}"),
-    ("2/(3*a)", r"\frac{2}{3 a}"),
-    ("(2*a + 2*b)/c", r"\frac{2 (a + b)}{c}"),
-    ("5*(a + b + c)/d", r"\frac{5}{d} (a + b + c)"),
-    ("(a + b + c)/(2*d)", r"\frac{1}{2 d} (a + b + c)"),
-    ("a*(a + b)/d", r"\frac{a (a + b)}{d}"),
-    ("(a + b + c)*(a + b + d)/c", r"\frac{1}{c} (a + b + c) (a + b + d)"),
-    ("(a + 1/b)/c", r"\frac{1}{c} \left(a + \frac{1}{b}\right)"),
-    ("a/(b + c)", r"\frac{a}{b + c}"),
-    ("(b + c)**-2", r"\frac{1}{(b + c)^{2}}"),
-    # roots are joined
-    ("sqrt(a)*sqrt(b)/c", r"\frac{\sqrt{a b}}{c}"),
-    ("sqrt(a)/sqrt(b)", r"\sqrt{\frac{a}{b}}"),
-    ("sqrt(2)/a", r"\frac{\sqrt{2}}{a}"),
-    ("sqrt(2)/sqrt(a)", r"\frac{\sqrt{2}}{\sqrt{a}}"),
-    ("sqrt(2)/(4*sqrt(a))", r"\frac{1}{\sqrt{8 a}}"),
-    ("3*sqrt(2)/(4*sqrt(a))", r"\frac{3 \sqrt{2}}{4 \sqrt{a}}"),
-    ("sqrt(2)/2", r"\frac{1}{2} \sqrt{2}"),
-    # powers
-    ("a**(-3/2)", r"\frac{1}{a^{3/2}}"),
-    ("(a + b)**(1/3)", "(a + b)^{1/3}"),
-    ("2**a", "2^{a}"),
-    ("c/a**b", "a^{-b} c"),
-    ("Abs(a - b)**2", "(a - b)^{2}"),
-    # brackets: square around round ones, tall around fractions and roots
-    ("a*d*(b + (c + d)**2)", "a d [b + (c + d)^{2}]"),
-    ("b*(sqrt(a) + 1)", r"b \left(1 + \sqrt{a}\right)"),
-    ("(a/b + (c + d)**2)*H", r"\eta \left[\frac{a}{b} + (c + d)^{2}\right]"),
-    # functions
-    ("Max(a, 2*b, 1/c)", r"\max\left\{a,\, 2 b,\, \frac{1}{c}\right\}"),
-    ("Max(a, b)**2", r"\left(\max\left\{a,\, b\right\}\right)^{2}"),
-    ("Min(a, 1 - b)", r"\min\left\{a,\, 1 - b\right\}"),
-]
+def test_one_term_changes_by_what_is_said(change: Change, share: float):
+    before, after = (bound(statement, LOCAL_SGD).terms for statement in (local_sgd(), change.of(local_sgd())))
+    assert after["drift"] == pytest.approx(share * before["drift"], rel=1e-12)
+    assert {**after, "drift": 0} == {**before, "drift": 0}
+    assert Change.from_dict(change.to_dict()) == change
 
 
-@pytest.mark.parametrize(("text", "wanted"), FORMS, ids=[text for text, _ in FORMS])
-def test_a_formula_is_set_as_a_mathematician_writes_it(text: str, wanted: str):
-    assert latex(sp.sympify(text, {str(letter): letter for letter in LETTERS}), SET) == wanted
+def test_a_dropped_term_is_gone_and_the_others_stay():
+    before = bound(local_sgd(), LOCAL_SGD).terms
+    point = {name: value for name, value in LOCAL_SGD.items() if name != "p"}  # only the drift has it
+    after = bound(Change("drift", "dropped").of(local_sgd()), point).terms
+    assert after == {name: value for name, value in before.items() if name != "drift"}
 
 
-def test_letters_that_are_formulas_get_parentheses_before_a_power():
-    letters = {a: r"\|y\|", b: "|x|", c: "(z)", d: "(z) (w)", S: r"\left(u\right)", H: r"\hat\eta", O: "x y"}
-    powers = {str(letter): latex(letter**2, Letters(letters, {})) for letter in letters}
-    assert powers == {
-        "a": r"\|y\|^{2}",
-        "b": "|x|^{2}",
-        "c": "(z)^{2}",
-        "d": "[(z) (w)]^{2}",
-        "S": r"\left(u\right)^{2}",
-        "H": r"\hat\eta^{2}",
-        "O": "(x y)^{2}",
-    }
+def test_a_relaxed_condition_ends_so_much_further_out():
+    (condition,) = local_sgd().conditions  # eta <= 1/L
+    relaxed = Change(condition.name, "relaxed", Fraction(3)).of(local_sgd())
+    for eta, holds in (("1/2", True), ("3/2", True), ("8/5", False)):
+        assert bound(relaxed, LOCAL_SGD | {"eta": eta}, strict=False).admissible is holds
+    assert not bound(local_sgd(), LOCAL_SGD | {"eta": "3/2"}, strict=False).admissible
+
+
+def test_what_is_not_there_cannot_be_changed():
+    with pytest.raises(InputError, match="wanted one of"):
+        Change("drift", "doubled")
+    with pytest.raises(InputError):
+        Change("drifts", "dropped").of(local_sgd())
