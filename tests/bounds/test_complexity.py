@@ -19,7 +19,6 @@ from fedco.bounds.cost.complexity import complexity
 from fedco.bounds.cost.orders import Order, rates
 from fedco.bounds.cost.resources import resources
 from fedco.bounds.cost.sensitivity import elasticities
-from fedco.bounds.language.definition import define
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.optimum.tuning import tune
 from fedco.bounds.registry import all_papers, get_paper
@@ -27,6 +26,7 @@ from fedco.synthetic import problem
 from fedco.user_files import load_object
 from inverse_cases import FCSG, FEDDRO, plain
 from quick import slow_but
+from small_theorems import small
 
 ONE_SAMPLE = {**FEDDRO, "b": 1}
 
@@ -102,14 +102,8 @@ def test_what_cannot_be_compared_is_refused():
 
 def test_of_equally_cheap_schedules_the_one_with_the_least_terms_is_named():
     """F/(eta T) + log(T)/(N T): a step size that falls with the logarithm costs the same order, and loses the factor 1/N."""
-    symbols = {"F": "objective_gap", "eta": "step_size", "L": "objective_smoothness", "T": "iterations", "N": "clients"}
-    found = fedco.define(
-        id="m.t",
-        symbols=symbols,
-        terms={"start": "F/(eta*T)", "logarithm": "log(T)/(N*T)*L*F"},
-        conditions={"step": "eta*L <= 1"},
-        costs={"samples": "T", "rounds": "T"},
-    ).rates()
+    terms, costs = "F_gap/(eta*T) + log(T)/(N*T)*L*F_gap", {"samples": "T", "rounds": "T"}
+    found = small(terms, conditions={"step": "eta*L <= 1"}, costs=costs).rates()
     assert str(found.costs["samples"]) == "eps^-1 log(1/eps)^1"
     assert {name: str(order) for name, order in found.schedule.items()} == {"eta": "1", "T": "eps^-1 log(1/eps)^1"}
 
@@ -180,13 +174,8 @@ def test_metrics_of_different_units_stand_in_no_table():
 
 
 def test_a_mean_and_a_minimum_in_one_table_are_named():
-    keys = {
-        "symbols": {"L": "objective_smoothness", "F_gap": "objective_gap", "eta": "step_size", "T": "iterations"},
-        "terms": {"start": "2*F_gap/(eta*T)"},
-        "conditions": {"step_size": "eta <= 1/L"},
-    }
     mean, least, other = (
-        fedco.define(id=f"mine.{name}", metric=metric, **keys)
+        small("2*F_gap/(eta*T)", id=f"mine.{name}", metric=metric, conditions={"step_size": "eta <= 1/L"})
         for name, metric in (
             ("mean", "mean_gradient_sq"),
             ("least", "minimum_gradient_sq"),
@@ -329,21 +318,12 @@ def test_a_claim_that_rests_on_a_refuted_statement_says_so():
 
 
 EXAMPLES = Path(fedco.__file__).parent / "examples"
-SYMBOLS = {
-    "F_gap": "objective_gap",
-    "eta": "step_size",
-    "N": "clients",
-    "T": "iterations",
-    "p": "communication_period",
-    "b": "batch_size",
-}
 STEPS, PERIOD, BATCH = 12, 3, 2
 
 
 def theorem(method):
     """A statement that uses every symbol, about this method."""
-    terms = {"a": "2*F_gap/(eta*T)", "b": "F_gap*p/(eta*b*N)"}
-    return define(id="mine.theorem_1", symbols=SYMBOLS, terms=terms, method=method)
+    return small({"a": "2*F_gap/(eta*T)", "b": "F_gap*p/(eta*b*N)"}, id="mine.theorem_1", method=method)
 
 
 def formulas(name, **more):

@@ -28,6 +28,7 @@ from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import DeclarationError
 from fedco.bounds.language.toml_file import MAX_FILE
 from fedco.validation.runs.method_of import build_of
+from small_theorems import small
 
 EXAMPLE = Path(fedco.__file__).parent / "examples" / "pr_sgd.toml"
 TEXT = EXAMPLE.read_text(encoding="utf-8")
@@ -76,19 +77,14 @@ def test_a_file_and_the_same_keys_in_python_are_the_same_theorem():
 
 
 def test_what_may_be_left_out():
-    theorem = define(
-        id="mine.small",
-        symbols={"F_gap": "objective_gap", "eta": "step_size", "T": "iterations"},
-        terms={"all": "2*F_gap/(eta*T)"},
-    )
+    theorem = small("2*F_gap/(eta*T)", id="mine.small")
     assert theorem.title == "mine.small" and theorem.source.where == "small" and theorem.problem == "federated"
     assert theorem.statement("printed").conditions == () and theorem.costs == {} and theorem.method is None
     assert resources(theorem.statement("printed")) == {}
 
 
 def test_numbers_are_exact_in_both_forms(tmp_path):
-    symbols = {"F_gap": "objective_gap", "eta": "step_size", "T": "iterations"}
-    theorem = define(id="m.t", symbols=symbols, terms={"all": "0.3*F_gap/(eta*T)"})
+    theorem = small("0.3*F_gap/(eta*T)")
     assert not theorem.statement("printed").total.atoms(sp.Float)
     assert theorem.bound("printed", F_gap=1, eta=1, T=1).total == 0.3
     for value in (0.5, Fraction(1, 2), "0.5", "1/2"):
@@ -282,9 +278,6 @@ def test_files_that_cannot_be_opened(tmp_path: Path):
         load("/dev/zero")
 
 
-ROOTS = {"F_gap": "objective_gap", "eta": "step_size", "T": "iterations", "L": "local_smoothness"}
-
-
 @pytest.mark.parametrize(
     ("parts", "named"),
     [
@@ -295,7 +288,7 @@ ROOTS = {"F_gap": "objective_gap", "eta": "step_size", "T": "iterations", "L": "
 )
 def test_a_root_of_a_negative_number_is_one_line_too(parts: dict[str, Any], named: str):
     """Where a formula is not a real number, evaluating it is refused; elsewhere it is exact."""
-    theorem = define(id="mine.root", symbols=ROOTS, **parts)
+    theorem = small(**parts)
     with pytest.raises(InputError, match=named):
         theorem.bound(F_gap=1, eta=2, T=1, L=1, strict=False)
     assert theorem.bound(F_gap=1, eta="1/2", T=1, L=1, strict=False).total is not None

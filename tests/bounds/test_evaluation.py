@@ -29,7 +29,6 @@ from fedco.bounds.evaluation.strategies import (
     satisfies,
     values,
 )
-from fedco.bounds.language.definition import define
 from fedco.bounds.language.quantities import COUNT, NONNEGATIVE, POSITIVE, STEPS
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.recursion import root, step_function
@@ -39,6 +38,7 @@ from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from registry_cases import anywhere, every_statement, few, find
+from small_theorems import LETTERS, small
 
 x, y, z = sp.symbols("x y z", real=True)
 HOLDS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq}
@@ -182,20 +182,12 @@ def test_what_is_no_real_number_has_no_sign(expr: sp.Expr):
 
 # --- statements ------------------------------------------------------------------------------------------------------------------
 
-SYMBOLS = {
-    "F_gap": "objective_gap",
-    "L": "local_smoothness",
-    "eta": "step_size",
-    "beta": "momentum",
-    "T": "iterations",
-    "N": "clients",
-}
+SYMBOLS = {name: LETTERS[name] for name in ("F_gap", "L", "eta", "beta", "T", "N")}
 
 
 def statement(schedule: dict[str, str] | None = None, **conditions: str) -> Statement:
     terms = {"start": "F_gap/(eta*T)", "rest": "L*F_gap*beta/N"}
-    made = define(id="case.theorem", symbols=SYMBOLS, terms=terms, conditions=conditions, schedule=schedule or {})
-    return made.statement("printed")
+    return small(terms, id="case.theorem", conditions=conditions, schedule=schedule or {}).statement("printed")
 
 
 POINT = {"F_gap": 3, "L": 2, "eta": "1/2", "beta": "1/4", "T": 10, "N": 6}
@@ -272,10 +264,8 @@ def test_arrays_broadcast_along_every_axis():
 
 
 def test_the_enclosures_of_a_statement_have_its_parts():
-    case = define(
-        id="case.theorem", symbols={"F_gap": "objective_gap", "eta": "step_size", "T": "iterations"},
-        derived={"rate": "sqrt(2)/(eta*T)", "twice": "2*rate"}, terms={"a": "F_gap*rate", "b": "F_gap*twice"},
-    ).statement("printed")  # fmt: skip
+    derived = {"rate": "sqrt(2)/(eta*T)", "twice": "2*rate"}
+    case = small({"a": "F_gap*rate", "b": "F_gap*twice"}, derived=derived).statement("printed")
     found = enclose_bound(case, {"F_gap": 3, "eta": "1/2", "T": 10})
     assert list(found) == ["rate", "twice", "a", "b", "total"]
     for name, factor in {"rate": 1, "twice": 2, "a": 3, "b": 6, "total": 9}.items():
@@ -284,9 +274,7 @@ def test_the_enclosures_of_a_statement_have_its_parts():
 
 
 def test_a_value_that_no_number_is_says_where():
-    symbols = {name: SYMBOLS[name] for name in ("F_gap", "eta", "beta", "T")}
-    terms = {"a": "F_gap/(eta*T*(1 - beta))", "b": "F_gap*sqrt(2 - beta)/(eta*T)"}
-    case = define(id="case.theorem", symbols=symbols, terms=terms).statement("printed")
+    case = small({"a": "F_gap/(eta*T*(1 - beta))", "b": "F_gap*sqrt(2 - beta)/(eta*T)"}).statement("printed")
     vanishing = "^term a: 1 - beta is 0 at these values, and is a denominator; wanted finite positive values$"
     for beta, message in ((1, vanishing), (3, "^b: not a real number")):
         with pytest.raises(InputError, match=message):
@@ -298,12 +286,10 @@ def test_a_value_that_no_number_is_says_where():
     "condition", ["eta*F_gap <= 4*beta*eta**2/beta**2", "min(eta/beta, 1/beta) <= 4", "F_gap <= rate"]
 )
 def test_a_momentum_of_0_in_a_denominator_gets_one_clear_sentence(condition):
-    symbols = {name: SYMBOLS[name] for name in ("F_gap", "eta", "T")} | {"beta": "heavy_ball_momentum"}
-    made = define(
-        id="case.theorem",
-        symbols=symbols,
+    made = small(
+        {"a": "rate/(eta*T)"},
+        symbols={"beta": "heavy_ball_momentum"},
         derived={"rate": "F_gap/beta"},
-        terms={"a": "rate/(eta*T)"},
         conditions={"small": condition},
         units=["objective_gap", "step_size"],
     )

@@ -14,7 +14,6 @@ from random import Random
 import fedco
 import pytest
 import sympy as sp
-from fedco.bounds.language.definition import define
 from fedco.bounds.language.quantities import MAX_STEPS
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Condition
@@ -25,6 +24,7 @@ from fedco.bounds.region.roots import decided_sign
 from inverse_cases import constants, seeds, solvable
 from quick import slow_after, slow_but_these
 from registry_cases import THEOREMS
+from small_theorems import small
 
 CASES = solvable()
 QUICK = [
@@ -190,17 +190,11 @@ def test_a_mutant_condition_moves_the_end():
 
 # --- sets whose pieces are known by hand -----------------------------------------------------------------------------------
 
-SYMBOLS = {"F_gap": "objective_gap", "eta": "step_size", "T": "iterations", "L": "local_smoothness"}
-COUNTS = {"p": "communication_period", "N": "clients"}
-
 
 def solved(name: str, **conditions: str):
     """The admissible values of one hyperparameter under these conditions, with L = 1."""
-    symbols = SYMBOLS | {n: q for n, q in COUNTS.items() if any(n in text for text in conditions.values())}
-    if not any("L" in text for text in conditions.values()):
-        del symbols["L"]
-    theorem = define(id="region.case", symbols=symbols, terms={"all": "F_gap/(eta*T)"}, conditions=conditions)
-    return theorem.admissible(name, "printed", **({"L": 1} if "L" in symbols else {}))
+    theorem = small("F_gap/(eta*T)", conditions=conditions)
+    return theorem.admissible(name, "printed", **({"L": 1} if "L" in theorem.symbols() else {}))
 
 
 OUTSIDE = "(eta*L)**2 + 2 >= 3*eta*L"  # (eta L - 1)(eta L - 2) >= 0
@@ -259,9 +253,7 @@ def test_an_equality_between_counts_is_a_point_or_a_conflict():
 
 def left_open(schedule, *conditions, **given):
     """What limits T where the schedule gives p, which stands in the conditions; with L = 2, N = 3 and eta = 1/10."""
-    symbols = SYMBOLS | {"p": "communication_period", "N": "clients"}
-    declared = {"first": "F_gap/(eta*T)", "second": "L**2*eta*p*F_gap/N"}
-    made = define(id="region.case", symbols=symbols, terms=declared).statement("printed")
+    made = small({"first": "F_gap/(eta*T)", "second": "L**2*eta*p*F_gap/N"}).statement("printed")
     words = {name: binding.symbol for name, binding in made.symbols.items()}
     stated = tuple(
         Condition(f"c{i}", sp.sympify(left, words), relation, sp.sympify(right, words))
@@ -288,9 +280,7 @@ def test_a_schedule_stands_for_what_is_not_given():
 @pytest.mark.parametrize(("condition", "is_said"), [("floor(eta*L) <= 1", True), ("log(1 + eta*L) <= 1", False)])
 def test_points_at_jumps_are_said_to_be_left_out(condition, is_said):
     """eta = 1/L is admissible and in neither of the two pieces."""
-    symbols = {"L": "local_smoothness", "F_gap": "objective_gap", "eta": "step_size", "T": "iterations"}
-    terms = {"initialisation": "F_gap/(eta*T)", "drift": "eta*L**2*F_gap"}
-    made = fedco.define(id="r.theorem_6", symbols=symbols, terms=terms, conditions={"c": condition})
+    made = small({"initialisation": "F_gap/(eta*T)", "drift": "eta*L**2*F_gap"}, conditions={"c": condition})
     found = of_one(made.statement("printed"), "eta", {"L": 1, "F_gap": 1, "T": 1})
     assert ("where floor or ceil jumps" in found.note) == is_said and len(found.pieces.get("eta", [1])) == 1 + is_said
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import re
 from dataclasses import replace
 from fractions import Fraction
 from fractions import Fraction as Q
@@ -16,7 +15,6 @@ import fedco
 import numpy as np
 import pytest
 import sympy as sp
-from fedco.bounds.language.definition import define
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Condition, Statement
 from fedco.bounds.region import pictures
@@ -29,6 +27,7 @@ from fedco.bounds.region.pictures import intervals_plot, label_place, region_plo
 from inverse_cases import constants, seeds, solvable
 from quick import slow_after
 from registry_cases import THEOREMS
+from small_theorems import small
 
 PAIRS = sorted(
     (*first[:2], *sorted((first[2], second[2])))
@@ -128,23 +127,11 @@ def test_names_are_checked():
 
 # --- sets whose ends are known by hand -----------------------------------------------------------------------------------
 
-SYMBOLS = {
-    "F_gap": "objective_gap",
-    "L": "local_smoothness",
-    "eta": "step_size",
-    "beta": "momentum",
-    "p": "communication_period",
-    "N": "clients",
-    "T": "iterations",
-}
-
 
 def solved(*names: str, **conditions: str):
     """The admissible set of these hyperparameters under these conditions, with L = 1."""
-    words = {"F_gap", "eta", "T", *(w for text in conditions.values() for w in re.findall(r"[A-Za-z_]+", text))}
-    symbols = {name: quantity for name, quantity in SYMBOLS.items() if name in words}
-    theorem = define(id="joint.case", symbols=symbols, terms={"all": "F_gap/(eta*T)"}, conditions=conditions)
-    return theorem.admissible(names, "printed", **({"L": 1} if "L" in words else {}))
+    theorem = small("F_gap/(eta*T)", conditions=conditions)
+    return theorem.admissible(names, "printed", **({"L": 1} if "L" in theorem.symbols() else {}))
 
 
 def test_numerical_ends_lie_inside_by_a_billionth():
@@ -496,14 +483,12 @@ def test_a_picture_spans_three_decades_around_the_ends():
 
 # --- pictures -------------------------------------------------------------------------------------------------------------------
 
-DRAWN = {"F_gap": "objective_gap", "L": "local_smoothness", "eta": "step_size", "beta": "momentum", "T": "iterations"}
 CONDITIONS = {"a": "eta*L*beta <= 1", "b": "1/10 <= eta*L", "far": "eta*L <= 10**6", "line": "T == 12"}
 WINDOW = ((0.01, 100.0), (0.001, 10.0))
 
 
 def statement():
-    terms = {"all": "F_gap/(eta*T)"}
-    return define(id="picture.case", symbols=DRAWN, terms=terms, conditions=CONDITIONS).statement("printed")
+    return small("F_gap/(eta*T)", id="picture.case", conditions=CONDITIONS).statement("printed")
 
 
 def test_a_region_is_drawn_with_its_borders(monkeypatch):

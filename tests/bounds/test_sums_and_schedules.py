@@ -31,6 +31,7 @@ from fedco.validation.runs.method_of import build_of
 from hypothesis import given
 from hypothesis import strategies as st
 from quick import slow_but_one
+from small_theorems import small
 
 T, t0, a = sp.symbols("T", integer=True, positive=True), sp.symbols("t0", positive=True), sp.symbols("a", positive=True)
 NAMES = {"T": T, "t0": t0, "a": a}
@@ -245,18 +246,8 @@ def test_orders_of_sums():
     """The sum of 1/(t + 1) grows as a logarithm, that of 1/sqrt(t + 1) as a root, that of 1/(t + 1)**2 not at all."""
 
     def samples(noise: str) -> str:
-        theorem = fedco.define(
-            id="mine.orders",
-            symbols={
-                "sigma": "local_gradient_noise",
-                "F_gap": "objective_gap",
-                "L": "local_smoothness",
-                "T": "iterations",
-            },
-            terms={"start": f"F_gap*L*{noise}/T"},
-            conditions={"sigma": "sigma >= 0"},
-            costs={"samples": "T", "rounds": "T"},
-        )
+        costs = {"samples": "T", "rounds": "T"}
+        theorem = small(f"F_gap*L*{noise}/T", conditions={"sigma": "sigma >= 0"}, costs=costs)
         return str(rates(theorem.statement()).costs["samples"])
 
     assert samples("sum(t, 0, T - 1, 1/(t + 1)**2)") == samples("1")

@@ -28,7 +28,7 @@ from fedco.bounds.optimum.tuning import tune
 from fedco.bounds.optimum.whole_numbers import accepts, rounded
 from inverse_cases import FCSG
 from scipy.optimize import linprog
-from tuner_cases import CONSTANTS, EXAMPLE, PLANNED, asking, planned
+from small_theorems import CONSTANTS, EXAMPLE, SCHEDULE, asking, planned
 
 x, y = (sp.Symbol(name, positive=True) for name in "xy")
 number, variable = Posynomial.number, Posynomial.variable
@@ -164,7 +164,7 @@ def test_a_schedule_is_followed_where_nothing_else_is_said():
     assert followed(statement, eta="1/7") == (["T"], {"p": T / 5})
     assert followed(statement, p=4) == (["T"], {"eta": sp.Rational(1, 8)})
     step = Condition("step", eta, "==", 3 / (symbols["L"] * T))
-    assert followed(planned(PLANNED["schedule"], step)[0]) == (["T"], {"eta": 3 / (2 * T), "p": T / 5})
+    assert followed(planned(SCHEDULE, step)[0]) == (["T"], {"eta": 3 / (2 * T), "p": T / 5})
     free = model(statement, constants)
     assert [binding.name for binding in free.free] == ["eta", "T", "p"] and not free.determined
     best, usual = (

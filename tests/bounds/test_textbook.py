@@ -28,6 +28,7 @@ from fedco.bounds.registry import get_theorem
 from fedco.validation.explorer.javascript import Library, statement_source
 from fedco.validation.falsifier.attack import falsify
 from quick import slow_but
+from small_theorems import LETTERS
 
 FILES = {path.stem: path for path in sorted((Path(__file__).parent / "textbook").glob("*.toml"))}
 POINT: dict[str, Any] = {
@@ -171,14 +172,7 @@ def test_functions_of_formulas(text: str, wanted: float):
 
 CONTRACTION: dict[str, Any] = {
     "id": "shape.contraction",
-    "symbols": {
-        "mu": "polyak_lojasiewicz",
-        "L": "local_smoothness",
-        "F_gap": "objective_gap",
-        "sigma": "local_gradient_noise",
-        "eta": "step_size",
-        "T": "iterations",
-    },
+    "symbols": {name: LETTERS[name] for name in ("L", "F_gap", "sigma", "eta", "T")} | {"mu": "polyak_lojasiewicz"},
     "terms": {"start": "2*L*F_gap*(1 - mu*eta)**T", "noise": "L**2*eta*sigma**2/mu"},
     "conditions": {"step": "eta <= 1/L"},
     "method": {"name": "local_sgd", "eta": "eta", "tau": 1, "b": 1},
@@ -222,13 +216,7 @@ def test_ends_far_from_1_are_found():
 FACTOR = {
     "id": "shape.drift",
     "problem": "federated",
-    "symbols": {
-        "L": "local_smoothness",
-        "F_gap": "objective_gap",
-        "eta": "step_size",
-        "p": "communication_period",
-        "T": "iterations",
-    },
+    "symbols": {name: LETTERS[name] for name in ("L", "F_gap", "eta", "p", "T")},
     "terms": {"start": "2*F_gap/(eta*T)", "drift": "L*F_gap*p*(p - 1)"},
     "method": {"name": "local_sgd", "eta": "eta", "tau": "p", "b": 1},
 }

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 import sympy as sp
 from fedco.bounds.evaluation.evaluate import bound
-from fedco.bounds.language.definition import define
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.rendering import status_of
 from fedco.bounds.language.theorem import Statement
@@ -26,7 +25,7 @@ from inverse_cases import FCSG, FEDDRO, given, seeds, tunable
 from quick import slow_but_one, slow_but_these
 from registry_cases import THEOREMS
 from scipy.optimize import differential_evolution
-from tuner_cases import CONSTANTS, EXAMPLE, PLANNED
+from small_theorems import CONSTANTS, EXAMPLE, small
 
 CASES = tunable()
 QUICK = [
@@ -400,9 +399,7 @@ def test_prices_in_words():
 def test_what_was_replaced_is_said_and_fixed_where_prices_are_told():
     """48 (p - 1)^2 eta^2/5 beside 3/(eta T) with T/p <= 90: at p = 6, T = 540, a per cent more rounds is worth what T^(-2/3) says."""
     drift = {"first": "F_gap/(eta*T)", "drift": "2*(p-1)**2*L**3*eta**2*F_gap/N"}
-    made = define(**PLANNED | {"terms": drift, "schedule": {}}, costs={"rounds": "T/p", "samples": "T"}).statement(
-        "printed"
-    )
+    made = small(drift, costs={"rounds": "T/p", "samples": "T"}).statement("printed")
     found = tune(made, {"F_gap": 3, "L": 2, "N": 5, "p": 6}, budget={"rounds": 90})
     free = tune(made, {"F_gap": 3, "L": 2, "N": 5}, budget={"rounds": 90}, ranges={"p": (6, None)})
     assert found.replacements == () and found.prices == {"budget of rounds": pytest.approx(2 / 3, rel=1e-4)}
@@ -488,17 +485,10 @@ def test_a_step_size_of_any_size_is_admissible():
 
 def test_an_optimum_at_the_end_of_an_open_domain_is_said_to_be_searched_up_to_there():
     """beta = 1 - 1e-13 has a bound far below that of 1 - 1e-9, of which it was said that no choice has less."""
-    made = define(
-        id="open.theorem_1",
+    made = small(
+        "2*(1 - beta)*F_gap/(eta*T)",
         quantities={"averaging": {"meaning": "weight of the past", "domain": "[0, 1)", "role": "hyperparameter"}},
-        symbols={
-            "L": "local_smoothness",
-            "F_gap": "objective_gap",
-            "beta": "averaging",
-            "eta": "step_size",
-            "T": "iterations",
-        },
-        terms={"initialisation": "2*(1 - beta)*F_gap/(eta*T)"},
+        symbols={"beta": "averaging"},
         conditions={"step_size": "eta <= 1/L"},
     )
     found = tune(made.statement("printed"), {"L": 1, "F_gap": 1}, budget={"T": 100})
@@ -528,31 +518,18 @@ def test_where_an_optimum_is_only_approached_a_cheap_point_near_it_is_taken(aske
 def test_a_range_of_one_value_is_kept_where_whole_numbers_are_polished():
     """A real hyperparameter at one value has no variable in the program: with a weighted cost the polish looked for it."""
     asked = {"eps": "1/10", "cost": {"samples": 1, "rounds": 1000}, "ranges": {"eta_g": (1, 1)}}
-    keys = {
-        "id": "m.two_steps",
-        "symbols": {
-            "L": "local_smoothness",
-            "sigma": "local_gradient_noise",
-            "F_gap": "objective_gap",
-            "eta": "step_size",
-        }
-        | {
-            "eta_g": "server_step_size",
-            "tau": "communication_period",
-            "N": "clients",
-            "R": "rounds",
-            "b": "batch_size",
-        },
-        "terms": {"init": "8*F_gap/(eta*eta_g*tau*R)", "noise": "8*eta*eta_g*L*sigma**2/(N*b)*(1 + N/eta_g**2)"},
-        "conditions": {"step": "eta*eta_g*tau*L <= 1/24", "server": "eta_g >= 1"},
-        "method": {"name": "scaffold", "eta": "eta", "tau": "tau", "eta_g": "eta_g", "b": "b"},
-    }
-    found = define(**keys).tune("printed", L="3/2", sigma=2, F_gap=3, N=4, **asked)
+    theorem = small(
+        {"init": "8*F_gap/(eta*eta_g*tau*R)", "noise": "8*eta*eta_g*L*sigma**2/(N*b)*(1 + N/eta_g**2)"},
+        symbols={"eta_g": "server_step_size", "tau": "communication_period", "R": "rounds"},
+        conditions={"step": "eta*eta_g*tau*L <= 1/24", "server": "eta_g >= 1"},
+        method={"name": "scaffold", "eta": "eta", "tau": "tau", "eta_g": "eta_g", "b": "b"},
+    )
+    found = theorem.tune("printed", L="3/2", sigma=2, F_gap=3, N=4, **asked)
     assert found.values["eta_g"] == 1 and found.bound.admissible and found.bound.total <= 0.1
 
 
 def test_what_has_no_resource_has_no_least_cost():
-    free = define(id="m.t", symbols={"T": "iterations"}, units=["objective_gap", "step_size"], terms={"all": "1/T"})
+    free = small("1/T", units=["objective_gap", "step_size"])
     with pytest.raises(
         InputError,
         match=r"^m\.t \(printed\): has no resource that is minimised unasked; what it has can be named, as in --cost T or",
@@ -564,7 +541,7 @@ def test_what_has_no_resource_has_no_least_cost():
 def test_a_term_with_a_minus_is_no_bound_to_minimise():
     """A step of a proof, such as a descent."""
     terms = {"good": "F_gap/(eta*T)", "bad": "-L*eta*p*F_gap*L/N"}
-    made = define(**PLANNED | {"terms": terms, "schedule": {}}).statement("printed")
+    made = small(terms).statement("printed")
     with pytest.raises(InputError, match=r"m\.t: the term bad may be negative"):
         tune(made, {"F_gap": 3, "L": 2, "N": 5}, budget={"T": 10})
 
@@ -586,7 +563,6 @@ def test_a_range_outside_a_condition_or_a_domain_gets_one_line():
     convex = fedco.theorem("library.sgd_convex")
     with pytest.raises(InputError, match=r"has no smaller bound under step_size, range of T$"):
         convex.tune(eps="1/10", ranges={"T": (1, 2)}, L_bar=1, sigma=1, D=1, N=4)
-    symbols = {"T": "iterations", "x": "heavy_ball_momentum"}
-    free = define(id="m.t", symbols=symbols, units=["objective_gap", "step_size"], terms={"all": "1/((1 - x)*T)"})
+    free = small("1/((1 - x)*T)", symbols={"x": "heavy_ball_momentum"}, units=["objective_gap", "step_size"])
     with pytest.raises(InputError, match=r"^range of x: wanted a number in \[0, 1\), got at least 1$"):
         free.tune(budget={"T": 10}, ranges={"x": (1, 1)})

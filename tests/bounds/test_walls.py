@@ -16,14 +16,9 @@ from fedco.validation.falsifier.declared import target_of
 from fedco.validation.runs.generate import Setting, instances_of
 from hypothesis import given
 from hypothesis import strategies as st
+from small_theorems import LETTERS
 
-PLAIN = {
-    "L": "local_smoothness",
-    "sigma": "local_gradient_noise",
-    "F_gap": "objective_gap",
-    "eta": "step_size",
-    "T": "iterations",
-}
+PLAIN = {name: LETTERS[name] for name in ("L", "sigma", "F_gap", "eta", "T")}
 TERMS = {"initialisation": "4*F_gap/(eta*T)", "variance": "2*L*eta*sigma**2"}
 
 

@@ -23,9 +23,12 @@ from fedco.bounds.settings import resolve
 from fedco.cli import app
 from fedco.synthetic import problem, problems
 from in_a_notebook import html
+from small_theorems import small
 from typer.testing import CliRunner
 
 LOCAL = "baselines.local_sgd"
+SGD, STEP = {"initialisation": "2*F_gap/(eta*T)", "variance": "L*eta*sigma**2"}, {"step_size": "eta <= 1/L"}
+MINE = small(SGD, id="mine.theorem_1", conditions=STEP)
 CONSTANTS = {"L": 2, "sigma": 1, "G": 3, "F_gap": "1/4", "N": 4}
 AT = {**CONSTANTS, "eta": "1/10", "p": 1, "b": 1, "T": 100}
 
@@ -69,21 +72,10 @@ def test_a_bound_is_vacuous_from_equality_on():
 
 def test_the_gap_counts_by_its_quantity_and_not_by_its_letter():
     """F is as smooth as its clients where it is their mean; a composition is not as smooth as its outer function."""
-    keys = {
-        "id": "mine.theorem_1",
-        "terms": {"first": "2*F_gap/(eta*T)", "second": "L*eta*sigma**2"},
-        "symbols": {
-            "L": "local_smoothness",
-            "sigma": "local_gradient_noise",
-            "F_gap": "objective_gap",
-            "eta": "step_size",
-            "T": "iterations",
-        },
-    }
-    assert [str(each) for each in limits(fedco.define(**keys).statement())] == ["2 L F_gap"]
-    assert limits(fedco.define(**{**keys, "problem": "meta"}).statement()) == ()
-    renamed = json.loads(json.dumps(keys).replace('"L"', '"beta"').replace("L*eta", "beta*eta"))
-    assert [str(each) for each in limits(fedco.define(**renamed).statement())] == ["2 beta F_gap"]
+    assert [str(each) for each in limits(small(SGD).statement())] == ["2 L F_gap"]
+    assert limits(small(SGD, problem="meta").statement()) == ()
+    renamed = small("2*F_gap/(eta*T) + beta*eta*sigma**2", symbols={"beta": "local_smoothness"})
+    assert [str(each) for each in limits(renamed.statement())] == ["2 beta F_gap"]
     for item in all_theorems().values():
         for label in item.labels:
             for limit in limits(item.statement(label)):
@@ -188,27 +180,21 @@ def test_an_estimate_of_a_derived_constant_is_one_that_the_answer_rests_on():
 
 
 def test_an_infinite_bound_says_nothing_whatever_is_known():
-    keys = {
-        "id": "mine.theorem_1",
-        "terms": {"first": "F_gap/(eta*T)"},
-        "symbols": {"F_gap": "objective_gap", "eta": "step_size", "T": "iterations"},
-    }
-    found = Worth(inf)
+    theorem, found = small("F_gap/(eta*T)"), Worth(inf)
     assert found.vacuous is True and found.notes == ("vacuous: the bound is infinite",)
     assert Worth(1.0).vacuous is None and Worth(1.0).notes == ()
-    arrays = fedco.define(**keys).bound(strict=False, F_gap=10**300, eta=[1e-300, 1], T=1)
+    arrays = theorem.bound(strict=False, F_gap=10**300, eta=[1e-300, 1], T=1)
     assert arrays.to_dict()["vacuous"] == [True, False] and "vacuous at 1 of 2 points: infinite" in str(arrays)
-    assert fedco.define(**keys).bound(strict=False, F_gap=1, eta=[1, 2], T=1).to_dict()["vacuous"] is None
+    assert theorem.bound(strict=False, F_gap=1, eta=[1, 2], T=1).to_dict()["vacuous"] is None
 
 
 def test_a_bound_below_0_of_what_is_never_negative_says_so():
-    symbols = {"F_gap": "objective_gap", "eta": "step_size", "T": "iterations", "sigma": "local_gradient_noise"}
     terms = {"first": "F_gap/(eta*T)", "less": "-sigma**2"}
-    wrong = fedco.define(id="mine.theorem_1", symbols=symbols, terms=terms)
+    wrong = small(terms)
     at = {"F_gap": 1, "eta": 1, "T": 4}
     assert "below 0, which the metric never is" in str(wrong.bound(sigma=1, **at))
     assert "below 0" not in str(wrong.bound(sigma="1/2", **at))  # equal to 0
-    outside = fedco.define(id="mine.t", symbols=symbols, terms=terms, conditions={"short": "T <= 3"})
+    outside = small(terms, conditions={"short": "T <= 3"})
     assert "below 0" not in str(outside.bound(strict=False, sigma=1, **at)), "it promises nothing there"
     descent = fedco.theorem("feddro.lemma_f_2")
     assert not descent.metric.at, "a step of a proof may go down"
@@ -276,52 +262,24 @@ def test_how_near_an_answer_is_to_the_optimum_is_said_with_the_cost_of_a_target(
 
 
 def test_a_cost_that_is_missing_says_what_counts_it_in_which_unit_and_how_to_declare_it():
-    keys = {
-        "id": "mine.theorem_1",
-        "terms": {"first": "2*F_gap/(eta*T)", "second": "L*eta*sigma**2"},
-        "conditions": {"step": "eta <= 1/L"},
-        "symbols": {
-            "L": "local_smoothness",
-            "sigma": "local_gradient_noise",
-            "F_gap": "objective_gap",
-            "eta": "step_size",
-            "T": "iterations",
-        },
-    }
-    plain = fedco.define(**keys).tune(budget={"T": 100}, L=1, sigma=1, F_gap=1)
+    plain = MINE.tune(budget={"T": 100}, L=1, sigma=1, F_gap=1)
     assert set(plain.missing_costs) == {"iterations", "rounds", "samples", "model_messages", "embedding_messages"}
     for word in ("samples (samples per client)", "compressed_sgd", "costs"):
         assert word in plain.missing_costs["samples"] and word in str(plain)
-    own = fedco.define(**{**keys, "costs": {"rounds": "T", "samples": "T", "model_messages": "T", "iterations": "T"}})
+    costs = dict.fromkeys(("rounds", "samples", "model_messages", "iterations"), "T")
+    own = small(SGD, conditions=STEP, costs=costs)
     assert own.tune(budget={"T": 100}, L=1, sigma=1, F_gap=1).missing_costs == {}
     with pytest.raises(InputError, match=r"rounds \(communication rounds\).*compressed_sgd.*costs"):
-        fedco.define(**keys).tune(budget={"rounds": 10}, L=1, sigma=1, F_gap=1)
-    listed = fedco.compare("1/10", {}, theorems=[fedco.define(**keys)], cost="samples")
+        MINE.tune(budget={"rounds": 10}, L=1, sigma=1, F_gap=1)
+    listed = fedco.compare("1/10", {}, theorems=[MINE], cost="samples")
     assert "samples (samples per client)" in str(listed)
 
 
 # --- ordinary and hostile input gets an answer or one clear line ------------------------------------------------------
 
 
-SGD = {
-    "symbols": {
-        "L": "local_smoothness",
-        "F_gap": "objective_gap",
-        "eta": "step_size",
-        "T": "iterations",
-        "sigma": "local_gradient_noise",
-    },
-    "terms": {"initialisation": "2*F_gap/(eta*T)", "variance": "L*eta*sigma**2"},
-}
-MINE = fedco.define(id="mine.theorem_1", conditions={"step_size": "eta <= 1/L"}, **SGD)
-BY_NOISE = fedco.define(
-    id="mine.theorem_2", conditions={"step_size": "eta <= min(1/L, F_gap/(L*eta*sigma**2*T))"}, **SGD
-)
-IN_MAX = fedco.define(
-    id="mine.theorem_3",
-    symbols=SGD["symbols"],
-    terms={"all": "max(2*F_gap/(eta*T), L*eta*sigma**2, F_gap*L**2*F_gap/sigma**2)"},
-)
+BY_NOISE = small(SGD, conditions={"step_size": "eta <= min(1/L, F_gap/(L*eta*sigma**2*T))"})
+IN_MAX = small("max(2*F_gap/(eta*T), L*eta*sigma**2, F_gap*L**2*F_gap/sigma**2)")
 ROOT = Path(fedco.__file__).parent
 POINT = {"L": 1, "F_gap": 1, "eta": "1/10", "T": 10, "sigma": 1}
 
@@ -355,8 +313,8 @@ def test_every_import_in_an_example_of_a_docstring_resolves():
 @pytest.mark.parametrize("cost", ["rounds", "samples", "iterations"])
 def test_a_comparison_of_outside_theorems_is_printed(cost):
     costs = {"rounds": "T", "iterations": "T"}
-    outside = fedco.define(id="mine.theorem_4", conditions={"step_size": "eta <= 1/L"}, costs=costs, **SGD)
-    plain = fedco.define(id="mine.theorem_5", conditions={"step_size": "eta <= 1/L"}, **SGD)
+    outside = small(SGD, id="mine.theorem_4", conditions=STEP, costs=costs)
+    plain = small(SGD, id="mine.theorem_5", conditions=STEP)
     found = fedco.compare("1/10", theorems=[outside, MINE, plain], cost=cost)
     for text in (str(found), found.markdown(), found.to_latex(), html(found), str(found.sheet())):
         assert all(name in text or name.replace("_", r"\_") in text for name in ("mine.theorem_4", "mine.theorem_5"))
