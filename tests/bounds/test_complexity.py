@@ -19,13 +19,13 @@ from fedco.bounds.cost.complexity import complexity
 from fedco.bounds.cost.orders import Order, rates
 from fedco.bounds.cost.resources import resources
 from fedco.bounds.cost.sensitivity import elasticities
-from fedco.bounds.language.reading import InputError
 from fedco.bounds.optimum.tuning import tune
 from fedco.bounds.registry import all_papers, get_paper
 from fedco.synthetic import problem
 from fedco.user_files import load_object
 from inverse_cases import FCSG, FEDDRO, plain
 from quick import slow_but
+from refusal import is_refused
 from small_theorems import small
 
 ONE_SAMPLE = {**FEDDRO, "b": 1}
@@ -94,9 +94,9 @@ def test_a_theorem_that_sends_nothing_of_a_kind_is_compared_without_a_number():
 
 
 def test_what_cannot_be_compared_is_refused():
-    with pytest.raises(InputError, match="not a quantity"):
+    with is_refused("not a quantity"):
         compare("1/2", {"L_f": 1})
-    with pytest.raises(InputError, match="no terms"):
+    with is_refused("no terms"):
         elasticities(fedco.theorem("fcsg.lemma_a_2").statement("printed"), {})
 
 
@@ -154,17 +154,15 @@ def test_without_a_target_the_orders_are_compared_for_every_label():
     ],
 )
 def test_what_cannot_be_meant_is_one_line(given, named, said):
-    with pytest.raises(InputError) as caught:
+    with is_refused() as caught:
         fedco.compare(*given, **named)
-    assert str(caught.value).startswith(said) and "\n" not in str(caught.value)
+    assert str(caught.value).startswith(said)
 
 
 def test_metrics_of_different_units_stand_in_no_table():
     """A target of 1/10 for a squared gradient is none for a distance; without names those of squared gradients are compared."""
     for options in ({"eps": "1/10"}, {}):
-        with pytest.raises(
-            InputError, match=r"library\.sgd_pl bounds E\[F.*minibatch_sgd bounds .*whose metrics have one unit"
-        ):
+        with is_refused(r"library\.sgd_pl bounds E\[F.*minibatch_sgd bounds .*whose metrics have one unit"):
             fedco.compare("library.sgd_pl", "baselines.minibatch_sgd", **options)
     alone = fedco.compare("library.sgd_pl", "library.sgd_convex", eps="1/10")
     assert {row.metric for row in alone.rows} == {fedco.theorem(row.theorem).metric.name for row in alone.rows}
@@ -232,15 +230,13 @@ def test_orders_are_what_the_tuner_does():
 
 
 def test_a_floor_is_reported():
-    with pytest.raises(InputError, match="floor"):
+    with is_refused("floor"):
         rates(fedco.theorem("meta_fl.theorem_8_FO").statement("printed"))
-    with pytest.raises(InputError, match="not a resource"):
+    with is_refused("not a resource"):
         rates(fedco.theorem("fcsg.theorem_4_1").statement("printed"), ("energy",))
-    with pytest.raises(InputError, match="no terms"):
+    with is_refused("no terms"):
         rates(fedco.theorem("fcsg.lemma_a_2").statement("printed"))
-    with pytest.raises(
-        InputError, match=r"embedding_messages: nothing to minimise, baselines\.biased_sgd \(printed\) has none"
-    ):
+    with is_refused(r"embedding_messages: nothing to minimise, baselines\.biased_sgd \(printed\) has none"):
         rates(fedco.theorem("baselines.biased_sgd").statement("printed"), ("samples", "embedding_messages"))
 
 
@@ -399,11 +395,11 @@ def test_what_is_not_counted_is_not_claimed():
     assert formulas("minibatch_sgd", m=2) == {}
     assert formulas("fednova", steps=2) == formulas("fednova") != {}
     assert formulas("fedprox", mu="1/2") != {}
-    with pytest.raises(InputError, match="'no_such_method' is not a method"):
+    with is_refused("'no_such_method' is not a method"):
         formulas("no_such_method")
 
 
 def test_a_method_with_a_count_that_cannot_be_read(tmp_path):
     (tmp_path / "bad.py").write_text("class Bad:\n    costs = {'rounds': 'T/q'}\n")
-    with pytest.raises(InputError, match=r"mine\.theorem_1: rounds of the method .*bad\.py:Bad, 'T/q', column 3: 'q'"):
+    with is_refused(r"mine\.theorem_1: rounds of the method .*bad\.py:Bad, 'T/q', column 3: 'q'"):
         resources(theorem({"name": f"{tmp_path}/bad.py:Bad"}).statement("printed"))

@@ -24,10 +24,10 @@ from fedco.bounds.language.bounding import CONVEX, CONVEX_CLIENTS, EQUAL_INNER, 
 from fedco.bounds.language.definition import define, load
 from fedco.bounds.language.paper import paper_in_folder
 from fedco.bounds.language.paper_file import PaperFile
-from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import DeclarationError
 from fedco.bounds.language.toml_file import MAX_FILE
 from fedco.validation.runs.method_of import build_of
+from refusal import is_refused
 from small_theorems import small
 
 EXAMPLE = Path(fedco.__file__).parent / "examples" / "pr_sgd.toml"
@@ -133,7 +133,7 @@ def test_a_schedule_may_be_all_that_is_left_of_a_symbol():
 
 def test_units_that_a_statement_sets_to_one():
     keys = changed(schedule={"eta": "sqrt(N/T)"}, conditions=None)
-    with pytest.raises(InputError, match=r"wanted dimension \[f\]\^-1 \[x\]\^2, got 1; .*`units`"):
+    with is_refused(r"wanted dimension \[f\]\^-1 \[x\]\^2, got 1; .*`units`"):
         define(**keys)
     theorem = define(**keys, units=["step_size"])
     assert theorem.bound("printed", **without_eta(POINT)).values["eta"] == "sqrt(70)/100"
@@ -233,7 +233,7 @@ MISTAKES |= {
 
 @pytest.mark.parametrize(("keys", "named"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_is_one_line_that_says_what_and_where(keys: dict[str, Any], named: list[str]):
-    with pytest.raises(InputError) as caught:
+    with is_refused() as caught:
         define(**keys)
     message = str(caught.value)
     assert message.isprintable() and len(message) < 300
@@ -259,7 +259,7 @@ FILES = {
 def test_a_bad_file_is_one_line_that_names_it(text: str | bytes, reason: str, tmp_path: Path):
     path = tmp_path / "mine.toml"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(InputError) as caught:
+    with is_refused() as caught:
         load(path)
     assert str(caught.value).startswith(f"{path}: ") and reason in str(caught.value)
     assert str(caught.value).isprintable()
@@ -272,9 +272,9 @@ def test_files_that_cannot_be_opened(tmp_path: Path):
         (tmp_path, "got a folder"),
         (tmp_path / "pipe.toml", "no such file"),
     ):
-        with pytest.raises(InputError, match=reason):
+        with is_refused(reason):
             load(path)
-    with pytest.raises(InputError, match="no such file"):
+    with is_refused("no such file"):
         load("/dev/zero")
 
 
@@ -289,15 +289,13 @@ def test_files_that_cannot_be_opened(tmp_path: Path):
 def test_a_root_of_a_negative_number_is_one_line_too(parts: dict[str, Any], named: str):
     """Where a formula is not a real number, evaluating it is refused; elsewhere it is exact."""
     theorem = small(**parts)
-    with pytest.raises(InputError, match=named):
+    with is_refused(named):
         theorem.bound(F_gap=1, eta=2, T=1, L=1, strict=False)
     assert theorem.bound(F_gap=1, eta="1/2", T=1, L=1, strict=False).total is not None
 
 
 def test_an_unknown_property_is_refused_with_the_nearest():
-    with pytest.raises(
-        InputError, match=r"assume: 'independant_clients' is not a property; the nearest is independent_clients"
-    ):
+    with is_refused(r"assume: 'independant_clients' is not a property; the nearest is independent_clients"):
         define(**changed(assume=["independant_clients"]))
     theorem = define(**changed(assume=["independent_clients"]))
     with pytest.raises(
@@ -339,7 +337,7 @@ def test_a_method_gets_its_words():
     assert resources(theorem.statement("printed")) == {}  # its own count is that of the default reading
     made = build_of(theorem)({"eta": 0.1, "p": 3, "T": 10})
     assert (made.name, made.control, made.tau) == ("scaffold", "gradient", 3)
-    with pytest.raises(InputError, match="'gradient'"):
+    with is_refused("'gradient'"):
         define(**changed(method={**dict.fromkeys(KEYS["method"]), **scaffold, "control": None, "eta_g": "gradient"}))
 
 
@@ -438,10 +436,10 @@ def test_what_is_of_another_type_is_one_line_too(place, line, reason, tmp_path):
     file, text = tmp_path / "paper.toml", BASELINES.read_text()
     heading = f"\n[{place}]\n"
     file.write_text(text.replace(heading, f"{heading}{line}\n") if heading in text else f"{text}{heading}{line}\n")
-    with pytest.raises(InputError) as refused:
+    with is_refused() as refused:
         paper = PaperFile(file)
         paper.quantities, paper.metrics, tuple(paper.theorems.values())
-    assert reason in str(refused.value) and str(refused.value).startswith(str(file)) and "\n" not in str(refused.value)
+    assert reason in str(refused.value) and str(refused.value).startswith(str(file))
 
 
 @pytest.mark.parametrize(("right", "wrong", "reason"), PAPER_MISTAKES.values(), ids=PAPER_MISTAKES)
@@ -449,9 +447,9 @@ def test_a_mistake_is_one_line_that_says_where(right, wrong, reason, tmp_path):
     file, text = tmp_path / "paper.toml", BASELINES.read_text()
     assert right in text
     file.write_text(text.replace(right, wrong))
-    with pytest.raises(InputError) as refused:
+    with is_refused() as refused:
         tuple(PaperFile(file).theorems.values())
-    assert reason in str(refused.value) and str(refused.value).startswith(str(file)) and "\n" not in str(refused.value)
+    assert reason in str(refused.value) and str(refused.value).startswith(str(file))
 
 
 def with_own_symbols(symbols: str, formula: str, file: Path) -> PaperFile:
@@ -481,9 +479,9 @@ def test_a_theorem_may_have_symbols_of_its_own(tmp_path):
     assert toy.notation["eta"].quantity.name == "momentum" and other.notation["eta"].quantity.name == "step_size"
     assert all(assumption.bounds == () for assumption in toy.assumptions)
     assert any(assumption.bounds for assumption in other.assumptions)
-    with pytest.raises(InputError, match=r"theorems\.toy\.printed: term only: .*F_gap"):
+    with is_refused(r"theorems\.toy\.printed: term only: .*F_gap"):
         tuple(with_own_symbols(eta, "F_gap", tmp_path / "paper.toml").theorems.values())
-    with pytest.raises(InputError, match=r"theorems\.toy, symbols, eta: 'pace' is not a quantity"):
+    with is_refused(r"theorems\.toy, symbols, eta: 'pace' is not a quantity"):
         tuple(with_own_symbols('symbols.eta = "pace"', "eta", tmp_path / "paper.toml").theorems.values())
 
 
@@ -492,7 +490,7 @@ def test_a_key_that_is_not_the_folders_is_refused(tmp_path, monkeypatch):
     (tmp_path / "elsewhere" / "__init__.py").write_text("")
     (tmp_path / "elsewhere" / "paper.toml").write_text(BASELINES.read_text())
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(InputError, match="wanted the key elsewhere"):
+    with is_refused("wanted the key elsewhere"):
         paper_in_folder("elsewhere")
     sys.modules.pop("elsewhere")
 
@@ -511,7 +509,7 @@ META_FL = BASELINES.parents[1] / "meta_fl" / "paper.toml"
 def test_a_theorem_like_another_names_what_there_is(right, wrong, reason, tmp_path):
     file = tmp_path / "paper.toml"
     file.write_text(META_FL.read_text().replace(right, wrong))
-    with pytest.raises(InputError, match=reason):
+    with is_refused(reason):
         PaperFile(file).theorems["meta_fl.theorem_8_FO"].statement("printed")
 
 
@@ -555,9 +553,9 @@ def test_a_theorem_of_a_python_file(tmp_path: Path, text: str):
         assert theorem_of_file(f"{file}:{name}").id == "mine.theorem_1"
     assert list(theorems_of_file(f"{file}:remark_2")) == ["mine.remark_2"]
     assert theorem_of_file(f"{file}:theorem_1") is theorem_of_file(f"{file}:theorem_1")
-    with pytest.raises(InputError, match=r"mine\.py: wanted FILE\.py:NAME with one of "):
+    with is_refused(r"mine\.py: wanted FILE\.py:NAME with one of "):
         theorem_of_file(str(file))
-    with pytest.raises(InputError, match=r"mine\.py: 'theorem_2' is not one of its theorems; "):
+    with is_refused(r"mine\.py: 'theorem_2' is not one of its theorems; "):
         theorem_of_file(f"{file}:theorem_2")
 
 
@@ -584,6 +582,6 @@ def test_one_theorem_needs_no_name(tmp_path: Path):
 def test_a_file_without_sound_theorems(tmp_path: Path, text: str, reason: str):
     file = tmp_path / "mine.py"
     file.write_text(text)
-    with pytest.raises(InputError) as caught:
+    with is_refused() as caught:
         theorems_of_file(str(file))
     assert str(caught.value).startswith(f"{file}: ") and reason in str(caught.value)

@@ -25,7 +25,7 @@ from fedco.bounds.language.notation import Notation, derived_symbol, slack_symbo
 from fedco.bounds.language.paper import Paper
 from fedco.bounds.language.quantities import MAX_STEPS, NONNEGATIVE, POSITIVE, QUANTITIES, quantity
 from fedco.bounds.language.reading import MAX_BITS as MAX_NUMBER_BITS
-from fedco.bounds.language.reading import InputError, is_array, missing_values, read_number, read_value
+from fedco.bounds.language.reading import is_array, missing_values, read_number, read_value
 from fedco.bounds.language.recursion import (
     Geometric,
     IrrationalError,
@@ -48,6 +48,7 @@ from fedco.bounds.language.theorem import (
     put_in,
 )
 from fedco.bounds.language.toml_file import MAX_FILE, read_toml
+from refusal import is_refused
 
 # --- the vocabulary ----------------------------------------------------------------------------------------------------------
 
@@ -192,17 +193,17 @@ def test_a_rule_takes_its_first_source_that_is_known():
 def test_a_number_may_be_as_long_as_the_limit_and_no_longer():
     for text in ("1" * 60, "1/" + "3" * 58, "0." + "1" * 58):
         assert read_number("x", text) == Q(text)
-        with pytest.raises(InputError, match=r"in at most 60 characters, got 61: \S{20}…$"):
+        with is_refused(r"in at most 60 characters, got 61: \S{20}…$"):
             read_number("x", text + "1")
     assert read_number("x", "1e100") == 10**100 and read_number("x", "1e-100") == Q(1, 10**100)
     for text in ("1e101", "1e-101"):
-        with pytest.raises(InputError, match="an exponent of at most 100"):
+        with is_refused("an exponent of at most 100"):
             read_number("x", text)
     largest = 2**MAX_NUMBER_BITS - 1
     for value in (largest, Q(1, largest), -largest):
         assert read_number("x", value) == value
     for value in (largest + 1, Q(1, largest + 2), -largest - 1):
-        with pytest.raises(InputError, match=f"in at most {MAX_NUMBER_BITS} bits"):
+        with is_refused(f"in at most {MAX_NUMBER_BITS} bits"):
             read_number("x", value)
     assert MAX_NUMBER_BITS == 14_000
 
@@ -226,7 +227,7 @@ def test_what_is_missing_is_named_with_rules_for_constants_only():
         if good:
             assert read_value(bindings[name], value) == Q(value)
         else:
-            with pytest.raises(InputError, match=f"^{name}: wanted a"):
+            with is_refused(f"^{name}: wanted a"):
                 read_value(bindings[name], value)
 
 
@@ -268,13 +269,13 @@ def test_entries_and_a_file_may_be_as_many_as_the_limit(tmp_path):
         for n in (1, MAX_ENTRIES)
     }
     assert [len(theorem.statement().terms) for theorem in made.values()] == [1, 200]
-    with pytest.raises(InputError, match="terms: wanted at most 200 entries or characters, got 201"):
+    with is_refused("terms: wanted at most 200 entries or characters, got 201"):
         define(id="m.t", symbols=symbols, terms={f"t{i}": "F_gap/(eta*T)" for i in range(MAX_ENTRIES + 1)})
     file = tmp_path / "long.toml"
     file.write_text("a = 0.10" + " " * (MAX_FILE - 8))
     assert MAX_FILE == 100_000 and read_toml(file) == {"a": "0.10"}
     file.write_text("a = 0.10" + " " * (MAX_FILE - 7))
-    with pytest.raises(InputError, match="at most 100000 bytes, got 100001"):
+    with is_refused("at most 100000 bytes, got 100001"):
         read_toml(file)
 
 
@@ -301,7 +302,7 @@ def test_sums_of_powers_are_what_their_names_say():
         7.0
     ]
     assert np.isnan(on_arrays(np.array([2.5]), 2.0)).all() and Geometric(-1, a) == 0
-    with pytest.raises(InputError, match=f"at most {MAX_STEPS}, got {MAX_STEPS + 1}"):
+    with is_refused(f"at most {MAX_STEPS}, got {MAX_STEPS + 1}"):
         Geometric(MAX_STEPS + 1, a)
     assert Geometric(MAX_STEPS, sp.Integer(1)) == MAX_STEPS
 
@@ -518,7 +519,7 @@ def test_changes_that_weaken_a_statement():
         if c.name == name
     }
     assert relaxed["upper"].right == 4 / s.L and relaxed["lower"].right == sp.Rational(1, 8), "outwards"
-    with pytest.raises(InputError, match="an equality is a choice"):
+    with is_refused("an equality is a choice"):
         Change("choice", "relaxed", Q(4)).of(case)
     assert Change("rest", "lowered", symbol="p").of(case).terms[1].expr == s.L * s.F_gap * (s.p - 1)
     assert [t.name for t in Change("start", "dropped").of(case).terms] == ["rest"]
@@ -538,7 +539,7 @@ def test_a_narrowed_theorem_has_its_further_conditions():
     assert len(whole.statement("printed").conditions) == 3 and part.statement("printed").theorem is part
     assert bound(part.statement("printed"), {**POINT, "p": 3, "T": 36}).admissible
     assert bound(part.statement("printed"), POINT, strict=False).failed == ("where_1",)
-    with pytest.raises(InputError, match="condition 'p < q': column 5: 'q' is not a declared name"):
+    with is_refused("condition 'p < q': column 5: 'q' is not a declared name"):
         narrowed(whole, "printed", ["p < q"])
 
 
@@ -562,7 +563,7 @@ def test_a_paper_loads_each_part_once_and_knows_what_rests_on_what():
     assert paper.unchecked("demo.t") == ("demo.b", "demo.c") and paper.unchecked("demo.d") == ()
     assert paper.theorem("demo.t") is paper.main_theorems[0] and paper.claims == () == paper.findings
     assert asked == ["derivations", "derivations", "theorems", "claims", "findings"]
-    with pytest.raises(InputError, match=r"'demo\.x': not a theorem"):
+    with is_refused(r"'demo\.x': not a theorem"):
         paper.theorem("demo.x")
     assert Paper("demo", "title", {"claims": [1]}).claims == (1,)
 
@@ -595,23 +596,8 @@ def test_one_term_changes_by_what_is_said(change: Change, share: float):
     assert Change.from_dict(change.to_dict()) == change
 
 
-def test_a_dropped_term_is_gone_and_the_others_stay():
-    before = bound(local_sgd(), LOCAL_SGD).terms
-    point = {name: value for name, value in LOCAL_SGD.items() if name != "p"}  # only the drift has it
-    after = bound(Change("drift", "dropped").of(local_sgd()), point).terms
-    assert after == {name: value for name, value in before.items() if name != "drift"}
-
-
-def test_a_relaxed_condition_ends_so_much_further_out():
-    (condition,) = local_sgd().conditions  # eta <= 1/L
-    relaxed = Change(condition.name, "relaxed", Fraction(3)).of(local_sgd())
-    for eta, holds in (("1/2", True), ("3/2", True), ("8/5", False)):
-        assert bound(relaxed, LOCAL_SGD | {"eta": eta}, strict=False).admissible is holds
-    assert not bound(local_sgd(), LOCAL_SGD | {"eta": "3/2"}, strict=False).admissible
-
-
 def test_what_is_not_there_cannot_be_changed():
-    with pytest.raises(InputError, match="wanted one of"):
+    with is_refused("wanted one of"):
         Change("drift", "doubled")
-    with pytest.raises(InputError):
+    with is_refused():
         Change("drifts", "dropped").of(local_sgd())

@@ -19,9 +19,9 @@ import sympy as sp
 from fedco.bounds.audit.bundled import clients_of
 from fedco.bounds.audit.refutation import RefutationError
 from fedco.bounds.evaluation.evaluate import evaluate
-from fedco.bounds.language.reading import InputError
 from fedco.bounds.papers.meta_fl import constants
 from fedco.bounds.papers.meta_fl.composed import sampling
+from refusal import is_refused
 from transcribed import STATEMENTS, draw
 
 ONES = {"B": 2, "L": 3, "rho": 1, "sigma_G": 2, "sigma_H": 1, "gamma_G": 1, "gamma_H": 2, "kappa_G": 20, "kappa_H": 4}
@@ -117,13 +117,25 @@ def test_batch_sizes_may_differ_from_step_to_step():
         ([4], "wanted a list with an entry for step 1, got one with 1"),
         ([4, 0], "D_1: wanted the size"),
     ):
-        with pytest.raises(InputError, match=message):
+        with is_refused(message):
             constants.h(constants.at(alpha=1, L=1, sigma_G=1, D=sizes), 3)
-    with pytest.raises(InputError, match="number of steps"):
+    with is_refused("number of steps"):
         constants.h(constants.at(alpha=1, L=1, sigma_G=1, D=[1, 2]), sp.Symbol("nu", integer=True))
 
 
 # --- limits ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("label", ["printed", "composed"])
+def test_smoothness_without_fine_tuning_is_that_of_fedavg_and_with_one_step_that_of_per_fedavg(label):
+    """(1 + alpha L)^2 L + alpha rho B, which Per-FedAvg rounds up to 4 L + alpha rho B for alpha <= 1/L."""
+    smooth = [derived("lemma_4", label, nu=steps)["L_F"] for steps in (0, 1)]
+    assert smooth == [3, (1 + 3 / 4) ** 2 * 3 + 1 / 4 * 1 * 2]
+
+
+def test_without_fine_tuning_the_corrected_constants_are_those_of_fedavg():
+    moments = derived("lemma_6", "corrected", nu=0)
+    assert (moments["mu_F"], moments["sigma_F"], derived("lemma_7", "corrected", nu=0)["gamma_F"]) == (0, 1, 1)
 
 
 @pytest.mark.parametrize("alpha", [Fraction(1, 60), Fraction(1, 3)])

@@ -25,6 +25,7 @@ from fedco.bounds.language.reading import read_number, read_value, read_values, 
 from fedco.suggestion import nearest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from refusal import is_refused
 
 THEOREM = theorem("feddro.theorem_5_1")
 NOTATION = THEOREM.notation
@@ -57,14 +58,14 @@ NOT_EVEN_TEXT = [
 
 @pytest.mark.parametrize("value", NOT_NUMBERS + NOT_EVEN_TEXT, ids=lambda value: ascii(value)[:30])
 def test_what_is_not_a_plain_number_is_refused(value):
-    with pytest.raises(InputError, match=r"^L_f: wanted a positive real") as caught:
+    with is_refused(r"^L_f: wanted a positive real") as caught:
         read_value(NOTATION["L_f"], value)
-    assert len(str(caught.value).splitlines()) == 1 and len(str(caught.value)) < 300
+    assert len(str(caught.value)) < 300
     assert caught.value.__cause__ is None
 
 
 def test_an_array_of_numbers_is_refused():
-    with pytest.raises(InputError):
+    with is_refused():
         read_number("L_f", np.array([1, 2]))
 
 
@@ -114,7 +115,7 @@ def test_a_float_is_read_as_it_prints(value):
 def test_reading_is_fast_whatever_the_length():
     start = perf_counter()
     for text in ("9" * 10**6, "1e7000000", "1/" + "9" * 10**6, "0." + "0" * 10**6):
-        with pytest.raises(InputError):
+        with is_refused():
             read_number("x", text)
     assert perf_counter() - start < 2
 
@@ -125,7 +126,7 @@ def test_reading_is_fast_whatever_the_length():
 def test_values_outside_the_domain_are_refused(name, value):
     """Every domain, exact and on arrays: `test_numbers_of_every_domain_and_of_no_other`."""
     wanted = rf"^{name}: wanted a (positive|nonnegative) (real|integer) \(.+\), got "
-    with pytest.raises(InputError, match=wanted) as caught:
+    with is_refused(wanted) as caught:
         read_value(NOTATION[name], value)
     assert str(value) in str(caught.value)
 
@@ -137,18 +138,16 @@ def test_values_at_the_edge_of_the_domain_are_accepted():
 
 @pytest.mark.parametrize("name", ["zeta", "l_f", "__class__", "L_f ", CODE, "a" * 10**4, "\n", "", "L_f\x1b[31m"])
 def test_an_unknown_symbol_is_refused_and_the_nearest_or_the_known_ones_are_named(name):
-    with pytest.raises(
-        InputError, match=r"not a symbol of here; (wanted one of L_h L_f|the nearest is \w+$)"
-    ) as caught:
+    with is_refused(r"not a symbol of here; (wanted one of L_h L_f|the nearest is \w+$)") as caught:
         read_values(NOTATION.bindings, {name: 1}, "here")
-    assert len(str(caught.value).splitlines()) == 1 and "\x1b" not in str(caught.value)
+    assert "\x1b" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
     "text", ["L_f", "", "=", "=1", "1=1", "a b=1", "a-b=1", "__x__=1", "ａ=1", "a" * 90 + "=1", f"{CODE}=1", "\n=1"]
 )
 def test_an_assignment_needs_a_plain_name(text):
-    with pytest.raises(InputError, match="wanted NAME=VALUE with a plain name"):
+    with is_refused("wanted NAME=VALUE with a plain name"):
         split_assignment(text)
 
 
@@ -176,9 +175,8 @@ def test_an_assignment_is_split_at_the_first_sign():
     ],
 )
 def test_an_unknown_theorem_is_refused(name):
-    with pytest.raises(InputError, match=r"not a theorem; (wanted one of|the nearest is)") as caught:
+    with is_refused(r"not a theorem; (wanted one of|the nearest is)") as caught:
         theorem(name)
-    assert len(str(caught.value).splitlines()) == 1
 
 
 def test_a_long_or_strange_name_is_cut_at_thirty_characters():

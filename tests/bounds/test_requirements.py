@@ -16,7 +16,6 @@ from fedco.algorithms.engine.method import NotApplicable
 from fedco.bounds import all_theorems, get_theorem
 from fedco.bounds.evaluation.evaluate import InadmissibleError, bound, evaluate
 from fedco.bounds.language.quantities import QUANTITIES
-from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Statement
 from fedco.bounds.proof.check_on_instances import derivation_names, established
 from fedco.bounds.proof.kernel import Loop, ProofError, Reader
@@ -25,6 +24,7 @@ from fedco.bounds.proof.kernel.loop import settled
 from fedco.ranges import AT_MOST
 from fedco.synthetic import problem
 from quick import slow_but
+from refusal import is_refused
 
 CONSTANTS = dict.fromkeys(
     ("L_h", "L_f", "L_g", "B_f", "B_g", "sigma_h", "sigma_g", "Delta_h", "Delta_g", "Phi_gap"), 1
@@ -110,7 +110,7 @@ def test_the_tuner_stays_where_the_method_runs():
     beta = float(found.bound.numbers["beta"])
     assert beta <= 1 and found.bound.admissible
     fcsg = {"L_f": 1, "L_g": 1, "S_f": 1, "S_g": 1, "sigma_g": 1, "F_gap": 1, "N": 4}
-    with pytest.raises(InputError, match=r"method_range_beta.*wanted <= 1, got 2"):
+    with is_refused(r"method_range_beta.*wanted <= 1, got 2"):
         theorem("fcsg_m.theorem_4_4").tune("printed", eps="1/2", **fcsg, beta=2)
 
 
@@ -184,7 +184,7 @@ def test_the_tuner_chooses_whole_rounds(name, batches, given):
 
 @every
 def test_given_numbers_that_do_not_divide_are_named(name, batches):
-    with pytest.raises(InputError, match="the values given violate T is a multiple of tau"):
+    with is_refused("the values given violate T is a multiple of tau"):
         fedco.theorem(name).tune(budget={"samples": 10**6}, **ONES, tau=10, T=19)
 
 
@@ -228,7 +228,7 @@ def test_the_tuner_refuses_a_part_of_a_client(name):
     theorem = fedco.theorem(name)
     known = {n: v for n, v in _meta(theorem, "corrected").items() if n not in ("beta", "tau", "K")}
     assert theorem.tune(budget={"rounds": 1000}, r="3/10", **known).bound.admissible
-    with pytest.raises(InputError, match=r"the values given violate n\*r is a whole number"):
+    with is_refused(r"the values given violate n\*r is a whole number"):
         theorem.tune(budget={"rounds": 1000}, r="1/4", **known)
 
 

@@ -23,6 +23,7 @@ from fedco.bounds.optimum.task import Task, make_task
 from fedco.bounds.optimum.tuning import GEOMETRIC, tune
 from inverse_cases import FCSG, FEDDRO, given, seeds, tunable
 from quick import slow_but_one, slow_but_these
+from refusal import is_refused
 from registry_cases import THEOREMS
 from scipy.optimize import differential_evolution
 from small_theorems import CONSTANTS, EXAMPLE, small
@@ -168,19 +169,6 @@ def test_the_search_is_not_vacuous():
     assert sum(map(compared, QUICK)) >= 10
 
 
-def test_a_target_is_reached_at_the_least_cost():
-    theorem = fedco.theorem("feddro.theorem_5_1")
-    values = {**FEDDRO, "b": 1, "I": 1}
-    found = tune(theorem.statement("composed"), values, eps="1/10")
-    horizon = int(found.values["T"])
-    assert found.bound.total <= 0.1 and found.gap < 1e-3
-    best = min(
-        tune(theorem.statement("composed"), {**values, "T": t}, budget={"samples": 10**9}).bound.total
-        for t in (horizon - 3, horizon - 2)
-    )
-    assert best > 0.1
-
-
 ASKED = [
     {"budget": {"samples": 10**6}},
     {"budget": {"samples": 10**6, "rounds": 6000}},
@@ -205,16 +193,6 @@ def test_feddro(label, options):
     assert found.advice and all(line.endswith((".", "bound", "cost")) for line in found.advice)
     assert str(found).startswith(f"feddro.theorem_5_1 ({label})")
     assert found.to_dict()["bound"]["admissible"] is True
-
-
-def test_prices_are_what_a_larger_budget_buys():
-    theorem = fedco.theorem("fcsg.theorem_4_1")
-    small, large = (
-        tune(theorem.statement("printed"), FCSG, budget={"samples": budget}) for budget in (10**9, 101 * 10**7)
-    )
-    gained = (small.bound.total - large.bound.total) / small.bound.total * 100
-    assert gained == pytest.approx(small.prices["budget of samples"], rel=0.02)
-    assert any("1% more samples buys 0.33%" in line for line in small.advice)
 
 
 def test_an_optimum_that_is_not_attained_is_approached_cheaply():
@@ -254,24 +232,8 @@ def test_an_optimum_that_is_not_attained_is_approached_cheaply():
     ],
 )
 def test_what_cannot_be_tuned_is_refused(name, values, options, message):
-    with pytest.raises(InputError, match=message):
+    with is_refused(message):
         tune(fedco.theorem(name).statement("printed"), values, **options)
-
-
-def test_the_method_hook():
-    found = fedco.theorem("fcsg.theorem_4_1").tune("printed", **FCSG, budget={"samples": 10**5})
-    assert found.objective == "bound" and found.bound.admissible
-
-
-def test_the_numerical_fallback_agrees_with_the_geometric_program():
-    from fedco.bounds.optimum.numerical import differential_evolution as fallback
-
-    theorem = fedco.theorem("feddro.theorem_5_1")
-    task = make_task(model(theorem.statement("composed"), {**FEDDRO, "b": 1}), {"T": 10**5}, None, None, None)
-    point = fallback(task, steps=150)
-    exact = tune(theorem.statement("composed"), {**FEDDRO, "b": 1}, budget={"T": 10**5})
-    value = theorem.bound("composed", **FEDDRO, b=1, T=round(point["T"]), I=round(point["I"]), eta=point["eta"]).total
-    assert value == pytest.approx(exact.bound.total, rel=1e-3) and value >= exact.lower * (1 - 1e-9)
 
 
 def test_the_fewest_samples_are_found_where_they_take_more_than_a_billion_steps():
@@ -441,9 +403,7 @@ def test_a_range_that_leaves_one_value_fixes_it(highest):
     assert found.values["alpha"] == 1 and found.value == pytest.approx(
         fedco.theorem("library.heavy_ball").tune(budget={"samples": 100}, alpha=1, **values).value, rel=1e-6
     )
-    with pytest.raises(
-        InputError, match="where eta can have one value only, that value is wanted, as in --set NAME=VALUE"
-    ):
+    with is_refused("where eta can have one value only, that value is wanted, as in --set NAME=VALUE"):
         fedco.theorem("library.heavy_ball").tune(budget={"samples": 100}, ranges={"eta": ("1/2", None)}, **values)
 
 
@@ -456,9 +416,9 @@ def test_a_numerical_search_tries_the_neighbours_of_small_whole_numbers():
 
 def test_why_nothing_is_admissible():
     apart = {"ranges": {"eta": (3, None)}}
-    with pytest.raises(InputError, match=r"no admissible choice; in conflict: step_size, range of eta$"):
+    with is_refused(r"no admissible choice; in conflict: step_size, range of eta$"):
         tune(EXAMPLE, CONSTANTS, budget={"samples": 1000}, **apart)
-    with pytest.raises(InputError) as caught:
+    with is_refused() as caught:
         tune(EXAMPLE, CONSTANTS, eps="1e-9", ranges={"T": (None, 100)})
     least = float(str(caught.value).split("more than ")[1].split(",")[0])
     best = tune(EXAMPLE, CONSTANTS, budget={"T": 100})
@@ -468,7 +428,7 @@ def test_why_nothing_is_admissible():
 
 def test_a_target_that_no_choice_reaches_names_the_condition_that_is_in_the_way():
     """10/(eta T) with one step and eta <= 1/2 is at least 20."""
-    with pytest.raises(InputError, match=r"^eps: wanted more than 20, got 1; .* has no smaller bound under step_size$"):
+    with is_refused(r"^eps: wanted more than 20, got 1; .* has no smaller bound under step_size$"):
         tuned({"T": 1, "p": 1, "sigma": "1e-9", "G": "1e-9"}, eps=1)
 
 
@@ -530,9 +490,8 @@ def test_a_range_of_one_value_is_kept_where_whole_numbers_are_polished():
 
 def test_what_has_no_resource_has_no_least_cost():
     free = small("1/T", units=["objective_gap", "step_size"])
-    with pytest.raises(
-        InputError,
-        match=r"^m\.t \(printed\): has no resource that is minimised unasked; what it has can be named, as in --cost T or",
+    with is_refused(
+        r"^m\.t \(printed\): has no resource that is minimised unasked; what it has can be named, as in --cost T or"
     ):
         free.statement("printed").theorem.tune("printed", eps="1/10")
     assert free.tune("printed", budget={"T": 10}).value == pytest.approx(0.1)
@@ -542,27 +501,27 @@ def test_a_term_with_a_minus_is_no_bound_to_minimise():
     """A step of a proof, such as a descent."""
     terms = {"good": "F_gap/(eta*T)", "bad": "-L*eta*p*F_gap*L/N"}
     made = small(terms).statement("printed")
-    with pytest.raises(InputError, match=r"m\.t: the term bad may be negative"):
+    with is_refused(r"m\.t: the term bad may be negative"):
         tune(made, {"F_gap": 3, "L": 2, "N": 5}, budget={"T": 10})
 
 
 def test_a_range_outside_a_condition_or_a_domain_gets_one_line():
     given = {"L_bar": 1, "mu": "1/10", "sigma": 1, "D": 1, "N": 4}
     theorem = fedco.theorem("library.sgd_strongly_convex")
-    with pytest.raises(InputError, match="no admissible choice; in conflict: step_size, range of eta"):
+    with is_refused("no admissible choice; in conflict: step_size, range of eta"):
         theorem.tune(budget={"samples": 100}, ranges={"eta": (5, 5)}, **given)
     heavy_ball = partial(fedco.theorem("library.heavy_ball").tune, L_bar=1, sigma=1, F_gap=1, N=4)
-    with pytest.raises(InputError, match=r"no admissible choice; in conflict: budget of samples, range of T$"):
+    with is_refused(r"no admissible choice; in conflict: budget of samples, range of T$"):
         heavy_ball(budget={"samples": 100}, ranges={"T": (1000, None), "b": (None, 9)})
-    with pytest.raises(InputError, match=r"no admissible choice; in conflict: budget of samples, range of b$"):
+    with is_refused(r"no admissible choice; in conflict: budget of samples, range of b$"):
         heavy_ball(
             budget={"samples": 100}, ranges={"T": (1000, None), "b": (1000, None)}
         )  # each is in the way by itself
-    with pytest.raises(InputError, match=r"no admissible choice; in conflict: weight, range of alpha$"):
+    with is_refused(r"no admissible choice; in conflict: weight, range of alpha$"):
         heavy_ball(budget={"samples": 100}, ranges={"alpha": (2, None)})
     convex = fedco.theorem("library.sgd_convex")
-    with pytest.raises(InputError, match=r"has no smaller bound under step_size, range of T$"):
+    with is_refused(r"has no smaller bound under step_size, range of T$"):
         convex.tune(eps="1/10", ranges={"T": (1, 2)}, L_bar=1, sigma=1, D=1, N=4)
     free = small("1/((1 - x)*T)", symbols={"x": "heavy_ball_momentum"}, units=["objective_gap", "step_size"])
-    with pytest.raises(InputError, match=r"^range of x: wanted a number in \[0, 1\), got at least 1$"):
+    with is_refused(r"^range of x: wanted a number in \[0, 1\), got at least 1$"):
         free.tune(budget={"T": 10}, ranges={"x": (1, 1)})
