@@ -199,7 +199,7 @@ def test_a_findings_file_that_cannot_be_read_as_meant_is_refused(tmp_path, text,
         read_from(tmp_path, text)
 
 
-# --- homogeneity ---
+# --- a letter for two bounds --------------------------------------------------------------------------------------------
 
 
 def declared(term, quantity="inner_noise"):
@@ -255,7 +255,7 @@ def test_a_letter_for_two_bounds_is_no_finding_about_a_paper_and_show_says_what_
     assert "[[y] [x]^-1 or [y]]" in line
 
 
-# --- findings ---
+# --- findings on the most charitable reading ---------------------------------------------------------------------------
 
 
 def test_a_witness_satisfies_the_conditions_of_the_statement():

@@ -489,9 +489,6 @@ def test_a_printed_instance_breaks_the_composed_statement_where_it_does(
 DISPLAYED = ("fcsg.theorem_4_1", "fcsg_m.theorem_4_4")
 
 
-# --- refutations ---
-
-
 @cache
 def built(name):
     return refutations()[name].case()

@@ -278,9 +278,6 @@ def test_a_move_that_the_newer_variable_adds_to_is_refused():
 # --- FedAvg with sampled clients --------------------------------------------------------------------------------------
 
 
-# --- what the kernel refuses ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("formula", ["2*p*eta*L <= 1", "3*(p - 1)*eta*L <= 1", "3*eta*L <= 1"])
 def test_longer_steps_are_refused(formula):
     with pytest.raises(ProofError, match="not certified to be nonnegative"):

@@ -90,29 +90,21 @@ def test_batch_sizes_may_differ_from_step_to_step():
         s = constants.at(**{**ONES, **values, "D": D, "D_H": H})
         v = {name: float(value) for name, value in {**ONES, **values}.items()}
         smooth, hessian = (v["alpha"], nu, v["B"], v["L"]), (v["rho"], v["sigma_G"], v["sigma_H"])
-        printed, corrected = constants.printed(s, nu), constants.corrected(s, nu)
-        assert [float(printed[f"{name}{kind}"]) for kind in ("", "_FO", "_HF") for name in ("mu_F", "sigma_F")] == (
-            pytest.approx(
-                [
-                    meta_fl_paper.mu_F(*smooth, *hessian, D, H),
-                    meta_fl_paper.sigma_F(*smooth, *hessian, v["kappa_G"], v["kappa_H"], D, H),
-                    *meta_fl_paper.first_order(*smooth, v["sigma_G"], D),
-                    *meta_fl_paper.hessian_free(*smooth, v["rho"], v["sigma_G"], v["delta"], D, H),
-                ],
-                rel=1e-12,
-            )
-        )
-        assert [float(corrected[f"{name}{kind}"]) for kind in ("", "_FO", "_HF") for name in ("mu_F", "sigma_F")] == (
-            pytest.approx(
-                [
-                    meta_fl_paper.corrected_mu_F(*smooth, v["rho"], v["sigma_G"], D),
-                    meta_fl_paper.corrected_sigma_F(*smooth, *hessian, D, H),
-                    *meta_fl_paper.corrected_first_order(*smooth, v["sigma_G"], D),
-                    *meta_fl_paper.corrected_hessian_free(*smooth, *hessian, v["delta"], D, H),
-                ],
-                rel=1e-12,
-            )
-        )
+        printed = [
+            meta_fl_paper.mu_F(*smooth, *hessian, D, H),
+            meta_fl_paper.sigma_F(*smooth, *hessian, v["kappa_G"], v["kappa_H"], D, H),
+            *meta_fl_paper.first_order(*smooth, v["sigma_G"], D),
+            *meta_fl_paper.hessian_free(*smooth, v["rho"], v["sigma_G"], v["delta"], D, H),
+        ]
+        corrected = [
+            meta_fl_paper.corrected_mu_F(*smooth, v["rho"], v["sigma_G"], D),
+            meta_fl_paper.corrected_sigma_F(*smooth, *hessian, D, H),
+            *meta_fl_paper.corrected_first_order(*smooth, v["sigma_G"], D),
+            *meta_fl_paper.corrected_hessian_free(*smooth, *hessian, v["delta"], D, H),
+        ]
+        for found, wanted in ((constants.printed(s, nu), printed), (constants.corrected(s, nu), corrected)):
+            named = [found[f"{name}{kind}"] for kind in ("", "_FO", "_HF") for name in ("mu_F", "sigma_F")]
+            assert [float(number) for number in named] == pytest.approx(wanted, rel=1e-12)
     for sizes, message in (
         ([4], "wanted a list with an entry for step 1, got one with 1"),
         ([4, 0], "D_1: wanted the size"),

@@ -240,16 +240,6 @@ def test_a_missing_count_that_an_equality_determines_is_at_least_one(equality, n
     assert (found.lower, found.upper, found.binding) == (1, upper, {"lower": None, "upper": binding})
 
 
-def test_an_equality_between_counts_is_a_point_or_a_conflict():
-    found = solved("p", a="p == 5").intervals["p"]
-    assert (found.lower, found.upper, found.lower_closed, found.upper_closed) == (5, 5, True, True)
-    for conditions in ({"a": "p == 5", "b": "p <= 4"}, {"b": "p <= 4", "a": "p == 5", "c": "p >= 2"}):
-        region = solved("p", **conditions)
-        assert not region.feasible and set(region.conflict) == {"a", "b"} and region.intervals == {}
-    half = solved("p", a="2*p == 5")
-    assert not half.feasible and half.conflict == ("a",)
-
-
 # --- what stands for a symbol that is neither given nor solved for ----------------------------------------------------------------
 
 
