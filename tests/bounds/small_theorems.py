@@ -33,6 +33,19 @@ def small(
     return define(id=id, symbols={**used, **(symbols or {})}, terms=named, **more)
 
 
+def merged(keys: Mapping[str, Any], tables: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of a definition with other ones: a table is merged, and what is None is taken out, entries of tables too."""
+    made = dict(keys)
+    for name, value in tables.items():
+        both = (
+            {**keys.get(name, {}), **value}
+            if isinstance(value, dict) and isinstance(keys.get(name, {}), dict)
+            else value
+        )
+        made[name] = {k: v for k, v in both.items() if v is not None} if isinstance(both, dict) else both
+    return {name: value for name, value in made.items() if value is not None}
+
+
 EXAMPLE = load(Path(fedco.__file__).parent / "examples" / "pr_sgd.toml").statement("printed")
 CONSTANTS = {"L": 2, "sigma": 3, "G": 4, "F_gap": 5, "N": 7}
 PLANNED = {"first": "F_gap/(eta*T)", "second": "L*eta*p*F_gap*L/N"}

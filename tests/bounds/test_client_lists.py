@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from fractions import Fraction
 from typing import Any
 
@@ -36,6 +35,7 @@ from fedco.validation.testing import assert_bound_holds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusal import is_refused
+from small_theorems import merged
 
 KEYS: dict[str, Any] = {
     "id": "mine.fednova",
@@ -62,12 +62,7 @@ POINT: dict[str, Any] = {**LISTS, "F_gap": 10, "eta": "1/100", "R": 1000}
 
 
 def keys(**tables: dict[str, Any]) -> dict[str, Any]:
-    """The keys with other entries in some tables; a value None is taken out."""
-    made = deepcopy(KEYS)
-    for table, entries in tables.items():
-        merged = {**made.get(table, {}), **entries}
-        made[table] = {name: value for name, value in merged.items() if value is not None}
-    return made
+    return merged(KEYS, tables)
 
 
 THEOREM = define(**KEYS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import tomllib
-from copy import deepcopy
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -28,7 +27,7 @@ from fedco.bounds.language.theorem import DeclarationError
 from fedco.bounds.language.toml_file import MAX_FILE
 from fedco.validation.runs.method_of import build_of
 from refusal import is_refused
-from small_theorems import small
+from small_theorems import merged, small
 
 EXAMPLE = Path(fedco.__file__).parent / "examples" / "pr_sgd.toml"
 TEXT = EXAMPLE.read_text(encoding="utf-8")
@@ -37,14 +36,7 @@ POINT = {"L": 2, "sigma": 3, "G": 4, "F_gap": 5, "eta": "1/10", "p": 6, "N": 7, 
 
 
 def changed(**tables: Any) -> dict[str, Any]:
-    """The example with other keys; a table is merged, and an entry None is taken out."""
-    keys = deepcopy(KEYS)
-    for name, value in tables.items():
-        merged = (
-            {**keys.get(name, {}), **value} if isinstance(value, dict) and isinstance(keys.get(name), dict) else value
-        )
-        keys[name] = {k: v for k, v in merged.items() if v is not None} if isinstance(merged, dict) else merged
-    return {name: value for name, value in keys.items() if value is not None}
+    return merged(KEYS, tables)
 
 
 def test_the_example_is_the_theorem_that_it_writes_down():

@@ -36,6 +36,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 HUBER = Curve.with_slope([(-1, -1), (1, 1)])
+KINK = Curve(((-sp.oo, sp.Integer(0), -X), (sp.Integer(0), sp.oo, X)))
+STEP = Curve(((-sp.oo, sp.Integer(0), sp.Integer(0)), (sp.Integer(0), sp.oo, sp.Integer(1))))
 NOISY = Law.fair(Curve.whole(X + X**2 / 2), Curve.whole(X - X**2 / 2))
 
 
@@ -62,11 +64,9 @@ def test_pieces_cover_the_line():
 
 
 def test_a_jump_is_seen():
-    step = Curve(((-sp.oo, sp.Integer(0), sp.Integer(0)), (sp.Integer(0), sp.oo, sp.Integer(1))))
-    assert not step.is_continuous and step.is_bounded
-    assert not Clients(Q(0), local=(Law.surely(step),)).is_smooth
-    kink = Curve(((-sp.oo, sp.Integer(0), -X), (sp.Integer(0), sp.oo, X)))
-    assert kink.is_continuous and not Clients(Q(0), local=(Law.surely(kink),)).is_smooth
+    assert not STEP.is_continuous and STEP.is_bounded
+    assert not Clients(Q(0), local=(Law.surely(STEP),)).is_smooth
+    assert KINK.is_continuous and not Clients(Q(0), local=(Law.surely(KINK),)).is_smooth
     assert Clients(Q(0), local=(Law.surely(HUBER),)).is_smooth
     assert not Clients(Q(0), local=(Law.surely(HUBER),), derivatives=2).is_smooth
 
@@ -181,13 +181,11 @@ def test_a_bound_in_mean_square_is_not_one_of_the_mean():
 
 def test_at_a_kink_or_a_jump_no_number_bounds_a_slope():
     """Piece by piece |x| has a derivative with slope 0, and a step has slope 0: neither is Lipschitz with 0."""
-    kink = Curve(((-sp.oo, sp.Integer(0), -X), (sp.Integer(0), sp.oo, X)))
-    step = Curve(((-sp.oo, sp.Integer(0), sp.Integer(0)), (sp.Integer(0), sp.oo, sp.Integer(1))))
-    for curve in (kink, step):
+    for curve in (KINK, STEP):
         clients = Clients(Q(0), local=(Law.surely(curve),))
         assert not holds(clients, Form(bounding.LIPSCHITZ, "local_gradient"), 10**6)
         assert not holds(clients, Form(bounding.SIZE, "local_gradient"), 10**6)
-    jump = Clients(Q(0), (Law.surely(HUBER),), (Law.surely(step),))
+    jump = Clients(Q(0), (Law.surely(HUBER),), (Law.surely(STEP),))
     assert not holds(jump, Form(bounding.LIPSCHITZ, "inner_value"), 10**6)
 
 
@@ -250,8 +248,7 @@ def test_noise_violates_the_bounds_of_noise_and_needs_words_on_independence():
 
 
 def test_a_kink_violates_differentiability():
-    kink = Curve(((-sp.oo, sp.Integer(0), -X), (sp.Integer(0), sp.oo, X)))
-    rows = checked({**CONSTANTS, "F_gap": 10}, Clients(Q(1), (Law.surely(kink),), CHAIN.inner))
+    rows = checked({**CONSTANTS, "F_gap": 10}, Clients(Q(1), (Law.surely(KINK),), CHAIN.inner))
     assert "not stated: chain rule" in [name for name, row in rows.items() if not row.holds]
 
 
