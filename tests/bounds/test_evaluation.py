@@ -360,7 +360,12 @@ def test_drawn_values_are_in_their_domains_and_satisfy_what_is_asked():
             assert value > 0 or (domains[name] == NONNEGATIVE and value == 0)
             assert domains[name] != COUNT or (value.denominator == 1 and value <= 10**6)
             assert domains[name] == COUNT or (value <= 300 and (value == 0 or value >= Q(1, 120)))
-    assert any(point["F_gap"] == 0 for point in seen) and any(point["T"] > 12 for point in seen)
+    reached = (
+        [point["F_gap"] == 0 for point in seen],
+        [point["N"] == 1 for point in seen],
+        [point["T"] > 12 for point in seen],
+    )
+    assert all(map(any, reached)), "no gap, one client, a long run"
     assert MODERATE_STEPS == 5 and STEPS not in domains.values()
     fixed = statement({"eta": "1/(2*L)"}, a="beta <= 1")
     free: list[set[str]] = []

@@ -139,18 +139,6 @@ def test_admissible_values_are_admissible_and_not_degenerate(name):
     assert all(len(found) >= 2 for found in seen.values()), seen
 
 
-def test_the_generator_reaches_zero_noise_and_one_client():
-    seen = []
-
-    @few(40)
-    @given(point=values(THEOREMS["feddro.theorem_5_1"].statement("printed"), admissible=False))
-    def collect(point):
-        seen.append(point)
-
-    collect()
-    assert any(point["sigma_g"] == 0 for point in seen) and any(point["K"] == 1 for point in seen)
-
-
 # --- homogeneity -----------------------------------------------------------------------------------------------------
 
 
