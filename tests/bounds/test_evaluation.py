@@ -61,6 +61,7 @@ VALUED = {
     sp.Max(x, y, sp.Rational(5, 2)) / sp.Min(x, y, 2): lambda x, y: max(x, y, mpmath.mpf(5) / 2) / min(x, y, 2),
     sp.Abs(x - y) + sp.Abs(y - x): lambda x, y: 2 * abs(x - y),
     sp.floor(10 * x) - sp.ceiling(10 * y): lambda x, y: mpmath.floor(10 * x) - mpmath.ceil(10 * y),
+    sp.floor(sp.pi * x) - sp.ceiling(sp.E * y): lambda x, y: mpmath.floor(mpmath.pi * x) - mpmath.ceil(mpmath.e * y),
     x ** sp.Rational(3, 2) + y ** sp.Rational(-2, 3): lambda x, y: x**1.5 + y ** (-mpmath.mpf(2) / 3),
     x ** sp.Rational(5, 3) - x**-3 * y**4: lambda x, y: x ** (mpmath.mpf(5) / 3) - y**4 / x**3,
     x - y - 3 * x * y / 7: lambda x, y: x - y - 3 * x * y / 7,

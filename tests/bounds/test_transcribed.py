@@ -59,15 +59,13 @@ def test_every_schedule_is_transcribed():
 
 
 def slipped(statement: Statement) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each part by name, and the fields with it a hundredth too large, a relation without its end, a scheduled value doubled."""
+    """Each part by name, and the fields with it a hundredth too large, doubled, under another relation or another name."""
     more = sp.Rational(101, 100)
     for term in statement.terms if (statement.theorem.id, statement.label) in NUMBERS else ():
         yield term.name, {"terms": tuple(replace(t, expr=t.expr * more) if t is term else t for t in statement.terms)}
     for condition in statement.conditions:
-        for wrong in (
-            {"right": condition.right * more},
-            {"relation": {"<=": "<", ">=": ">"}.get(condition.relation, "<=")},
-        ):
+        flipped = {"<=": "<", ">=": ">"}.get(condition.relation, "<=")
+        for wrong in ({"right": condition.right * more}, {"relation": flipped}, {"name": "another"}):
             changed = tuple(replace(c, **wrong) if c is condition else c for c in statement.conditions)
             yield condition.name, {"conditions": changed}
     for name, value in statement.schedule.items():
