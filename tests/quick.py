@@ -14,12 +14,6 @@ def slow_but(few: Collection[str], cases: Iterable[str | tuple[str, ...]]) -> li
     return [pytest.param(*row, id="-".join(row), marks=() if row[0] in few else pytest.mark.slow) for row in rows]
 
 
-def slow_but_these(few: Collection[tuple[str, ...]], cases: Collection[tuple[str, ...]]) -> list[Any]:
-    """Cases as one parameter of a test: slow, but a few, each of which there has to be."""
-    assert {*few} <= {*cases}
-    return [pytest.param(case, id="-".join(case), marks=() if case in few else pytest.mark.slow) for case in cases]
-
-
 def slow_after(few: int, seeds: Iterable[int]) -> list[Any]:
     """Seeds as parameters of a test: slow, but the first few."""
     return [pytest.param(seed, marks=() if place < few else pytest.mark.slow) for place, seed in enumerate(seeds)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 from math import floor, log, sqrt
+from types import SimpleNamespace
 
 
 def l_phi(L_h, L_f, L_g, B_f, B_g, **_):
@@ -25,32 +26,16 @@ def lemma_3_1(**v):
 # --- lemmas F.2 to F.6 -----------------------------------------------------------------------------------------------
 
 
-def lemma_f_2(
-    L_h,
-    L_f,
-    L_g,
-    B_f,
-    B_g,
-    sigma_h,
-    sigma_g,
-    eta,
-    K,
-    b,
-    gradient_sq,
-    direction_sq,
-    consensus_error,
-    inner_error,
-    inner_power=4,
-    **_,
-):
-    L = l_phi(L_h, L_f, L_g, B_f, B_g)
+def lemma_f_2(inner_power=4, **v):
+    o = SimpleNamespace(**v)
+    L = l_phi(**v)
     return {
-        "descent": -eta / 2 * gradient_sq,
-        "direction": -(eta / 2 - eta**2 * L) * direction_sq,
-        "drift": eta * (L_h**2 + 2 * B_f**2 * L_g**2 + 4 * B_g**4 * L_f**2) * consensus_error,
-        "inner": 4 * B_g**inner_power * L_f**2 * eta * inner_error,
-        "variance_h": 2 * eta**2 * L / (K * b) * sigma_h**2,
-        "variance_g": 2 * eta**2 * L * B_f**2 / (K * b) * sigma_g**2,
+        "descent": -o.eta / 2 * o.gradient_sq,
+        "direction": -(o.eta / 2 - o.eta**2 * L) * o.direction_sq,
+        "drift": o.eta * (o.L_h**2 + 2 * o.B_f**2 * o.L_g**2 + 4 * o.B_g**4 * o.L_f**2) * o.consensus_error,
+        "inner": 4 * o.B_g**inner_power * o.L_f**2 * o.eta * o.inner_error,
+        "variance_h": 2 * o.eta**2 * L / (o.K * o.b) * o.sigma_h**2,
+        "variance_g": 2 * o.eta**2 * L * o.B_f**2 / (o.K * o.b) * o.sigma_g**2,
     }, {}
 
 
@@ -59,44 +44,34 @@ def lemma_f_2_proved(**v):
     return lemma_f_2(**v, inner_power=2)
 
 
-def lemma_f_3(L_h, L_g, B_f, sigma_h, sigma_g, Delta_h, Delta_g, eta, I, b, consensus_sum, elapsed, **_):
-    steps = (I - 1) * elapsed * eta**2
+def lemma_f_3(**v):
+    o = SimpleNamespace(**v)
+    steps = (o.I - 1) * o.elapsed * o.eta**2
     return {
-        "drift": (I - 1) * (24 * L_h**2 + 24 * B_f**2 * L_g**2) * eta**2 * consensus_sum,
-        "variance_h": steps * 4 / b * sigma_h**2,
-        "variance_g": steps * 4 * B_f**2 / b * sigma_g**2,
-        "heterogeneity_h": steps * 12 * Delta_h**2,
-        "heterogeneity_g": steps * 12 * B_f**2 * Delta_g**2,
+        "drift": (o.I - 1) * (24 * o.L_h**2 + 24 * o.B_f**2 * o.L_g**2) * o.eta**2 * o.consensus_sum,
+        "variance_h": steps * 4 / o.b * o.sigma_h**2,
+        "variance_g": steps * 4 * o.B_f**2 / o.b * o.sigma_g**2,
+        "heterogeneity_h": steps * 12 * o.Delta_h**2,
+        "heterogeneity_g": steps * 12 * o.B_f**2 * o.Delta_g**2,
     }, {}
 
 
-def lemma_f_4(
-    L_h,
-    L_g,
-    B_f,
-    B_g,
-    sigma_h,
-    sigma_g,
-    Delta_h,
-    Delta_g,
-    eta,
-    beta,
-    K,
-    b,
-    direction_sq,
-    consensus_error,
-    inner_error,
-    **_,
-):
-    old = (1 - beta) ** 2
+def lemma_f_4(**v):
+    o = SimpleNamespace(**v)
+    old = (1 - o.beta) ** 2
     return {
-        "inner": old * inner_error,
-        "direction": 8 * eta**2 * old * B_g**2 / (b * K) * direction_sq,
-        "drift": eta**2 * old * B_g**2 * (96 * L_h**2 + 96 * B_f**2 * L_g**2) / (b * K) * consensus_error,
-        "variance_h": 4 * eta**2 * old * B_g**2 / (b * K) * sigma_h**2,
-        "variance_g": (2 * beta**2 + 4 * eta**2 * old * B_g**2 * B_f**2) / (b * K) * sigma_g**2,
-        "heterogeneity_h": 48 * eta**2 * old * B_g**2 / (b * K) * Delta_h**2,
-        "heterogeneity_g": 48 * eta**2 * old * B_f**2 * B_g**2 / (b * K) * Delta_g**2,
+        "inner": old * o.inner_error,
+        "direction": 8 * o.eta**2 * old * o.B_g**2 / (o.b * o.K) * o.direction_sq,
+        "drift": o.eta**2
+        * old
+        * o.B_g**2
+        * (96 * o.L_h**2 + 96 * o.B_f**2 * o.L_g**2)
+        / (o.b * o.K)
+        * o.consensus_error,
+        "variance_h": 4 * o.eta**2 * old * o.B_g**2 / (o.b * o.K) * o.sigma_h**2,
+        "variance_g": (2 * o.beta**2 + 4 * o.eta**2 * old * o.B_g**2 * o.B_f**2) / (o.b * o.K) * o.sigma_g**2,
+        "heterogeneity_h": 48 * o.eta**2 * old * o.B_g**2 / (o.b * o.K) * o.Delta_h**2,
+        "heterogeneity_g": 48 * o.eta**2 * old * o.B_f**2 * o.B_g**2 / (o.b * o.K) * o.Delta_g**2,
     }, {}
 
 
@@ -114,22 +89,25 @@ def period_limit(L_h, L_g, B_f, eta, I, **_):
     return {"step_size_period": (eta, 1 / (3 * I * sqrt(24 * L_h**2 + 24 * B_f**2 * L_g**2)))}
 
 
-def once(L_h, L_f, L_g, B_f, B_g, sigma_h, sigma_g, Delta_h, Delta_g, eta, K, b, **_):
+def once(**v):
     """The part of Lemma F.5 that does not depend on the period."""
-    L, c = l_phi(L_h, L_f, L_g, B_f, B_g), c_beta(L_f, B_g)
+    o = SimpleNamespace(**v)
+    L, c = l_phi(**v), c_beta(**v)
     return {
-        "variance_h": (2 * eta**2 * L / (K * b) + 4 * eta**2 * B_g**2 / (b * K)) * sigma_h**2,
-        "variance_g": (2 * eta**2 * L * B_f**2 + eta**2 * (2 * c**2 + 4 * B_g**2 * B_f**2)) / (b * K) * sigma_g**2,
-        "heterogeneity_h": 48 * eta**2 * B_g**2 / (b * K) * Delta_h**2,
-        "heterogeneity_g": 48 * eta**2 * B_f**2 * B_g**2 / (b * K) * Delta_g**2,
+        "variance_h": (2 * o.eta**2 * L / (o.K * o.b) + 4 * o.eta**2 * o.B_g**2 / (o.b * o.K)) * o.sigma_h**2,
+        "variance_g": (2 * o.eta**2 * L * o.B_f**2 + o.eta**2 * (2 * c**2 + 4 * o.B_g**2 * o.B_f**2))
+        / (o.b * o.K)
+        * o.sigma_g**2,
+        "heterogeneity_h": 48 * o.eta**2 * o.B_g**2 / (o.b * o.K) * o.Delta_h**2,
+        "heterogeneity_g": 48 * o.eta**2 * o.B_f**2 * o.B_g**2 / (o.b * o.K) * o.Delta_g**2,
     }
 
 
-def lemma_f_5(L_h, L_f, L_g, B_f, B_g, eta, gradient_sq, consensus_error, **v):
-    v |= {"L_h": L_h, "L_f": L_f, "L_g": L_g, "B_f": B_f, "B_g": B_g, "eta": eta}
+def lemma_f_5(**v):
+    o = SimpleNamespace(**v)
     return {
-        "descent": -eta / 2 * gradient_sq,
-        "drift": eta * (2 * L_h**2 + 4 * B_f**2 * L_g**2 + 8 * B_g**4 * L_f**2) * consensus_error,
+        "descent": -o.eta / 2 * o.gradient_sq,
+        "drift": o.eta * (2 * o.L_h**2 + 4 * o.B_f**2 * o.L_g**2 + 8 * o.B_g**4 * o.L_f**2) * o.consensus_error,
         **once(**v),
     }, step_limits(**v)
 
@@ -139,36 +117,17 @@ def lemma_f_5_proved(**v):
     return terms, {**conditions, "momentum_range": (v["beta"], 1)}
 
 
-def theorem_f_6(
-    L_h,
-    L_f,
-    L_g,
-    B_f,
-    B_g,
-    sigma_h,
-    sigma_g,
-    Delta_h,
-    Delta_g,
-    eta,
-    I,
-    b,
-    T,
-    gradient_sq,
-    tens=(10, 20, 40),
-    thirties=(30, 60, 120),
-    **v,
-):
-    v |= {"L_h": L_h, "L_f": L_f, "L_g": L_g, "B_f": B_f, "B_g": B_g, "sigma_h": sigma_h, "sigma_g": sigma_g}
-    v |= {"Delta_h": Delta_h, "Delta_g": Delta_g, "eta": eta, "I": I, "b": b}
-    squares = (L_h**2, B_f**2 * L_g**2, B_g**4 * L_f**2)
+def theorem_f_6(tens=(10, 20, 40), thirties=(30, 60, 120), **v):
+    o = SimpleNamespace(**v)
+    squares = (o.L_h**2, o.B_f**2 * o.L_g**2, o.B_g**4 * o.L_f**2)
     noise, spread = (sum(n * square for n, square in zip(ns, squares, strict=True)) for ns in (tens, thirties))
-    long, short = eta**3 * (I - 1) ** 2 * T, once(**v)
+    long, short = o.eta**3 * (o.I - 1) ** 2 * o.T, once(**v)
     return {
-        "descent": -eta / 2 * T * gradient_sq,
-        "variance_h": short["variance_h"] * T + long * noise / b * sigma_h**2,
-        "variance_g": short["variance_g"] * T + long * B_f**2 * noise / b * sigma_g**2,
-        "heterogeneity_h": short["heterogeneity_h"] * T + long * spread * Delta_h**2,
-        "heterogeneity_g": short["heterogeneity_g"] * T + long * B_f**2 * spread * Delta_g**2,
+        "descent": -o.eta / 2 * o.T * o.gradient_sq,
+        "variance_h": short["variance_h"] * o.T + long * noise / o.b * o.sigma_h**2,
+        "variance_g": short["variance_g"] * o.T + long * o.B_f**2 * noise / o.b * o.sigma_g**2,
+        "heterogeneity_h": short["heterogeneity_h"] * o.T + long * spread * o.Delta_h**2,
+        "heterogeneity_g": short["heterogeneity_g"] * o.T + long * o.B_f**2 * spread * o.Delta_g**2,
     }, {**step_limits(**v), **period_limit(**v)}
 
 
@@ -308,50 +267,33 @@ def theorem_4_2_corrected(L_f, L_g, B_f, B_g, Delta_g, Phi_gap, eta, I, T):
 # --- Theorem 5.1, corrected: docs/theory/feddro.md, steps 1 to 10 ----------------------------------------------------
 
 
-def theorem_5_1_with(
-    square,
-    innovation,
-    most,
-    L_h,
-    L_f,
-    L_g,
-    B_f,
-    B_g,
-    sigma_h,
-    sigma_g,
-    delta_g,
-    Delta_h,
-    Delta_g,
-    Phi_gap,
-    y_err,
-    eta,
-    beta,
-    I,
-    K,
-    b,
-    T,
-):
-    L, bK = l_phi(L_h, L_f, L_g, B_f, B_g), b * K
-    noise, spread = sigma_h**2 + B_f**2 * sigma_g**2, Delta_h**2 + B_f**2 * Delta_g**2
-    W = eta * (4 * B_g**2 * L_f**2 / beta + 2 * sigma_g**2 * L_f**2 / bK + innovation * eta * L * B_g**2 * L_f**2)
-    moves = 8 * B_g**2 / bK * W * eta  # 2/eta times W times 4 B_g^2/(bK) times eta^2
-    jump = 1 + (I - 1) ** 2 / I
-    drift = 9 / 2 * (L_h**2 + B_f**2 * L_g**2 + 2 * B_g**4 * L_f**2) * eta**2 * (I - 1) ** 2
+def theorem_5_1_with(square, innovation, most, **v):
+    o = SimpleNamespace(**v)
+    L, bK = l_phi(**v), o.b * o.K
+    noise, spread = o.sigma_h**2 + o.B_f**2 * o.sigma_g**2, o.Delta_h**2 + o.B_f**2 * o.Delta_g**2
+    W = o.eta * (
+        4 * o.B_g**2 * o.L_f**2 / o.beta
+        + 2 * o.sigma_g**2 * o.L_f**2 / bK
+        + innovation * o.eta * L * o.B_g**2 * o.L_f**2
+    )
+    moves = 8 * o.B_g**2 / bK * W * o.eta  # 2/eta times W times 4 B_g^2/(bK) times eta^2
+    jump = 1 + (o.I - 1) ** 2 / o.I
+    drift = 9 / 2 * (o.L_h**2 + o.B_f**2 * o.L_g**2 + 2 * o.B_g**4 * o.L_f**2) * o.eta**2 * (o.I - 1) ** 2
     terms = {
-        "initialisation": 2 * Phi_gap / (eta * T),
-        "inner_initialisation": 8 * B_g**2 * L_f**2 * y_err**2 / (beta * T),
-        "variance": square * eta * L * noise / bK,
-        "inner_noise": 8 * W * beta**2 * delta_g**2 / (eta * bK),
-        "inner_variance": moves * (square * noise / bK + 9 / 2 * noise / b * jump),
+        "initialisation": 2 * o.Phi_gap / (o.eta * o.T),
+        "inner_initialisation": 8 * o.B_g**2 * o.L_f**2 * o.y_err**2 / (o.beta * o.T),
+        "variance": square * o.eta * L * noise / bK,
+        "inner_noise": 8 * W * o.beta**2 * o.delta_g**2 / (o.eta * bK),
+        "inner_variance": moves * (square * noise / bK + 9 / 2 * noise / o.b * jump),
         "inner_heterogeneity": moves * 27 / 2 * spread * jump,
-        "drift_variance": drift * 4 * noise / b,
+        "drift_variance": drift * 4 * noise / o.b,
         "drift_heterogeneity": drift * 12 * spread,
     }
     conditions = {
-        "momentum_range": (beta, 1),
-        "step_size_period": (eta, 1 / (3 * I * sqrt(24 * (L_h**2 + B_f**2 * L_g**2)))),
-        "step_size_embedding": (24 * B_g**4 * L_f**2 * eta**2, bK),
-        "step_size_direction": (eta * L + 8 * B_g**2 / bK * eta * W, most),
+        "momentum_range": (o.beta, 1),
+        "step_size_period": (o.eta, 1 / (3 * o.I * sqrt(24 * (o.L_h**2 + o.B_f**2 * o.L_g**2)))),
+        "step_size_embedding": (24 * o.B_g**4 * o.L_f**2 * o.eta**2, bK),
+        "step_size_direction": (o.eta * L + 8 * o.B_g**2 / bK * o.eta * W, most),
     }
     return terms, conditions
 

@@ -6,29 +6,26 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction as F
 from pathlib import Path
-from types import SimpleNamespace
 
 import fedco
 import pytest
 import sympy as sp
 from fedco import figures
-from fedco.bounds.audit import audit_cache, checks, make_audit_cache, picture, refutation, refuted
+from fedco.bounds.audit import audit_cache, checks, make_audit_cache, refuted
 from fedco.bounds.audit import decide as deciding
 from fedco.bounds.audit import status as states
 from fedco.bounds.audit.checks import audit, automatic, compare_expressions, compare_terms, never_negative, recheck
 from fedco.bounds.audit.decide import decide
 from fedco.bounds.audit.findings import Finding, Findings, RecheckError, confirm
-from fedco.bounds.audit.picture import POINTS, Picture, affine
-from fedco.bounds.audit.refutation import Case, Refutation, RefutationError, declared_in, outward, refutes, right_side
 from fedco.bounds.audit.refuted import refuted_by
 from fedco.bounds.language.change import with_statement
 from fedco.bounds.language.definition import load
-from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Condition, Statement, Term
 from fedco.bounds.papers import built_in_keys
 from fedco.bounds.registry import get_paper, get_theorem
 from fedco.storage import write_json
 from quick import slow_but
+from refusal import is_refused
 
 EXAMPLE = load(Path(fedco.__file__).parent / "examples" / "pr_sgd.toml")
 L, G, gap, eta, p, N, T, sigma = (
@@ -320,7 +317,7 @@ def test_one_finding_is_checked_again():
         (f"{reader}x", "nearest is"),
         ("fcsg_m.theorem_4_4:term", "nearest is fcsg_m.theorem_4_4:terms"),
     ):
-        with pytest.raises(InputError, match=said):
+        with is_refused(said):
             recheck(unknown)
 
 
@@ -639,204 +636,3 @@ def test_statements_are_compared_at_the_schedule_of_the_one_that_has_one():
             for label, terms, schedule in zip(("printed", "corrected"), (printed, corrected), schedules, strict=True)
         }
         assert states.status(replace(EXAMPLE, statements=made), "printed").outcome == "derived"
-
-
-@pytest.fixture
-def refuted_with(monkeypatch):
-    """These refutations of the example, by the statement that each is declared for."""
-
-    def declare(*items: Refutation):
-        monkeypatch.setattr(
-            deciding, "refuted_by", lambda said: tuple(i.name for i in items if i.statement == said.label)
-        )
-        monkeypatch.setattr(refuted, "refutations", lambda: {item.name: item for item in items})
-        monkeypatch.setattr(refuted, "stands", lambda name: True)  # tests/bounds/test_refutations_stand.py
-        monkeypatch.setattr(deciding, "refutations", lambda: {item.name: item for item in items})
-
-    return declare
-
-
-@pytest.mark.parametrize(
-    ("name", "changed", "broken"),
-    [
-        ("above", {}, True),
-        ("enclosed", {"left": (F(1), F(99))}, False),
-        ("below", {"left": F(1)}, False),
-        ("own", {"right": (F(0), F(1))}, False),
-        ("outside", {"hyperparameters": {"eta": F(1, 8), "p": 3, "N": 2, "T": 2}}, False),
-    ],
-)
-def test_a_printed_instance_breaks_the_composed_statement_where_it_does(
-    name, changed, broken, refuted_with, monkeypatch
-):
-    """Beyond the enclosures, where its conditions hold, and not where the instance has a right side of its own for its claim."""
-    terms, only = {"all": G**2}, {"left": F(10), "constants": {"G": (F(3), "why")}}
-    item = replace(
-        EXAMPLE,
-        statements={
-            "printed": statement("printed", {"all": G**2 / 9}),
-            "composed": statement("composed", terms, conditions=[Condition("horizon", T, ">=", p)]),
-        },
-    )
-    monkeypatch.setattr(refutation, "get_theorem", lambda claim: item)
-    refuted_with(Refutation(name, item.id, (), "printed", "s", lambda: instance(**(only | changed))))
-    found = states.status(item, "composed")
-    assert (found.outcome, found.bundles) == (("refuted", (name,)) if broken else ("composed", ()))
-    unprinted = {"corrected": statement("corrected"), "composed": item.statement("composed")}
-    assert states.status(replace(item, statements=unprinted), "composed").outcome != "refuted"
-    refuted_with(Refutation(name, item.id, (), "composed", "s", instance))
-    assert states.status(item, "composed").bundles == (name,)
-
-
-# --- exact instances ---------------------------------------------------------------------------------------------------------------
-
-
-def instance(**changed):
-    numbers = {"L": F(2), "sigma": F(0), "G": F(3), "F_gap": F(1, 7)}
-    chosen = {"eta": F(1, 8), "p": 3, "N": 2, "T": 11}
-    given = {
-        "problem": {"name": "p"},
-        "constants": {name: (value, "why") for name, value in numbers.items()},
-        "hyperparameters": chosen,
-        "left": F(5),
-        "facts": {"a fact": True},
-    }
-    return Case(**(given | changed))
-
-
-def test_the_right_side_of_an_instance_encloses_the_bound(monkeypatch):
-    monkeypatch.setattr(refutation, "get_theorem", lambda name: EXAMPLE)
-    exact = 2 * F(1, 7) * 8 / 11 + 4 * F(1, 64) * 9 * 4 * 9  # L eta sigma^2 / N is 0
-    low, high = right_side("c", "printed", instance())
-    assert low <= exact <= high and high - low < F(1, 2**80)
-    with pytest.raises(RefutationError, match="Lipschitz: not a symbol"):
-        right_side("c", "printed", instance(observables={"Lipschitz": F(1)}))
-    with pytest.raises(ValueError, match="step_size"):
-        right_side("c", "printed", instance(hyperparameters={"eta": F(3), "p": 3, "N": 2, "T": 11}))
-    assert right_side("c", "printed", instance(hyperparameters=instance().hyperparameters | {"unused": 1})) == (
-        low,
-        high,
-    )
-    item = Refutation("n", "c", (), "printed", "s", instance)
-    assert item.sides(instance()) == ((5, 5), (low, high)) and item.case() == instance()
-    assert item.sides(instance(left=(F(1), F(2)), right=(F(3), F(4)))) == ((1, 2), (3, 4))
-    assert replace(instance(), picture=Picture((abs,), (0, 1))) == instance() and "make" not in repr(item)
-    assert instance(observables={"o": 2}).values["o"] == 2 and instance().values["L"] == 2
-
-
-@pytest.mark.parametrize("number", [F(1, 3), F(10**40, 7), F(1, 3 * 10**40), F(255, 256), F(511, 512) + F(1, 10**200)])
-@pytest.mark.parametrize("sign", [1, -1])
-def test_ends_are_the_neighbours_with_so_many_bits(number, sign):
-    number *= sign
-    low, high = outward((number, number + F(1, 10**300)), bits=8)
-    for end, inward in ((low, F(1)), (high, F(-1))):
-        size = F(2) ** (abs(end.numerator).bit_length() - end.denominator.bit_length() - 8)
-        assert (end / size).denominator <= 4  # a whole number of at most about 8 bits, times a power of two
-        assert 0 <= (number - end) * inward < 8 * size
-
-
-def test_an_exact_number_stays_while_it_is_short():
-    for number in (F(0), F(1, 3), F(2**511, 3), F(3, 2**511), F(2**512 - 1)):
-        assert outward((number, number)) == (number, number)
-    for number in (F(2**512 + 1, 3), F(3, 2**512 + 1)):
-        low, high = outward((number, number))
-        assert low < number < high and (high - low) / number < F(1, 2**94) and (high - low) / number > F(1, 2**98)
-    assert outward((F(0), F(1, 3)))[0] == 0
-
-
-@pytest.mark.parametrize(
-    ("reading", "slip", "alternatives", "grade"),
-    [
-        ("", "", {}, "refuted"),
-        ("", "", {"r": "refuted"}, "refuted"),
-        ("f is linear", "", {"r": "not refuted"}, "reading"),
-        ("", "a plus", {"r": "refuted", "s": "undecided"}, "slip"),
-        ("", "a plus", {"a plus": "not refuted"}, "slip"),
-        ("", "a plus", {"a plus": "refuted"}, "refuted"),
-        ("", "", {"r": "not refuted"}, None),
-        ("", "", {"r": "undecided"}, None),
-        ("", "a plus", {"r": "perhaps"}, None),
-    ],
-)
-def test_the_grade_of_a_refutation_is_computed(reading, slip, alternatives, grade):
-    """A slip whose repaired line is refuted too is a refutation; what another reading saves has to name its own."""
-
-    def make():
-        return Refutation("n", "c", (), "printed", "s", instance, reading, slip, alternatives)
-
-    if grade is None:
-        with pytest.raises(RefutationError):
-            make()
-    else:
-        assert make().grade == grade and all(word in make().word for word in (reading, slip) if grade != "refuted")
-
-
-def test_an_instance_that_violates_an_assumption_is_no_refutation(monkeypatch):
-    """Whatever is declared: the grade follows from the instance."""
-    known = SimpleNamespace(assumptions=(SimpleNamespace(name="smooth"), SimpleNamespace(name="bounded")))
-    monkeypatch.setattr(refutation, "get_theorem", lambda claim: known)
-    item = Refutation("n", "c", (), "printed", "s", instance)
-    assert item.graded(instance(assumptions={"smooth": True, "bounded": True})).grade == "refuted"
-    opened = item.graded(instance(assumptions={"smooth": True, "bounded": False}))
-    assert opened.grade == "reading" and opened.word == "refuted under the reading (without assumption bounded)"
-    with pytest.raises(RefutationError, match="names no reading, and nothing decides assumption bounded"):
-        item.graded(instance(assumptions={"smooth": True}))
-    assert (
-        Refutation("n", "c", (), "printed", "s", instance, "a reading").graded(instance()).word.endswith("(a reading)")
-    )
-    with pytest.raises(RefutationError, match="'convex' is no assumption of c"):
-        item.graded(instance(assumptions={"convex": True}))
-
-
-def test_refutations_are_declared_by_a_decorator():
-    def one():
-        """An instance
-        in two lines."""
-        return instance(facts={"a": True, "b": False})
-
-    declared = refutes("k.t", "k.f", "k.g", slip="a plus", variant="v", statement="composed")(one)
-    item = declared.refutation
-    assert declared is one and (item.name, item.claim, item.findings) == ("k.t.v", "k.t", ("k.f", "k.g"))
-    assert (item.summary, item.statement, item.grade) == ("An instance in two lines.", "composed", "slip")
-    with pytest.raises(RefutationError, match="not true of the instance: b"):
-        item.case()
-    with pytest.raises(RefutationError, match=r"k\.t: without a docstring"):
-        refutes("k.t", slip="a plus")(lambda: None)
-    names = {"__name__": __name__, "one": one, "EXAMPLE": EXAMPLE, "sp": sp, "imported": finding}
-    assert declared_in(names) == (item,)
-    assert declared_in(names | {"__name__": "another.module"}) == ()
-
-    def two():
-        """Again."""
-
-    refutes("k.t", slip="a plus", variant="v")(two)
-    with pytest.raises(RefutationError, match=r"k\.t\.v: declared twice"):
-        declared_in(names | {"two": two})
-    refutes("k.t", slip="a plus")(two)
-    assert [each.name for each in declared_in(names | {"two": two})] == ["k.t.v", "k.t"]
-
-
-# --- pictures ----------------------------------------------------------------------------------------------------------------------
-
-
-def test_a_picture_by_hand():
-    """The slope 2x - 1 has the height x^2 - x; the mean with -x has half of x^2/2 - x."""
-    assert affine(F(2), -1)(F(3)) == 5
-    drawn = Picture(
-        (affine(2, -1), affine(-1, 0)), (0, F(3)), kinks=(F(1, 7), 4, -1, 3), objective=affine(0, 2)
-    ).drawn()
-    xs = sorted([i * F(3, 60) for i in range(61)] + [F(1, 7)])
-    assert len(drawn["x"]) == POINTS + 2 == 62 and drawn["x"] == [float(at) for at in xs]
-    assert drawn["clients"][0] == pytest.approx([float(at**2 - at) for at in xs], abs=1e-12)
-    assert drawn["mean"] == pytest.approx([float(at**2 / 2 - at) / 2 for at in xs], abs=1e-12)
-    assert drawn["objective"] == pytest.approx([float(2 * at) for at in xs], abs=1e-12)
-    assert (drawn["variable"], drawn["marks"], drawn["clients"][1][0]) == ("x", {}, 0)
-
-
-def test_heights_are_0_at_the_first_mark():
-    marks = {"start": F(5, 3), "end": 2}
-    drawn = Picture((affine(2, 0),), (1, 2), marks, variable="y").drawn()
-    assert drawn["marks"] == {"start": float(F(5, 3)), "end": 2.0} and drawn["variable"] == "y"
-    assert drawn["clients"][0][drawn["x"].index(float(F(5, 3)))] == 0 and drawn["objective"] is None
-    assert drawn["clients"][0] == pytest.approx([at**2 - 25 / 9 for at in drawn["x"]])
-    assert picture.POINTS == 60

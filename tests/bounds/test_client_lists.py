@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from fractions import Fraction
 from typing import Any
 
@@ -19,7 +18,6 @@ from fedco.bounds.language.client_lists import for_clients, with_clients_alike
 from fedco.bounds.language.clients import OVER_CLIENTS, ClientSymbol, SumOverClients, alike, at_clients
 from fedco.bounds.language.definition import define, keys_of
 from fedco.bounds.language.formula import read_formula
-from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Theorem
 from fedco.bounds.proof.derivations import prove
 from fedco.bounds.settings import resolve
@@ -36,6 +34,8 @@ from fedco.validation.runs.values import evaluate_at, numbers_of
 from fedco.validation.testing import assert_bound_holds
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusal import is_refused
+from small_theorems import merged
 
 KEYS: dict[str, Any] = {
     "id": "mine.fednova",
@@ -62,12 +62,7 @@ POINT: dict[str, Any] = {**LISTS, "F_gap": 10, "eta": "1/100", "R": 1000}
 
 
 def keys(**tables: dict[str, Any]) -> dict[str, Any]:
-    """The keys with other entries in some tables; a value None is taken out."""
-    made = deepcopy(KEYS)
-    for table, entries in tables.items():
-        merged = {**made.get(table, {}), **entries}
-        made[table] = {name: value for name, value in merged.items() if value is not None}
-    return made
+    return merged(KEYS, tables)
 
 
 THEOREM = define(**KEYS)
@@ -238,9 +233,7 @@ def test_a_file_of_constants_has_lists(theorem, tmp_path):
             conditions={"step_size": "eta <= 1/L"},
         )
     )
-    with pytest.raises(
-        InputError, match=r"L: wanted one number .* got a list; a list is for a symbol whose name ends in _i"
-    ):
+    with is_refused(r"L: wanted one number .* got a list; a list is for a symbol whose name ends in _i"):
         resolve(scalar.statement(), {}, {"L": ("1", "2")})
 
 
@@ -306,14 +299,12 @@ def test_answers_as_data_say_that_all_clients_are_alike(theorem):
 
 
 def test_arrays_are_refused_in_one_line(theorem):
-    with pytest.raises(InputError, match="p_i: has one number for each client"):
+    with is_refused("p_i: has one number for each client"):
         evaluate(theorem.statement(), eta=[0.1, 0.2])
 
 
 def test_no_proof_has_lists(theorem):
-    with pytest.raises(
-        InputError, match="p_i, L_i, sigma_i, tau_i have one number for each client, which no rule of the kernel reads"
-    ):
+    with is_refused("p_i, L_i, sigma_i, tau_i have one number for each client, which no rule of the kernel reads"):
         prove(theorem)
 
 
@@ -335,7 +326,7 @@ def test_no_proof_has_lists(theorem):
 )  # fmt: skip
 def test_bad_lists_get_one_line(theorem, changed, message):
     given_now = {name: value for name, value in {**POINT, **changed}.items() if value is not None}
-    with pytest.raises(InputError) as refused:
+    with is_refused() as refused:
         theorem.bound(**given_now)
     assert str(refused.value) == message
 
@@ -343,25 +334,19 @@ def test_bad_lists_get_one_line(theorem, changed, message):
 def test_the_number_of_clients_is_the_length_of_the_lists():
     with_clients = define(**keys(symbols={"N": "clients"}, terms={"drift": "eta**2*max_i(L_i)**2*max_i(sigma_i)**2*N"}))
     assert with_clients.bound(**POINT).numbers["N"] == 3
-    with pytest.raises(InputError, match="N: wanted 3, the length of the list p_i, got 4"):
+    with is_refused("N: wanted 3, the length of the list p_i, got 4"):
         with_clients.bound(**POINT, N=4)
-    with pytest.raises(InputError, match="N: is the length of the lists; wanted another symbol to solve for"):
+    with is_refused("N: is the length of the lists; wanted another symbol to solve for"):
         with_clients.admissible("N", **POINT)
-    with pytest.raises(
-        InputError, match="tau_i: one number for each client, which nothing solves for; wanted a list of them"
-    ):
+    with is_refused("tau_i: one number for each client, which nothing solves for; wanted a list of them"):
         with_clients.admissible("tau_i", **{name: value for name, value in POINT.items() if name != "tau_i"})
 
 
 def test_a_statement_with_lists_left_out_is_refused_where_numbers_are_wanted(theorem):
-    with pytest.raises(
-        InputError, match=r"p_i: has one number for each client in mine\.fednova \(printed\); wanted the statement with"
-    ):
+    with is_refused(r"p_i: has one number for each client in mine\.fednova \(printed\); wanted the statement with"):
         enclose_bound(theorem.statement(), POINT)
     alone = {"p_i": 1, "L_i": 1, "sigma_i": 1, "tau_i": 1, "F_gap": 1, "eta": 1, "R": 1}
-    with pytest.raises(
-        InputError, match="p_i: wanted a list, or the number of clients beside one number for all of them"
-    ):
+    with is_refused("p_i: wanted a list, or the number of clients beside one number for all of them"):
         theorem.bound(**alone)
 
 
@@ -380,7 +365,7 @@ def test_a_statement_with_lists_left_out_is_refused_where_numbers_are_wanted(the
     ],
 )  # fmt: skip
 def test_bad_definitions_get_one_line(tables, message):
-    with pytest.raises(InputError) as refused:
+    with is_refused() as refused:
         define(**keys(**tables))
     assert str(refused.value) == f"mine.fednova: {message}"
 
@@ -388,23 +373,19 @@ def test_bad_definitions_get_one_line(tables, message):
 def test_a_word_of_ones_own_has_weights_too():
     own = {"share": {"meaning": "share of the data", "domain": "weights with sum 1"}}
     made = define(**keys(symbols={"p_i": "share"}) | {"quantities": own})
-    with pytest.raises(InputError, match="p_i: wanted numbers with sum 1 "):
+    with is_refused("p_i: wanted numbers with sum 1 "):
         made.bound(**{**POINT, "p_i": [1, 1, 1]})
     assert made.bound(**POINT).total == define(**KEYS).bound(**POINT).total
     assert issubclass(SumOverClients, sp.Function)
 
 
 def test_the_weights_of_the_iterates_have_no_numbers_of_single_clients():
-    with pytest.raises(
-        InputError, match="weights: L_i is one number for each client, and an iterate has one weight for all"
-    ):
+    with is_refused("weights: L_i is one number for each client, and an iterate has one weight for all"):
         define(**keys(), metric="weighted_gradient_sq", weights="max_i(L_i)*eta*t + 1")
 
 
 def test_a_word_of_ones_own_for_what_is_about_all_clients_is_no_number_of_one():
     meaning = {"meaning": "how far the clients differ", "dimension": "[f] [x]^-1", "domain": "nonnegative real"}
     bounds = "distance from the mean over the clients of local_gradient, mean over the clients"
-    with pytest.raises(
-        InputError, match=r"z_i: a name that ends in _i has one number for each client, and .* is one number for all"
-    ):
+    with is_refused(r"z_i: a name that ends in _i has one number for each client, and .* is one number for all"):
         define(**keys(quantities={"apart": {**meaning, "bounds": bounds}}, symbols={"z_i": "apart"}))

@@ -1,22 +1,34 @@
-"""Admissible sets of several variables: a point inside, projections against a scan, and conflicts."""
+"""Admissible sets of several variables: a point inside, projections against known ends, conflicts, and pictures."""
 
 from __future__ import annotations
 
-import re
+import operator
+from dataclasses import replace
 from fractions import Fraction
+from fractions import Fraction as Q
 from itertools import combinations
 from math import inf, nextafter
+from random import Random
+from types import SimpleNamespace
 
 import fedco
+import numpy as np
 import pytest
 import sympy as sp
-from fedco.bounds.language.definition import define
 from fedco.bounds.language.reading import InputError
-from fedco.bounds.language.theorem import Statement
-from fedco.bounds.region.conditions import reduced
-from fedco.bounds.region.joint import holds_at
+from fedco.bounds.language.theorem import Condition, Statement
+from fedco.bounds.region import pictures
+from fedco.bounds.region.admissible import region_picture
+from fedco.bounds.region.conditions import reduced, solved_for, split_extrema
+from fedco.bounds.region.intervals import Interval, intersect, longest
+from fedco.bounds.region.joint import centre as centre_of
+from fedco.bounds.region.joint import holds_at, projection, reaching, without_equalities
+from fedco.bounds.region.pictures import intervals_plot, label_place, region_plot, window_around
 from inverse_cases import constants, seeds, solvable
+from quick import slow_after
+from refusal import is_refused
 from registry_cases import THEOREMS
+from small_theorems import small
 
 PAIRS = sorted(
     (*first[:2], *sorted((first[2], second[2])))
@@ -108,31 +120,19 @@ def test_the_projection_is_exact_where_variables_can_be_eliminated():
 
 def test_names_are_checked():
     theorem = fedco.theorem("feddro.theorem_5_1")
-    with pytest.raises(InputError, match="different hyperparameters"):
+    with is_refused("different hyperparameters"):
         theorem.admissible(("eta", "eta"), "printed", **FEDDRO)
-    with pytest.raises(InputError, match="wanted a hyperparameter"):
+    with is_refused("wanted a hyperparameter"):
         theorem.admissible(("eta", "L_f"), "printed", **FEDDRO)
 
 
 # --- sets whose ends are known by hand -----------------------------------------------------------------------------------
 
-SYMBOLS = {
-    "F_gap": "objective_gap",
-    "L": "local_smoothness",
-    "eta": "step_size",
-    "beta": "momentum",
-    "p": "communication_period",
-    "N": "clients",
-    "T": "iterations",
-}
-
 
 def solved(*names: str, **conditions: str):
     """The admissible set of these hyperparameters under these conditions, with L = 1."""
-    words = {"F_gap", "eta", "T", *(w for text in conditions.values() for w in re.findall(r"[A-Za-z_]+", text))}
-    symbols = {name: quantity for name, quantity in SYMBOLS.items() if name in words}
-    theorem = define(id="joint.case", symbols=symbols, terms={"all": "F_gap/(eta*T)"}, conditions=conditions)
-    return theorem.admissible(names, "printed", **({"L": 1} if "L" in words else {}))
+    theorem = small("F_gap/(eta*T)", conditions=conditions)
+    return theorem.admissible(names, "printed", **({"L": 1} if "L" in theorem.symbols() else {}))
 
 
 def test_numerical_ends_lie_inside_by_a_billionth():
@@ -279,7 +279,7 @@ def test_what_is_replaced_by_more_proves_no_conflict():
     own = fedco.define(
         id="m.t", symbols=symbols, terms={"a": "F/(eta*T) + F*L*b/T"}, conditions={"s": "(eta*L - 1)**2 <= 1/b"}
     )
-    with pytest.raises(InputError, match="it is not proved that there are none"):
+    with is_refused("it is not proved that there are none"):
         own.admissible(solve=["eta", "b"], L=1, F=1, T=100)
 
 
@@ -310,5 +310,396 @@ def test_a_factor_that_may_be_negative_proves_no_conflict():
         id="m.t", symbols=symbols, terms={"a": "F/(eta*T) + F*L*b/T"}, conditions=conditions, costs={"samples": "T"}
     )
     assert own.tune(budget={"samples": 100}, L=1, F=1, p=15).bound.admissible
-    with pytest.raises(InputError, match="it is not proved that there are none"):
+    with is_refused("it is not proved that there are none"):
         own.admissible(solve=["eta", "b"], L=1, F=1, T=100, p=15)
+
+
+X, Y = (sp.Symbol(name, positive=True) for name in "xy")
+COUNT = sp.Symbol("n", positive=True, integer=True)
+HOLDS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq}
+
+
+def names(binding: str | None) -> set[str]:
+    return set(binding.split(", ")) if binding else set()
+
+
+# --- equalities and extrema ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("power", [1, -1, 2, -3, Q(1, 2), Q(-2, 3)])
+def test_an_equality_is_solved(power: Q | int):
+    y, z = sp.symbols("y z", positive=True)
+    exponent = sp.Rational(Q(power).numerator, Q(power).denominator)
+    for left, right in ((3 * X**exponent * y, 7 * z), (7 * z, 3 * X**exponent * y), (X**exponent / z, y / X**5)):
+        value = solved_for(Condition("e", left, "==", right), X)
+        at = {y: sp.Rational(2, 3), z: sp.Rational(5)}
+        gap = (left - right).xreplace({X: value}).xreplace(at)
+        assert value is not None and not value.has(X) and abs(sp.N(gap, 30)) < 1e-25, (left, right)
+    assert solved_for(Condition("e", X, "==", y + z), X) == y + z
+    assert solved_for(Condition("e", X, "==", X * y), X) is None, "no power of x is left"
+    assert solved_for(Condition("e", X + y, "==", z), X) is None and solved_for(Condition("e", y, "==", z), X) is None
+    assert solved_for(Condition("e", 2**X, "==", z), X) is None
+
+
+@pytest.mark.parametrize("relation", ["<", "<=", ">", ">=", "=="])
+def test_the_parts_of_an_extremum_say_the_same_together(relation: str):
+    a, b, c = sp.symbols("a b c", positive=True)
+    sides = [X, a, sp.Min(a, b), sp.Max(a, b), sp.Min(a, sp.Max(b, c)), sp.Max(a, sp.Min(b, c)), sp.Min(a, b, c)]
+    for left, right in [(p, q) for p in sides for q in sides]:
+        whole, after = Condition("c", left, relation, right), Condition("after", X, "<", a)
+        *parts, last = split_extrema([whole, after])
+        assert last == after and len({p.name for p in parts}) == len(parts)
+        small, large = (right, left) if relation in (">", ">=") else (left, right)
+        splits = relation != "==" and (isinstance(large, sp.Min) or isinstance(small, sp.Max))
+        if splits:
+            assert parts[0].name.startswith("c[1]") and {p.relation for p in parts} == {relation.replace(">", "<")}
+            assert not any(isinstance(p.left, sp.Max) or isinstance(p.right, sp.Min) for p in parts)
+        else:
+            assert parts == [whole]
+        for values in ((1, 2, 3, 2), (3, 1, 2, 2), (2, 3, 1, 1), (2, 2, 2, 2), (1, 1, 4, 3), (4, 2, 2, 1)):
+            at = dict(zip((a, b, c, X), map(sp.Integer, values), strict=True))
+            true = [bool(HOLDS[p.relation](p.left.xreplace(at), p.right.xreplace(at))) for p in (whole, *parts)]
+            assert all(true[1:]) == true[0], (whole, at)
+
+
+# --- projections of sets in two variables -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("top", "largest"), [(Q(5, 2), (0.0, 1.0)), (Q(7, 2), (2.0, 3.5)), (None, (2.0, None))])
+def test_a_projection_of_several_pieces_is_the_longest(top: Q | None, largest: tuple[float, float | None]):
+    conditions = [Condition("hole", (X - 1) * (X - 2), ">=", sp.Integer(0)), Condition("other", Y, "<=", sp.Integer(1))]
+    conditions += [Condition("top", X, "<=", sp.Rational(top.numerator, top.denominator))] if top else []
+    pieces, note = projection((X, Y), conditions, X)
+    found = longest(pieces)
+    assert (found.lower, found.upper) == largest and note == () and len(pieces) == 2
+
+
+@pytest.mark.parametrize("seed", slow_after(20, range(40)))
+def test_projections_of_a_box_with_one_more_condition(seed: int):
+    """x in a box, y in a box, and x^p y^q <= e: some y serves an x where the best one does."""
+    rng = Random(3000 + seed)
+    low, high = {}, {}
+    conditions, strict = [], {}
+    for v in (X, Y):
+        low[v], high[v] = Q(rng.randint(1, 5), rng.randint(1, 4)), Q(rng.randint(6, 12))
+        for side, end in (("low", low[v]), ("high", high[v])):
+            strict[v, side] = rng.random() < 0.4
+            number = sp.Rational(end.numerator, end.denominator)
+            relation = {"low": ">", "high": "<"}[side] + ("" if strict[v, side] else "=")
+            turned = rng.random() < 0.5
+            left, right = (number, v) if turned else (v, number)
+            flipped = relation.replace(">", "?").replace("<", ">").replace("?", "<") if turned else relation
+            conditions.append(Condition(f"{v}_{side}", left, flipped, right))
+    p, q, e = rng.choice([1, -1]), rng.choice([1, 2, -1, -2]), Q(rng.randint(1, 60), rng.randint(1, 4))
+    more = rng.random() < 0.4
+    number = sp.Rational(e.numerator, e.denominator)
+    conditions.append(Condition("more", X**p * Y**q, "<" if more else "<=", number))
+    rng.shuffle(conditions)
+    best, at = (low[Y], strict[Y, "low"]) if q > 0 else (high[Y], strict[Y, "high"])
+    limit, limit_strict = (e / best**q if p > 0 else best**q / e), more or at
+    bottom, top = [(low[X], strict[X, "low"])], [(high[X], strict[X, "high"])]
+    (top if p > 0 else bottom).append((limit, limit_strict))
+    lower = max(bottom, key=lambda end: (end[0], end[1]))
+    upper = min(top, key=lambda end: (end[0], not end[1]))
+    pieces, note = projection((X, Y), conditions, X)
+    found = longest(pieces) if pieces else None
+    known = {c.name for c in conditions}
+    if lower[0] > upper[0] or (lower[0] == upper[0] and (lower[1] or upper[1])):
+        assert found is None and "more" in {part for name in note for part in name.split(", ")}
+        return
+    assert note == () and found is not None
+    assert found.enclosure == {"lower": (lower[0],) * 2, "upper": (upper[0],) * 2}, (conditions, found)
+    if lower[0] < upper[0]:
+        assert (found.lower_closed, found.upper_closed) == (not lower[1], not upper[1]), (conditions, found)
+    for side in ("lower", "upper"):
+        assert names(found.binding[side]) and names(found.binding[side]) <= known
+
+
+def test_a_projection_over_whole_numbers():
+    """The other count is best at 1 where it pulls upwards, and as large as one likes where it pulls downwards."""
+    n = COUNT
+
+    def projected(on: sp.Symbol, *conditions: tuple[sp.Expr, str, sp.Expr]) -> Interval:
+        made = [Condition(f"c{i}", *each) for i, each in enumerate(conditions)]
+        (found,), note = projection((X, n), made, on)
+        assert note == ()
+        return found
+
+    found = projected(X, (X * n, "<=", sp.Integer(5)), (X, ">", sp.Rational(1, 2)))
+    assert (found.lower, found.upper, found.lower_closed, found.upper_closed) == (0.5, 5.0, False, True)
+    found = projected(n, (X * n, "<=", sp.Integer(5)), (X, ">", sp.Rational(1, 2)))
+    assert (found.lower, found.upper) == (1, 9), "10/2 = 5 is out, as x > 1/2"
+    assert projected(n, (X * n, "<=", sp.Integer(5)), (X, ">=", sp.Rational(1, 2))).upper == 10
+    found = projected(X, (X / n, "<=", sp.Integer(5)))
+    assert (found.lower, found.upper) == (0.0, None), "a large count serves every x"
+    found = projected(X, (X + 1 / n, "<=", sp.Integer(5)))
+    assert (found.upper, found.upper_closed) == (5.0, False), "1/n never vanishes"
+    found = projected(X, (X * n + n**2, "<=", sp.Integer(5)))
+    assert (found.upper, found.upper_closed) == (4.0, True)
+    found = projected(X, (sp.Integer(5), ">=", X * n))
+    assert found.upper == 5.0
+    equal = projected(X, (X * n, "==", sp.Integer(6)), (X, "<=", sp.Integer(4)))
+    assert (equal.lower, equal.upper) == (0.0, 4.0)
+
+
+def test_what_an_equality_determines():
+    z = sp.Symbol("z", positive=True)
+    conditions = [
+        Condition("e", X * Y, "==", 6 * z),
+        Condition("f", z, "==", 2 * X**2),
+        Condition("g", Y, "<=", sp.Integer(3)),
+    ]
+    joint = without_equalities((X, Y, z), conditions)
+    assert len(joint.symbols) == 1 and {c.name for c in joint.conditions} == {"g"}
+    (free,) = joint.symbols
+    point = {free: sp.Rational(1, 7)} | {s: f.xreplace({free: sp.Rational(1, 7)}) for s, f in joint.determined.items()}
+    assert set(point) == {X, Y, z} and all((c.left - c.right).xreplace(point) == 0 for c in conditions[:2])
+    kept = without_equalities((X, Y), [Condition("e", X * Y, "==", sp.Integer(6))], keep=Y)
+    assert kept.symbols == (Y,) and kept.determined == {X: 6 / Y}
+    count = without_equalities((COUNT,), [Condition("e", 2 * COUNT, "==", sp.Integer(5))])
+    assert [str(c) for c in count.conditions] == ["5/2 >= 1"] and count.symbols == ()
+    both = without_equalities((COUNT, X), [Condition("e", COUNT * X, "==", sp.Integer(5))])
+    assert both.symbols == (COUNT,) and both.conditions == (), "the real one is solved for"
+    assert (both.whole, both.box()) == (("n",), {"n": (1.0, inf)})
+    assert without_equalities((X, Y), [Condition("e", X + Y, "==", sp.Integer(6))]).conditions[0].relation == "=="
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "centre"),
+    [(2.0, 8.0, 4.0), (0.0, 8.0, 4.0), (3.0, None, 6.0), (0.0, None, 1.0), (0.25, 0.25, 0.25)],
+)
+def test_the_centre_of_an_interval(low: float, high: float | None, centre: float):
+    assert centre_of(Interval(low, high, True, True, {})) == centre
+
+
+def test_an_interval_reaches_the_point_inside():
+    """Moved out to it, one double short of it, and no farther."""
+
+    def reached(low: float, high: float | None, inside: float) -> tuple[float, float | None]:
+        found = reaching(Interval(low, high, True, True, {"lower": "a", "upper": "b"}), inside)
+        assert found.binding == {"lower": "a", "upper": "b"} and found.lower_closed
+        return found.lower, found.upper
+
+    assert reached(1.0, 3.0, 2.0) == (1.0, 3.0) == reached(1.0, 3.0, 3.0) == reached(1.0, 3.0, 1.0)
+    assert reached(1.0, 3.0, 4.0) == (1.0, nextafter(4.0, 0)) and reached(1.0, 3.0, 0.5) == (nextafter(0.5, inf), 3.0)
+    assert reached(1.0, None, 0.5) == (nextafter(0.5, inf), None) and reached(1.0, None, 9.0) == (1.0, None)
+    assert reached(3.0, 2.0, 2.5) == (2.5, 2.5), "ends that the margin turned round meet at the point"
+
+
+# --- what an interval says of itself ----------------------------------------------------------------------------------
+
+
+def test_the_exact_ends_are_kept_but_not_printed_nor_compared():
+    x = sp.Symbol("x", positive=True)
+    (root,) = intersect([Condition("c", x**2, "<=", sp.Integer(2))], x)
+    low, high = root.enclosure["upper"]
+    assert low**2 < 2 < high**2 and "enclosure" not in repr(root)
+    (near,) = intersect([Condition("c", x, "<=", sp.Rational(low + (high - low) / 3))], x)
+    assert near == root and near.enclosure != root.enclosure
+
+
+def test_a_coefficient_that_vanishes_unseen_does_not_move_an_end():
+    """sqrt(3 + 2 sqrt(2)) = 1 + sqrt(2): what is left is x^3 <= 2 x."""
+    x = sp.Symbol("x", positive=True)
+    (found,) = intersect([Condition("c", x**3 + 1 + sp.sqrt(2), "<=", 2 * x + sp.sqrt(3 + 2 * sp.sqrt(2)))], x)
+    low, high = found.enclosure["upper"]
+    assert low**2 < 2 < high**2 and high - low < 1e-15
+    assert found.lower == 0 and not found.lower_closed
+
+
+def test_a_picture_spans_three_decades_around_the_ends():
+    def of(low: float, high: float | None) -> tuple[float, float]:
+        interval = Interval(low, high, False, False, {})
+        window, other = window_around({"x": interval}, ("x", "y"))
+        assert other == (1e-4, 1e4), "nothing is known of y"
+        return window
+
+    for low, high in ((2.0, None), (0.0, 2000.0), (0.0, None), (2.0, 5.0)):
+        left, right = of(low, high)
+        assert 0 < left < (low or right) and right > (high or low)
+        if not low or high is None:
+            assert right / left == pytest.approx(3 * 1.5 * 1000)
+    assert of(2.0, 5.0) == pytest.approx((2 / 1.5, 15))
+    assert of(0.0, None)[0] < 1 < of(0.0, None)[1], "of a set without ends the part around 1"
+
+
+# --- pictures -------------------------------------------------------------------------------------------------------------------
+
+CONDITIONS = {"a": "eta*L*beta <= 1", "b": "1/10 <= eta*L", "far": "eta*L <= 10**6", "line": "T == 12"}
+WINDOW = ((0.01, 100.0), (0.001, 10.0))
+
+
+def statement():
+    return small("F_gap/(eta*T)", id="picture.case", conditions=CONDITIONS).statement("printed")
+
+
+def test_a_region_is_drawn_with_its_borders(monkeypatch):
+    interior = {"eta": "1/2", "beta": "1/4"}
+    plot = region_plot(statement(), ("eta", "beta"), {"L": 1, "T": 12}, {}, interior, WINDOW)
+    assert plot.data["a point inside: eta"] == [0.5] and plot.data["a point inside: beta"] == [0.25]
+    drawn = {name.partition(":")[0] for name in plot.data}
+    assert drawn == {"a", "b", "a point inside", "method_range_beta"}, "what is outside the window has no border in it"
+    for name, value in (("a", lambda e, b: e * b), ("b", lambda e, b: 10 * e), ("method_range_beta", lambda e, b: b)):
+        points = list(zip(plot.data[f"{name}: eta"], plot.data[f"{name}: beta"], strict=True))
+        assert len(points) > 200 and all(value(e, b) == pytest.approx(1, rel=2e-2) for e, b in points), name
+    (axes,) = plot.figure.axes
+    assert (axes.get_xlim(), axes.get_ylim()) == WINDOW and plot.title == "picture.case (printed): admissible set"
+    assert "step size" in axes.get_xlabel() and "weight" in axes.get_ylabel()
+    (filled,) = [c for c in axes.collections if len(c.get_facecolor())]
+    inside = [
+        any(path.contains_point(at) for path in filled.get_paths())
+        for at in ((0.5, 0.25), (0.05, 0.25), (5, 0.5), (5, 0.1))
+    ]
+    assert inside == [True, False, False, True] and not any(p.contains_point((0.5, 2)) for p in filled.get_paths())
+    (marked,) = [line for line in axes.lines if line.get_marker() == "o"]
+    assert (list(marked.get_xdata()), list(marked.get_ydata())) == ([0.5], [0.25])
+    legend = [text.get_text() for each in plot.figure.legends for text in each.get_texts()]
+    assert set(legend) == {"a", "b", "method_range_beta", "a point inside"}
+    assert {text.get_text() for text in axes.texts} == {"a", "b", "method_range_beta"}
+    bare = region_plot(statement(), ("eta", "beta"), {"L": 1, "T": 12}, {}, {"eta": "1/2"}, WINDOW)
+    assert not any(name.startswith("a point") for name in bare.data)
+    monkeypatch.setattr(pictures, "POINTS", 40)
+    for top, borders in (
+        (1.5, {"a", "b", "method_range_beta"}),
+        (0.9, {"a", "b"}),
+    ):  # beta <= 1 just inside, just outside
+        near = region_plot(statement(), ("eta", "beta"), {"L": 1, "T": 12}, {}, {}, ((0.01, 100.0), (0.001, top)))
+        assert {name.partition(":")[0] for name in near.data} == borders
+    none = region_plot(statement(), ("eta", "beta"), {"L": 1, "T": 12}, {}, {}, ((0.01, 100.0), (1.2, 10.0)))
+    assert {name.partition(":")[0] for name in none.data} == {"a", "b"}, "beta <= 1 holds nowhere"
+    chosen = region_plot(
+        statement(), ("eta", "beta"), {"L": 1, "T": 12}, {"eta": Interval(2.0, 8.0, True, True, {})}, {}
+    )
+    assert chosen.figure.axes[0].get_xlim() == pytest.approx((2 / 1.5, 24)) and chosen.figure.axes[0].get_ylim() == (
+        1e-4,
+        1e4,
+    )
+
+
+@pytest.mark.parametrize(
+    ("x", "along", "wanted"),
+    [
+        (1.0, (1, 10), 10**0.5),  # the middle of the part along the set
+        (1.0, (0.01, 100), 1.0),
+        (1.0, (5, 100), (5 * 10**1.4) ** 0.5),  # of what is within the frame
+        (1.0, (60, 100), 10 ** (-2 + 4 * 0.85)),  # as near to it as the name is within the frame
+        (1.0, (0.01, 0.012), 10 ** (-2 + 4 * 0.15)),
+        (1.0, None, 1.0),  # the set is elsewhere
+        (0.02, (2, 20), 40**0.5),  # the border runs along the frame
+        (50.0, (2, 20), 40**0.5),
+        (0.0105, (2, 20), 40**0.5),  # on the frame: nowhere is better
+    ],
+)
+def test_the_name_of_a_border_stands_beside_the_set(x, along, wanted):
+    """A vertical border in a frame from 1/100 to 100 on both axes, and the same lying down."""
+    ys = np.geomspace(0.01, 100, 401)
+    grid = np.geomspace(0.01, 100, 400)
+    near = np.abs(np.log(grid / x)) < 0.03
+    inside = np.zeros((400, 400), dtype=bool)
+    if along:
+        inside[np.ix_((grid >= along[0]) & (grid <= along[1]), near)] = True
+    upright = SimpleNamespace(allsegs=[[np.column_stack([np.full(401, x), ys]), np.empty((0, 2))]])
+    lying = SimpleNamespace(allsegs=[[np.column_stack([ys, np.full(401, x)])]])
+    found = label_place(upright, inside, (0.01, 100), (0.01, 100))
+    assert found == pytest.approx((x, wanted), rel=0.05)
+    assert label_place(lying, inside.T, (0.01, 100), (0.01, 100)) == pytest.approx((wanted, x), rel=0.05)
+
+
+def test_intervals_are_bars_with_their_ends():
+    rows = [("eta", Interval(0.0, 0.5, False, True, {"lower": None, "upper": "a"}))]
+    rows += [("beta", Interval(2.0, 4000.0, False, True, {"lower": "b", "upper": None}))]
+    rows += [("T", Interval(3.0, None, True, False, {"lower": "c", "upper": None}))]
+    plot = intervals_plot(statement(), rows)
+    (axes,) = plot.figure.axes
+    assert axes.get_xlim() == pytest.approx((0.5 / 1000, 40000)) and axes.get_ylim() == pytest.approx((2.6, -0.7))
+    assert plot.figure.get_figheight() == pytest.approx(1.2 + 3 * 0.55)
+    bars = [line for line in axes.lines if line.get_marker() == "None"]
+    assert len({bar.get_color() for bar in bars}) == 3
+    assert [(list(bar.get_xdata()), list(bar.get_ydata())) for bar in bars] == [
+        ([0.5 / 1000, 0.5], [0, 0]),
+        ([2, 4000], [1, 1]),
+        ([3, 40000], [2, 2]),
+    ]
+    marks = {(line.get_xdata()[0], line.get_ydata()[0]): line for line in axes.lines if line.get_marker() == "o"}
+    closed = {at: line.get_markerfacecolor() != "white" for at, line in marks.items()}
+    assert closed == {(0.5, 0): True, (2.0, 1): False, (4000.0, 1): True, (3.0, 2): True}
+    assert {text.xy: text.get_text() for text in axes.texts} == {
+        (0.5, 0): "0.5\na",
+        (2.0, 1): "2\nb",
+        (4000.0, 1): "4000\n",
+        (3.0, 2): "3\nc",
+    }
+    assert list(axes.get_yticks()) == [0, 1, 2]
+    assert [label.get_text() for label in axes.get_yticklabels()] == [r"$\eta$", r"$\beta$", "$T$"]
+    assert not any(line.get_visible() for line in axes.yaxis.get_gridlines())
+    assert plot.data == {"lower": [0.0, 2.0, 3.0], "upper": [0.5, 4000.0, None]}
+    nothing = intervals_plot(statement(), [("eta", Interval(0.0, None, False, False, {"lower": None, "upper": None}))])
+    assert nothing.figure.axes[0].get_xlim() == pytest.approx((1e-3, 10)) and not nothing.figure.axes[0].texts
+
+
+def test_a_window_is_named_after_each_axis():
+    one, other = Interval(2.0, 5.0, False, False, {}), Interval(10.0, 20.0, False, False, {})
+    assert window_around({"x": one, "y": other}, ("x", "y")) == ((2 / 1.5, 15), (10 / 1.5, 60))
+    assert window_around({"y": other}, ("x", "y")) == ((1e-4, 1e4), (10 / 1.5, 60))
+
+
+# --- answers --------------------------------------------------------------------------------------------------------------------
+
+TOGETHER = """picture.case (printed):
+  eta in `[0.1, 1000000]` (binding: b / far)
+  beta in `(0, 1]` (binding: - / method_range_beta)
+  where a: beta*eta <= 1
+  where b: 1/10 <= eta
+  where far: eta <= 1000000
+  where method_range_beta: beta <= 1
+  for instance {inside}
+  method_range_beta: beta <= 1 (the weight of what is new in a moving average)"""
+RANGE_OF_BETA = "method_range_beta: beta <= 1 (the weight of what is new in a moving average)"
+
+
+def cells(table):
+    return [tuple(getattr(cell, "text", cell) for cell in row) for row in table.rows]
+
+
+def test_the_answer_for_two_hyperparameters(monkeypatch):
+    found = statement().theorem.admissible(("eta", "beta"), "printed", L=1, T=12)
+    eta, beta = (found.interior[name] for name in ("eta", "beta"))
+    assert str(found) == TOGETHER.format(inside=f"eta = {eta}, beta = {beta}")
+    page = found.sheet()
+    tables = {table.name: cells(table) for table in page.tables}
+    assert [*tables] == ["admissible values", "together they satisfy", "a point inside", "constants"]
+    assert tables["together they satisfy"] == [
+        ("a", "beta*eta <= 1"), ("b", "1/10 <= eta"), ("far", "eta <= 1000000"), ("method_range_beta", "beta <= 1")
+    ]  # fmt: skip
+    assert tables["a point inside"] == [("eta", eta), ("beta", beta)] and page.notes == (RANGE_OF_BETA,)
+    assert page.claim.text == "eta in [0.1, 1000000], beta in (0, 1]"
+    assert page.claim.latex == r"\eta \in \left[0.1, 1000000\right],\quad \beta \in \left(0, 1\right]"
+    data = found.to_dict()
+    assert data["conditions"] == [f"{name}: {words}" for name, words in tables["together they satisfy"]]
+    assert data["interior"] == found.interior and "note" not in data and data["remarks"] == [RANGE_OF_BETA]
+    drawn = []
+    monkeypatch.setattr(pictures, "region_plot", lambda about, names, given, *rest: drawn.append((names, given)))
+    monkeypatch.setattr(pictures, "intervals_plot", lambda about, rows: drawn.append([name for name, _ in rows]))
+    monkeypatch.setattr(pictures, "save_picture", lambda plot, out: drawn.append(out))
+    found.plot()
+    replace(found, feasible=False).plot()
+    replace(found, solved=("eta",)).plot()
+    replace(found, solved=("eta", "beta", "T")).plot()
+    assert drawn == [(("eta", "beta"), {"L": 1, "T": 12}), *[["eta", "beta"]] * 3]
+    again = region_picture(statement(), ("eta", "beta"), {"L": 1, "T": 12}, "out.svg")
+    assert drawn[-1] == "out.svg" and again == found
+    with is_refused("wanted two hyperparameters, got 1"):
+        region_picture(statement(), ("eta",), {"L": 1, "T": 12}, "out.svg")
+
+
+def test_long_formulas_are_shown_with_few_digits():
+    """On the page and in the answer; short ones with all of theirs."""
+    long = Fraction(10**60 + 1, 10**55 + 7)
+    found = statement().theorem.admissible(("eta", "beta"), "printed", L=long, T=12)
+    shown = dict(cells(found.sheet().tables[1]))
+    assert shown["a"] == "100000.0*beta*eta <= 1"
+    assert "a: 100000.0*beta*eta <= 1" in found.to_dict()["conditions"]
+    short = statement().theorem.admissible(("eta", "beta"), "printed", L=Fraction(10**30 + 1, 10**30), T=12)
+    assert str(10**30 + 1) in dict(cells(short.sheet().tables[1]))["a"] and str(10**30 + 1) in str(
+        short.to_dict()["conditions"]
+    )

@@ -1,26 +1,27 @@
-"""Properties of every registered statement, generated from the registry: a new theorem gets them for free."""
+"""Properties of every registered statement, generated from the registry: a new theorem gets them for free.
+
+And what each becomes in a simpler world, and mutants of these properties."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import isclose
 
 import numpy as np
 import pytest
 import sympy as sp
-from fedco import bounds
 from fedco.bounds.evaluation.evaluate import bound, complete, evaluate, holds
 from fedco.bounds.evaluation.strategies import satisfies, values
 from fedco.bounds.language.dimension import Dimension, modulo
 from fedco.bounds.language.homogeneity import InhomogeneousError, dimension_of
-from fedco.bounds.language.quantities import COUNT, STEPS
-from fedco.bounds.language.reading import InputError
-from fedco.bounds.language.theorem import Condition
+from fedco.bounds.language.quantities import COUNT, QUANTITIES, STEPS
+from fedco.bounds.language.theorem import Condition, DeclarationError, Statement, Theorem
 from hypothesis import given
 from hypothesis import strategies as st
 from quick import slow_but
+from refusal import is_refused
 from registry_cases import (
-    MISSING,
     REPRESENTATIVES,
     STATEMENTS,
     THEOREMS,
@@ -61,11 +62,7 @@ KNOWN_SMALLER_WITH_A_CONSTANT = {
 
 
 def test_the_registry_is_there():
-    assert len(STATEMENTS) >= 100
-    assert not MISSING, "every paper of the registry has its module"
-    assert set(THEOREMS) == {
-        name for paper in bounds.paper_keys() if paper not in MISSING for name in bounds.paper_theorems(paper)
-    }
+    assert len(STATEMENTS) >= 100 and {*KNOWN_LARGER_WITH_T} <= {*THEOREMS}
 
 
 def constructions(name, label):
@@ -140,18 +137,6 @@ def test_admissible_values_are_admissible_and_not_degenerate(name):
 
     collect()
     assert all(len(found) >= 2 for found in seen.values()), seen
-
-
-def test_the_generator_reaches_zero_noise_and_one_client():
-    seen = []
-
-    @few(40)
-    @given(point=values(THEOREMS["feddro.theorem_5_1"].statement("printed"), admissible=False))
-    def collect(point):
-        seen.append(point)
-
-    collect()
-    assert any(point["sigma_g"] == 0 for point in seen) and any(point["K"] == 1 for point in seen)
 
 
 # --- homogeneity -----------------------------------------------------------------------------------------------------
@@ -267,7 +252,7 @@ def test_what_has_no_proof_says_why(name):
     if "composed" in theorem.labels:
         assert not theorem.not_composed
     else:
-        with pytest.raises(InputError, match=r"not composed: \w+"):
+        with is_refused(r"not composed: \w+"):
             theorem.statement("composed")
 
 
@@ -293,10 +278,6 @@ def test_a_longer_run_never_has_a_larger_bound(name, label):
 
     compare()
     assert not any(grows) or name in KNOWN_LARGER_WITH_T
-
-
-def test_no_exception_is_out_of_date():
-    assert all(name in THEOREMS for name in KNOWN_LARGER_WITH_T if name.partition(".")[0] not in MISSING)
 
 
 # --- exact, rounded and vectorised -----------------------------------------------------------------------------------
@@ -344,3 +325,155 @@ def test_exact_rounded_and_vectorised_values_agree(name, label):
         assert isclose(rounded["total"][index], one.total, rel_tol=1e-9, abs_tol=1e-14 * size)
         if decided(theorem, label, point):
             assert bool(rounded["admissible"][index]) == one.admissible
+
+
+# --- simpler worlds ---------------------------------------------------------------------------------------------------
+
+
+LIPSCHITZ = "its variance is bounded through the Lipschitz constants of the samples, not through a noise constant"
+APPROXIMATE = "the root mean square error of the approximate gradient counts the approximation too"
+TAU = "the drift of this paper counts tau steps where tau - 1 have been taken"
+SCHEDULED = "the schedule of q is already put in"
+START = "the error of the first estimate is bounded through Lipschitz constants and a batch size"
+FIRST_NOISE = "the initial errors of the two estimators come from noise, not from the gap"
+WHOLE_PERIOD = "Lemmas A.1 and 4.3 of Local-SCGDM count p steps where p - 1 have been taken"
+
+SIMPLER_WORLDS = {
+    "noise": (("noise",), 0, lambda term: term.role == "variance"),
+    "heterogeneity": (("heterogeneity",), 0, lambda term: term.role == "heterogeneity"),
+    "gap": (("gap",), 0, lambda term: term.role == "initialisation"),
+    "period": (("communication_period",), 1, lambda term: term.role == "drift" or term.name.startswith("drift")),
+    "participation": (("participation",), 1, lambda term: term.name == "sampling"),
+}
+"""What is put in for which symbols, and the terms that vanish then."""
+KNOWN_TO_STAY = {
+    ("noise", "fcsg.theorem_4_1"): LIPSCHITZ,
+    ("noise", "fcsg.corollary_4_2"): LIPSCHITZ,
+    ("noise", "fcsg.lemma_b_2"): LIPSCHITZ,
+    ("noise", "fcsg_m.theorem_4_4"): LIPSCHITZ,
+    ("noise", "fcsg_m.corollary_4_5"): LIPSCHITZ,
+    ("noise", "acc_fcsg_m.theorem_4_7"): LIPSCHITZ,
+    ("noise", "acc_fcsg_m.corollary_4_8"): LIPSCHITZ,
+    ("noise", "baselines.scgd"): LIPSCHITZ,
+    ("noise", "baselines.biased_sgd"): LIPSCHITZ,
+    ("noise", "library.scgd_declining"): LIPSCHITZ,
+    ("noise", "meta_fl.theorem_8_FO"): APPROXIMATE,
+    ("noise", "meta_fl.theorem_8_HF"): APPROXIMATE,
+    ("gap", "fcsg_m.theorem_4_4"): START,
+    (
+        "period",
+        "feddro.corollary_1",
+    ): "the corrected corollary covers I - 1 by I, so that its rate is one power of I and T",
+    ("gap", "baselines.scgd"): FIRST_NOISE,
+    ("gap", "library.scgd_declining"): FIRST_NOISE,
+    ("gap", "fcsg_m.corollary_4_5"): START,
+    ("gap", "acc_fcsg_m.theorem_4_7"): START,
+    ("gap", "acc_fcsg_m.corollary_4_8"): START,
+    **{("period", f"comfedl.{name}"): TAU for name in ("theorem_1", "theorem_2", "remark_1", "remark_2")},
+    **{("period", f"comfedl.{name}"): TAU for name in ("lemma_2", "lemma_3", "lemma_4")},
+    **{("gap", f"local_scgdm.{name}"): FIRST_NOISE for name in ("theorem_3_4", "corollary_3_5", "summed")},
+    **{
+        ("period", f"local_scgdm.{name}"): WHOLE_PERIOD
+        for name in ("theorem_3_4", "summed", "lemma_a_1", "lemma_4_3_step")
+    },
+    ("period", "local_scgdm.corollary_3_5"): SCHEDULED,
+    ("period", "fcsg.corollary_4_2"): SCHEDULED,
+    ("period", "fcsg_m.theorem_4_4"): "printed with q^2 where the lemma has q (q - 1)",
+    ("period", "fcsg_m.corollary_4_5"): SCHEDULED,
+    ("period", "acc_fcsg_m.theorem_4_7"): "q is eliminated through the step size",
+    ("period", "acc_fcsg_m.corollary_4_8"): SCHEDULED,
+}
+"""(world, theorem) where such a term stays, each with its reason."""
+
+
+def staying(theorem: Theorem, statement: Statement, world: str) -> set[str]:
+    """The terms that should vanish in a simpler world and do not."""
+    kinds, value, chosen = SIMPLER_WORLDS[world]
+    symbols, terms = named(theorem, statement.label, kinds), [term for term in statement.terms if chosen(term)]
+    found: set[str] = set()
+    if not symbols or not terms:
+        return found
+
+    @few(2)
+    @given(point=anywhere(theorem, statement.label))
+    def simplify(point):
+        here = complete(theorem.statement(statement.label), {**point, **{name: Fraction(value) for name in symbols}})
+        found.update(term.name for term in terms if number(statement.at(term.expr, here)) != 0)
+
+    simplify()
+    return found
+
+
+@every_statement
+def test_a_simpler_world_removes_its_terms(name, label):
+    theorem, statement = find(name, label)
+    for world in SIMPLER_WORLDS:
+        found = staying(theorem, statement, world)
+        assert not found or (world, name) in KNOWN_TO_STAY, f"{sorted(found)} stay although there is no {world}"
+
+
+@pytest.mark.slow
+def test_every_exception_is_needed():
+    for world, name in KNOWN_TO_STAY:
+        theorem = THEOREMS[name]
+        assert any(staying(theorem, theorem.statement(label), world) for label in theorem.labels), (world, name)
+
+
+# --- the problem certifies what a theorem asks for -------------------------------------------------------------------
+
+NOT_CERTIFIED: dict[str, str] = {"initial_inner_error": "a property of the run's start, measured by validation"}
+"""Constants that no problem certifies, each with its reason."""
+
+
+def test_some_problem_certifies_every_constant_of_every_theorem():
+    from fedco.synthetic import problem, problems
+
+    certified = {quantity for name in problems() for quantity in problem(name).certificates}
+    used = {b.quantity for name, label in STATEMENTS for b in THEOREMS[name].symbols(label).values()}
+    constants = {quantity.name for quantity in used if quantity.role == "constant"}
+    assert constants - certified == set(NOT_CERTIFIED)
+    declared = {name for name, quantity in QUANTITIES.items() if quantity.role == "constant"}
+    assert not set(NOT_CERTIFIED) - declared
+
+
+# --- mutants ---------------------------------------------------------------------------------------------------------
+
+
+def symbols_of(paper: str):
+    """The symbols of a paper."""
+    return next(
+        t
+        for name, t in THEOREMS.items()
+        if name in (f"{paper}.theorem_4_1", f"{paper}.theorem_5_1") and name != "feddro.theorem_4_1"
+    ).notation.namespace()
+
+
+def mutant(name: str, label: str, term: str, change) -> tuple[Theorem, Statement]:
+    """A copy of a theorem with one term changed."""
+    theorem, statement = find(name, label)
+    terms = tuple(replace(t, expr=change(t.expr)) if t.name == term else t for t in statement.terms)
+    changed = replace(statement, terms=terms)
+    return replace(theorem, statements={**theorem.statements, label: changed}), changed
+
+
+def test_a_mutant_with_a_wrong_power_is_not_homogeneous():
+
+    theorem, _ = mutant("fcsg.theorem_4_1", "printed", "drift", lambda e: e * symbols_of("fcsg").L_f)
+    point = dict.fromkeys(theorem.symbols("printed"), Fraction(2))
+    assert {found for d in directions(theorem) for found in misfits(theorem, "printed", point, d, 2)} == {"term drift"}
+
+
+def test_a_corrected_mutant_with_a_wrong_power_cannot_be_built():
+    with pytest.raises(DeclarationError, match="not homogeneous"):
+        mutant("feddro.theorem_4_2", "corrected", "heterogeneity", lambda e: e * symbols_of("feddro").eta)
+
+
+def test_a_mutant_with_a_factor_too_few_keeps_its_drift():
+    theorem, statement = mutant("fcsg.theorem_4_1", "printed", "drift", lambda e: e / (symbols_of("fcsg").q - 1))
+    assert staying(theorem, statement, "period") == {"drift"}
+    assert staying(*find("fcsg.theorem_4_1", "printed"), "period") == set()
+
+
+def test_a_mutant_with_a_new_symbol_is_refused():
+    with pytest.raises(DeclarationError, match="not in the notation"):
+        mutant("fcsg.theorem_4_1", "printed", "drift", lambda e: e * sp.Symbol("undeclared"))

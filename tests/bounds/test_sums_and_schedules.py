@@ -1,4 +1,5 @@
-"""Sums over t in formulas, and step sizes that decline in t: exact, fast, the same everywhere, and a sentence for what is none."""
+"""What depends on the step t: sums in formulas, step sizes that decline, weights of the iterates; exact, fast, the same everywhere, and a
+sentence for what is none."""
 
 from __future__ import annotations
 
@@ -13,18 +14,24 @@ import numpy as np
 import pytest
 import sympy as sp
 from fedco.algorithms.engine.schedule import Schedule
+from fedco.bounds.audit.necessary import formulas_digest
 from fedco.bounds.cost.orders import rates
 from fedco.bounds.evaluation.enclosure import EnclosureError, enclose
 from fedco.bounds.evaluation.evaluate import evaluate, in_doubles
+from fedco.bounds.evaluation.weights import StepWeights
+from fedco.bounds.language.definition import keys_of
 from fedco.bounds.language.formula import FormulaError, read_formula
 from fedco.bounds.language.notation import STEP
 from fedco.bounds.language.power_sum import LONGEST, PowerSum
-from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.rendering import to_text
 from fedco.bounds.language.schedule import read_schedule
 from fedco.validation.explorer.javascript import HELPERS
 from fedco.validation.runs.method_of import build_of
+from hypothesis import given
+from hypothesis import strategies as st
 from quick import slow_but_one
+from refusal import is_refused
+from small_theorems import small
 
 T, t0, a = sp.symbols("T", integer=True, positive=True), sp.symbols("t0", positive=True), sp.symbols("a", positive=True)
 NAMES = {"T": T, "t0": t0, "a": a}
@@ -171,7 +178,7 @@ def test_a_sum_without_a_term_is_0_and_a_pole_is_no_number():
 def test_what_is_no_sum_is_one_line_with_a_column(text: str, reason: str):
     with pytest.raises(FormulaError, match=r"^column [0-9]+: ") as raised:
         read_formula(text, NAMES)
-    assert reason in str(raised.value) and "\n" not in str(raised.value)
+    assert reason in str(raised.value)
 
 
 # --- schedules ---------------------------------------------------------------------------------------------------------
@@ -232,16 +239,16 @@ def test_the_step_size_is_said_where_the_theorem_is():
     ],
 )
 def test_what_is_no_schedule_is_one_line(method: dict[str, str], reason: str):
-    with pytest.raises(InputError) as raised:
+    with is_refused() as raised:
         fedco.define(**{**DECLINING, "method": {"name": "minibatch_sgd", **method}})
-    assert reason in str(raised.value) and "\n" not in str(raised.value)
+    assert reason in str(raised.value)
 
 
 def test_t_is_the_step_only_under_method():
-    with pytest.raises(InputError, match="'t' is not a declared name"):
+    with is_refused("'t' is not a declared name"):
         fedco.define(**{**DECLINING, "terms": {"start": "D**2/(t + t0)"}})
     own = {**DECLINING, "symbols": {**DECLINING["symbols"], "t": "batch_size"}, "conditions": {"t": "t == t"}}
-    with pytest.raises(InputError, match="declines with the step t, but t is a symbol of the theorem"):
+    with is_refused("declines with the step t, but t is a symbol of the theorem"):
         fedco.define(**own)  # it was a constant step, and nothing said so
     constant = fedco.define(**{**own, "method": {**own["method"], "eta": "a*t/t0"}})
     assert read_schedule(constant.method.values["eta"]) is None
@@ -251,22 +258,139 @@ def test_orders_of_sums():
     """The sum of 1/(t + 1) grows as a logarithm, that of 1/sqrt(t + 1) as a root, that of 1/(t + 1)**2 not at all."""
 
     def samples(noise: str) -> str:
-        theorem = fedco.define(
-            id="mine.orders",
-            symbols={
-                "sigma": "local_gradient_noise",
-                "F_gap": "objective_gap",
-                "L": "local_smoothness",
-                "T": "iterations",
-            },
-            terms={"start": f"F_gap*L*{noise}/T"},
-            conditions={"sigma": "sigma >= 0"},
-            costs={"samples": "T", "rounds": "T"},
-        )
+        costs = {"samples": "T", "rounds": "T"}
+        theorem = small(f"F_gap*L*{noise}/T", conditions={"sigma": "sigma >= 0"}, costs=costs)
         return str(rates(theorem.statement()).costs["samples"])
 
     assert samples("sum(t, 0, T - 1, 1/(t + 1)**2)") == samples("1")
     assert "log" in samples("sum(t, 0, T - 1, 1/(t + 1))")
     assert samples("sum(t, 0, T - 1, 1/sqrt(t + 1))") == samples("sqrt(T)")
-    with pytest.raises(InputError, match="a sum over t stands in a denominator"):
+    with is_refused("a sum over t stands in a denominator"):
         samples("T/sum(t, 0, T - 1, 1/sqrt(t + 1))")
+
+
+# --- weights of the iterates ------------------------------------------------------------------------------------------
+
+
+KEYS = {
+    "id": "mine.weighted",
+    "symbols": {
+        "D": "initial_distance",
+        "mu": "strong_convexity",
+        "eta": "step_size",
+        "t0": "step_offset",
+        "T": "iterations",
+    },
+    "terms": {"start": "t0*D**2/(eta*T)"},
+    "conditions": {"step": "mu*eta <= 1"},
+    "metric": "weighted_gap",
+    "weights": "(t + t0)**2",
+}
+
+
+def defined(**keys: object):
+    return fedco.define(**{name: value for name, value in {**KEYS, **keys}.items() if value is not None})
+
+
+def test_a_definition_says_its_weights_and_is_written_with_them():
+    found = defined()
+    assert found.metric.name == "sum_t ((t + t0)**2) E[F(xbar_t) - F(x_*)] / sum_t ((t + t0)**2)"
+    assert "t_{0}" in found.metric.latex
+    again = fedco.define(**keys_of(found, "printed"))
+    assert again.metric == found.metric
+    symbols = {**KEYS["symbols"], "delta": "failure_probability"}
+    terms = {"start": "t0*D**2/(eta*T*delta)"}
+    likely = defined(symbols=symbols, probability={"failure": "delta"}, terms=terms)
+    assert likely.metric.weights == found.metric.weights
+    assert likely.metric.name.startswith("with probability 1 - delta, sum_t ((t + t0)**2) ")
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"weights": None}, 'mine.weighted: weights: weighted_gap needs some; for instance weights = "t + 1"'),
+        (
+            {"metric": "last_gap"},
+            "mine.weighted: weights: last_gap takes none; wanted one of the metrics weighted_gradient_sq",
+        ),
+        ({"metric": None}, "mine.weighted: weights: mean_gradient_sq takes none; wanted one of"),
+        ({"weights": "-t - 1"}, "mine.weighted: weights: wanted weights that are positive, got '-t - 1'"),
+        ({"weights": "0"}, "mine.weighted: weights: wanted weights that are positive, got '0'"),
+        (
+            {"weights": "t - 3"},
+            "mine.weighted: weights: wanted weights of at least 0, got 't - 3', which is below 0 at t = 0",
+        ),
+        ({"weights": "t + zeta"}, "mine.weighted: weights: column 5: 'zeta' is not a declared name"),
+        ({"weights": "t +"}, "mine.weighted: weights: column 4"),
+        ({"weights": 3}, "mine.weighted: weights: wanted a text, got '3'"),
+        ({"weights": ["t"]}, "mine.weighted: weights: wanted a text"),
+        ({"weights": "t + D"}, "mine.weighted: weights: wanted dimension one dimension, got mixed dimensions"),
+        (
+            {"metric": "weighted_moreau"},
+            "then _ and one of gradient_sq gradient gap distance_sq",
+        ),
+        (
+            {"symbols": {**KEYS["symbols"], "a": "step_numerator"}, "weights": "t + a"},
+            "mine.weighted, printed: weights speak of ['a'], of which the statement says nothing",
+        ),
+    ],
+)
+def test_a_mistake_is_one_line(keys: dict[str, object], message: str):
+    with is_refused() as caught:
+        defined(**keys)
+    assert message in str(caught.value)
+
+
+@given(st.integers(1, 12), st.booleans(), st.integers(0, 3), st.fractions(Fraction(1, 8), 8, max_denominator=8))
+def test_shares_are_the_exact_weights_over_their_sum(steps: int, after: bool, power: int, base: Fraction):
+    found = StepWeights((STEP + 1) ** power * sp.Rational(base.numerator, base.denominator) ** STEP)
+    times = range(1, steps + 1) if after else range(steps)
+    exact = [found.exactly(t) for t in times]
+    assert exact == [(t + 1) ** power * base**t for t in times]
+    shares = found.shares(steps, after=after)
+    assert shares[0 if after else -1] == 0 and shares.sum() == pytest.approx(1, rel=1e-12)
+    wanted = np.array([float(weight / sum(exact)) for weight in exact])
+    np.testing.assert_allclose(shares[1:] if after else shares[:-1], wanted, rtol=1e-12)
+
+
+def test_weights_beyond_the_range_of_doubles_have_shares():
+    """10^t sums to (10^T - 1)/9, so that the last of them has 9/10 of it."""
+    shares = StepWeights(sp.Integer(10) ** STEP).shares(400, after=False)
+    assert shares[-2] == pytest.approx(0.9, rel=1e-12) and shares[0] == 0
+
+
+@pytest.mark.parametrize("formula", [STEP - 1, 1 / STEP, sp.log(STEP), 0 * STEP])
+def test_what_is_no_weight_is_refused(formula: sp.Expr):
+    with is_refused("weights"):
+        StepWeights(sp.sympify(formula)).shares(3, after=False)
+
+
+NOT_EXACT = [(1 - STEP, "it is -1"), (sp.sqrt(STEP), "no rational number"), (1 / (STEP - 2), "no rational")]
+
+
+@pytest.mark.parametrize(("formula", "why"), NOT_EXACT)
+def test_what_has_no_exact_value_is_refused(formula: sp.Expr, why: str):
+    with is_refused(why):
+        StepWeights(formula).exactly(2)
+
+
+def test_what_is_kept_of_a_statement_depends_on_its_weights():
+    other = defined(weights="t + t0")
+    assert formulas_digest(defined().statement()) == formulas_digest(defined().statement())
+    assert formulas_digest(other.statement()) != formulas_digest(defined().statement())
+
+
+def test_a_bound_with_weights_below_0_is_refused_at_the_values():
+    at = {"D": 1, "mu": 1, "eta": 1}
+    falling = defined(weights="t0 - t")
+    assert falling.bound(t0=10**6, T=10**6, **at).admissible  # the last weight is 1
+    assert falling.bound(t0=10**40, T=10**40, **at).admissible
+    with is_refused("at least 0, got -1 at t = 1000000"):
+        falling.bound(t0=999_999, T=1_000_001, **at)
+    with is_refused("one above 0, all are 0 in 1 steps"):
+        defined(weights="t").bound(t0=1, T=1, **at)
+    assert defined(weights="t", average="after").bound(t0=1, T=1, **at).admissible
+    assert defined(weights="(1 - mu*eta/2)**(-t)").bound(t0=1, T=10**5, **at).admissible
+    for unreal, t in (("sqrt(t - t0)", 0), ("1/(t - t0)**2", 1)):
+        with is_refused(f"got no finite real number at t = {t}"):
+            defined(weights=unreal).bound(t0=1, T=10, **at)

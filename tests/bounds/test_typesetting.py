@@ -123,35 +123,7 @@ def test_every_formula_of_a_statement_has_its_value(name, label):
         values_agree(expr, letters_of(chosen))
 
 
-a, b, c, d = sp.symbols("a b c d", positive=True)
-NONE = Letters({}, {})
-
-
-@pytest.mark.parametrize(
-    "expr",
-    [
-        sp.Rational(9, 2) * (a + 2 * b) * c,
-        (2 * a + 2 * b) ** 2 / (3 * c),
-        sp.sqrt(2) / (4 * sp.sqrt(a + b / c)),
-        sp.sqrt(8 * a * b) / sp.sqrt(c),
-        sp.sqrt(2) / 4 + sp.sqrt(a),
-        a ** sp.Rational(3, 2) / b ** sp.Rational(5, 2),
-        a ** sp.Rational(-1, 2) * (a - 1) / 7,
-        1 - a,
-        -a * b / c,
-        -(a + b) / c - d,
-        (1 + a) ** (b - 1) * (2 - b),
-        sp.Max(a / b, 2 * c, (a - 1) ** 2) * d,
-        sp.Min(a, 1 / b) / (sp.sqrt(3) * c),
-        (a / 2 + b / 3) * (a + b + c) / (d * (a - 1)),
-        sp.Integer(-3),
-        sp.Rational(-2, 7),
-        sp.sqrt(3) / sp.sqrt(5),
-        (a + b) ** -2 * (a + b + 1 / c),
-    ],
-)
-def test_forms_that_the_papers_do_not_have(expr: sp.Expr):
-    values_agree(expr, NONE)
+a, b, c, d, S, H, O, q = LETTERS = sp.symbols("a b c d S H O q", positive=True)
 
 
 def test_it_reads_as_a_mathematician_writes_it():
@@ -201,3 +173,90 @@ def test_two_symbols_have_two_letters():
     )
     letters = [binding.latex for binding in own.notation] + [constant.latex for constant in own.statement().derived]
     assert len(set(letters)) == 5 and letters[:2] == ["L_{1}", r"\mathrm{L1}"]
+
+
+# --- how a formula is set ---------------------------------------------------------------------------------------------------------------
+
+SET = Letters(
+    {S: "S_F", H: r"\eta", O: r"\bar x"},
+    {q: (0, 0), H: (0, 1), S: (1, 0), a: (2, 0), b: (2, 1), c: (2, 2), d: (2, 3), O: (3, 0)},
+)
+FORMS = [
+    # the number, what is chosen, derived constants, constants, what is measured, sums
+    ("7*H*O*S*a*q", r"7 q \eta S_F a \bar x"),
+    ("H*a*(q - 1)*(2*q - 1)", r"\eta (q - 1) (2 q - 1) a"),
+    ("H*sqrt(a)*(b + c)", r"\eta \sqrt{a} (b + c)"),
+    ("b*log(a)", r"b \log{\left(a \right)}"),
+    # sums: short before long, numbers first or, negative, last
+    ("3*(a + b)", "3 a + 3 b"),
+    ("-a - b - 1", "-a - b - 1"),
+    ("1 - a", "1 - a"),
+    ("2 + 4*a**2*b - a - 1/a", r"2 + 4 a^{2} b - \frac{1}{a} - a"),
+    # a number common to a sum is taken out where it is whole, or all summands are broken
+    ("a/2 + b/3", r"\frac{1}{6} (3 a + 2 b)"),
+    ("c*(a/2 + b)", r"c \left(\frac{1}{2} a + b\right)"),
+    ("c*(2*a + 4*b)", "2 c (a + 2 b)"),
+    # fractions; a long sum, or one with a fraction in it, stands beside one that there is anyway
+    ("2*a/3", r"\frac{2}{3} a"),
+    ("-a/b", r"-\frac{a}{b}"),
+    ("2/(3*a)", r"\frac{2}{3 a}"),
+    ("(2*a + 2*b)/c", r"\frac{2 (a + b)}{c}"),
+    ("5*(a + b + c)/d", r"\frac{5}{d} (a + b + c)"),
+    ("(a + b + c)/(2*d)", r"\frac{1}{2 d} (a + b + c)"),
+    ("a*(a + b)/d", r"\frac{a (a + b)}{d}"),
+    ("(a + b + c)*(a + b + d)/c", r"\frac{1}{c} (a + b + c) (a + b + d)"),
+    ("(a + 1/b)/c", r"\frac{1}{c} \left(a + \frac{1}{b}\right)"),
+    ("a/(b + c)", r"\frac{a}{b + c}"),
+    ("(b + c)**-2", r"\frac{1}{(b + c)^{2}}"),
+    # roots are joined
+    ("sqrt(a)*sqrt(b)/c", r"\frac{\sqrt{a b}}{c}"),
+    ("sqrt(a)/sqrt(b)", r"\sqrt{\frac{a}{b}}"),
+    ("sqrt(2)/a", r"\frac{\sqrt{2}}{a}"),
+    ("sqrt(2)/sqrt(a)", r"\frac{\sqrt{2}}{\sqrt{a}}"),
+    ("sqrt(2)/(4*sqrt(a))", r"\frac{1}{\sqrt{8 a}}"),
+    ("3*sqrt(2)/(4*sqrt(a))", r"\frac{3 \sqrt{2}}{4 \sqrt{a}}"),
+    ("sqrt(2)/2", r"\frac{1}{2} \sqrt{2}"),
+    # powers
+    ("a**(-3/2)", r"\frac{1}{a^{3/2}}"),
+    ("(a + b)**(1/3)", "(a + b)^{1/3}"),
+    ("2**a", "2^{a}"),
+    ("c/a**b", "a^{-b} c"),
+    ("Abs(a - b)**2", "(a - b)^{2}"),
+    # brackets: square around round ones, tall around fractions and roots
+    ("a*d*(b + (c + d)**2)", "a d [b + (c + d)^{2}]"),
+    ("b*(sqrt(a) + 1)", r"b \left(1 + \sqrt{a}\right)"),
+    ("(a/b + (c + d)**2)*H", r"\eta \left[\frac{a}{b} + (c + d)^{2}\right]"),
+    # functions and numbers alone
+    ("Max(a/b, 2*c, (a - 1)**2)*d", r"d \max\left\{2 c,\, \frac{a}{b},\, (a - 1)^{2}\right\}"),
+    ("Min(a, 1/b)/(sqrt(3)*c)", r"\frac{\sqrt{3} \min\left\{a,\, \frac{1}{b}\right\}}{3 c}"),
+    ("(a + 1)**(b - 1)*(2 - b)", "(2 - b) (1 + a)^{b - 1}"),
+    ("(a/2 + b/3)*(a + b + c)/(d*(a - 1))", r"\frac{3 a + 2 b}{6 d (a - 1)} (a + b + c)"),
+    ("a**(3/2)/b**(5/2)", r"\frac{a^{3/2}}{b^{5/2}}"),
+    ("-(a + b)/c - d", r"\frac{-a - b}{c} - d"),
+    ("-3", "-3"),
+    ("-2/7", r"- \frac{2}{7}"),
+    ("Max(a, 2*b, 1/c)", r"\max\left\{a,\, 2 b,\, \frac{1}{c}\right\}"),
+    ("Max(a, b)**2", r"\left(\max\left\{a,\, b\right\}\right)^{2}"),
+    ("Min(a, 1 - b)", r"\min\left\{a,\, 1 - b\right\}"),
+]
+
+
+@pytest.mark.parametrize(("text", "wanted"), FORMS, ids=[text for text, _ in FORMS])
+def test_a_formula_is_set_as_a_mathematician_writes_it(text: str, wanted: str):
+    expr = sp.sympify(text, {str(letter): letter for letter in LETTERS})
+    assert latex(expr, SET) == wanted
+    values_agree(expr, SET)
+
+
+def test_letters_that_are_formulas_get_parentheses_before_a_power():
+    letters = {a: r"\|y\|", b: "|x|", c: "(z)", d: "(z) (w)", S: r"\left(u\right)", H: r"\hat\eta", O: "x y"}
+    powers = {str(letter): latex(letter**2, Letters(letters, {})) for letter in letters}
+    assert powers == {
+        "a": r"\|y\|^{2}",
+        "b": "|x|^{2}",
+        "c": "(z)^{2}",
+        "d": "[(z) (w)]^{2}",
+        "S": r"\left(u\right)^{2}",
+        "H": r"\hat\eta^{2}",
+        "O": "(x y)^{2}",
+    }

@@ -1,10 +1,15 @@
-"""What holds of a squared gradient norm without running, and that an answer which says no more says so, in every medium."""
+"""Answers that say what they are worth: what holds without running, how near an optimum is, and one clear line for hostile input."""
 
 from __future__ import annotations
 
+import ast
+import doctest
+import importlib
 import json
+from dataclasses import replace
 from fractions import Fraction
 from math import inf
+from pathlib import Path
 
 import fedco
 import pytest
@@ -13,14 +18,18 @@ from fedco.bounds import all_theorems, get_theorem
 from fedco.bounds.evaluation.without_running import GAP_BY, Worth, about_estimates, limits
 from fedco.bounds.language.bounding import LIPSCHITZ
 from fedco.bounds.language.quantities import QUANTITIES
+from fedco.bounds.language.reading import InputError
 from fedco.bounds.settings import resolve
 from fedco.cli import app
-from fedco.errors import InputError
 from fedco.synthetic import problem, problems
 from in_a_notebook import html
+from refusal import is_refused
+from small_theorems import small
 from typer.testing import CliRunner
 
 LOCAL = "baselines.local_sgd"
+SGD, STEP = {"initialisation": "2*F_gap/(eta*T)", "variance": "L*eta*sigma**2"}, {"step_size": "eta <= 1/L"}
+MINE = small(SGD, id="mine.theorem_1", conditions=STEP)
 CONSTANTS = {"L": 2, "sigma": 1, "G": 3, "F_gap": "1/4", "N": 4}
 AT = {**CONSTANTS, "eta": "1/10", "p": 1, "b": 1, "T": 100}
 
@@ -64,21 +73,10 @@ def test_a_bound_is_vacuous_from_equality_on():
 
 def test_the_gap_counts_by_its_quantity_and_not_by_its_letter():
     """F is as smooth as its clients where it is their mean; a composition is not as smooth as its outer function."""
-    keys = {
-        "id": "mine.theorem_1",
-        "terms": {"first": "2*F_gap/(eta*T)", "second": "L*eta*sigma**2"},
-        "symbols": {
-            "L": "local_smoothness",
-            "sigma": "local_gradient_noise",
-            "F_gap": "objective_gap",
-            "eta": "step_size",
-            "T": "iterations",
-        },
-    }
-    assert [str(each) for each in limits(fedco.define(**keys).statement())] == ["2 L F_gap"]
-    assert limits(fedco.define(**{**keys, "problem": "meta"}).statement()) == ()
-    renamed = json.loads(json.dumps(keys).replace('"L"', '"beta"').replace("L*eta", "beta*eta"))
-    assert [str(each) for each in limits(fedco.define(**renamed).statement())] == ["2 beta F_gap"]
+    assert [str(each) for each in limits(small(SGD).statement())] == ["2 L F_gap"]
+    assert limits(small(SGD, problem="meta").statement()) == ()
+    renamed = small("2*F_gap/(eta*T) + beta*eta*sigma**2", symbols={"beta": "local_smoothness"})
+    assert [str(each) for each in limits(renamed.statement())] == ["2 beta F_gap"]
     for item in all_theorems().values():
         for label in item.labels:
             for limit in limits(item.statement(label)):
@@ -136,11 +134,11 @@ def test_every_limit_holds_at_the_start_of_every_certified_problem(name):
 
 
 def test_what_helps_the_comparison_may_be_given_and_nothing_else():
-    with pytest.raises(InputError, match="inner_lipschitz: not a symbol"):
+    with is_refused("inner_lipschitz: not a symbol"):
         bound(inner_lipschitz=1)
-    with pytest.raises(InputError, match="gradient_cap: wanted a nonnegative real"):
+    with is_refused("gradient_cap: wanted a nonnegative real"):
         bound(gradient_cap=-1)
-    with pytest.raises(InputError, match="initial_gradient_norm"):
+    with is_refused("initial_gradient_norm"):
         get_theorem("fcsg.lemma_a_2").bound(S_f=1, S_g=1, L_f=1, L_g=1, initial_gradient_norm=1)
     found = resolve(get_theorem("meta_fl.theorem_8").statement(), {}, {"objective_smoothness": 3, "gradient_cap": 2})
     assert dict(found.beside.quantities) == {"objective_smoothness": 3, "gradient_cap": 2} and found.unused == ()
@@ -160,7 +158,7 @@ def test_a_constants_file_says_which_constants_are_estimates(tmp_path):
     assert printed["rests_on_estimates"] == [{"symbol": "L", "how_sure": "at 95% confidence"}]
     for wrong, said in (("L = 1\n[estimated]\nS = 'x'\n", "S"), ("L = 1\nestimated = 3\n", "table of texts")):
         file.write_text(wrong, encoding="utf-8")
-        with pytest.raises(InputError, match=said):
+        with is_refused(said):
             resolve(get_theorem(LOCAL).statement(), {}, file)
 
 
@@ -183,27 +181,21 @@ def test_an_estimate_of_a_derived_constant_is_one_that_the_answer_rests_on():
 
 
 def test_an_infinite_bound_says_nothing_whatever_is_known():
-    keys = {
-        "id": "mine.theorem_1",
-        "terms": {"first": "F_gap/(eta*T)"},
-        "symbols": {"F_gap": "objective_gap", "eta": "step_size", "T": "iterations"},
-    }
-    found = Worth(inf)
+    theorem, found = small("F_gap/(eta*T)"), Worth(inf)
     assert found.vacuous is True and found.notes == ("vacuous: the bound is infinite",)
     assert Worth(1.0).vacuous is None and Worth(1.0).notes == ()
-    arrays = fedco.define(**keys).bound(strict=False, F_gap=10**300, eta=[1e-300, 1], T=1)
+    arrays = theorem.bound(strict=False, F_gap=10**300, eta=[1e-300, 1], T=1)
     assert arrays.to_dict()["vacuous"] == [True, False] and "vacuous at 1 of 2 points: infinite" in str(arrays)
-    assert fedco.define(**keys).bound(strict=False, F_gap=1, eta=[1, 2], T=1).to_dict()["vacuous"] is None
+    assert theorem.bound(strict=False, F_gap=1, eta=[1, 2], T=1).to_dict()["vacuous"] is None
 
 
 def test_a_bound_below_0_of_what_is_never_negative_says_so():
-    symbols = {"F_gap": "objective_gap", "eta": "step_size", "T": "iterations", "sigma": "local_gradient_noise"}
     terms = {"first": "F_gap/(eta*T)", "less": "-sigma**2"}
-    wrong = fedco.define(id="mine.theorem_1", symbols=symbols, terms=terms)
+    wrong = small(terms)
     at = {"F_gap": 1, "eta": 1, "T": 4}
     assert "below 0, which the metric never is" in str(wrong.bound(sigma=1, **at))
     assert "below 0" not in str(wrong.bound(sigma="1/2", **at))  # equal to 0
-    outside = fedco.define(id="mine.t", symbols=symbols, terms=terms, conditions={"short": "T <= 3"})
+    outside = small(terms, conditions={"short": "T <= 3"})
     assert "below 0" not in str(outside.bound(strict=False, sigma=1, **at)), "it promises nothing there"
     descent = fedco.theorem("feddro.lemma_f_2")
     assert not descent.metric.at, "a step of a proof may go down"
@@ -220,7 +212,7 @@ def test_an_answer_over_arrays_names_what_it_is_compared_with():
 
 @pytest.mark.parametrize("estimated", [{"S": "guessed"}, {"L": 3}, "L"])
 def test_estimates_are_texts_about_constants_that_are_given(estimated):
-    with pytest.raises(InputError, match="estimated: wanted"):
+    with is_refused("estimated: wanted"):
         get_theorem(LOCAL).bound(strict=False, constants={**CONSTANTS, "estimated": estimated}, eta=1, p=1, b=1, T=1)
 
 
@@ -271,25 +263,99 @@ def test_how_near_an_answer_is_to_the_optimum_is_said_with_the_cost_of_a_target(
 
 
 def test_a_cost_that_is_missing_says_what_counts_it_in_which_unit_and_how_to_declare_it():
-    keys = {
-        "id": "mine.theorem_1",
-        "terms": {"first": "2*F_gap/(eta*T)", "second": "L*eta*sigma**2"},
-        "conditions": {"step": "eta <= 1/L"},
-        "symbols": {
-            "L": "local_smoothness",
-            "sigma": "local_gradient_noise",
-            "F_gap": "objective_gap",
-            "eta": "step_size",
-            "T": "iterations",
-        },
-    }
-    plain = fedco.define(**keys).tune(budget={"T": 100}, L=1, sigma=1, F_gap=1)
+    plain = MINE.tune(budget={"T": 100}, L=1, sigma=1, F_gap=1)
     assert set(plain.missing_costs) == {"iterations", "rounds", "samples", "model_messages", "embedding_messages"}
     for word in ("samples (samples per client)", "compressed_sgd", "costs"):
         assert word in plain.missing_costs["samples"] and word in str(plain)
-    own = fedco.define(**{**keys, "costs": {"rounds": "T", "samples": "T", "model_messages": "T", "iterations": "T"}})
+    costs = dict.fromkeys(("rounds", "samples", "model_messages", "iterations"), "T")
+    own = small(SGD, conditions=STEP, costs=costs)
     assert own.tune(budget={"T": 100}, L=1, sigma=1, F_gap=1).missing_costs == {}
-    with pytest.raises(InputError, match=r"rounds \(communication rounds\).*compressed_sgd.*costs"):
-        fedco.define(**keys).tune(budget={"rounds": 10}, L=1, sigma=1, F_gap=1)
-    listed = fedco.compare("1/10", {}, theorems=[fedco.define(**keys)], cost="samples")
+    with is_refused(r"rounds \(communication rounds\).*compressed_sgd.*costs"):
+        MINE.tune(budget={"rounds": 10}, L=1, sigma=1, F_gap=1)
+    listed = fedco.compare("1/10", {}, theorems=[MINE], cost="samples")
     assert "samples (samples per client)" in str(listed)
+
+
+# --- ordinary and hostile input gets an answer or one clear line ------------------------------------------------------
+
+
+BY_NOISE = small(SGD, conditions={"step_size": "eta <= min(1/L, F_gap/(L*eta*sigma**2*T))"})
+IN_MAX = small("max(2*F_gap/(eta*T), L*eta*sigma**2, F_gap*L**2*F_gap/sigma**2)")
+ROOT = Path(fedco.__file__).parent
+POINT = {"L": 1, "F_gap": 1, "eta": "1/10", "T": 10, "sigma": 1}
+
+
+def test_every_import_in_an_example_of_a_docstring_resolves():
+    found = []
+    paths = (
+        part for room in ("bounds", "algorithms", "synthetic", "validation") for part in (ROOT / room).rglob("*.py")
+    )
+    for path in (each for each in paths if ">>> " in each.read_text()):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) or not (
+                text := ast.get_docstring(node)
+            ):
+                continue
+            for example in doctest.DocTestParser().get_examples(text):
+                for line in ast.walk(ast.parse(example.source)):
+                    if isinstance(line, ast.ImportFrom | ast.Import):
+                        found.append((path, line))
+    for path, line in found:
+        for alias in line.names:
+            if isinstance(line, ast.Import):
+                importlib.import_module(alias.name)
+                continue
+            owner = importlib.import_module(line.module)
+            if not hasattr(owner, alias.name):
+                assert importlib.util.find_spec(f"{line.module}.{alias.name}"), (path.name, ast.unparse(line))
+    assert len(found) > 8
+
+
+@pytest.mark.parametrize("cost", ["rounds", "samples", "iterations"])
+def test_a_comparison_of_outside_theorems_is_printed(cost):
+    costs = {"rounds": "T", "iterations": "T"}
+    outside = small(SGD, id="mine.theorem_4", conditions=STEP, costs=costs)
+    plain = small(SGD, id="mine.theorem_5", conditions=STEP)
+    found = fedco.compare("1/10", theorems=[outside, MINE, plain], cost=cost)
+    for text in (str(found), found.markdown(), found.to_latex(), html(found), str(found.sheet())):
+        assert all(name in text or name.replace("_", r"\_") in text for name in ("mine.theorem_4", "mine.theorem_5"))
+    rows = found.markdown().splitlines()
+    assert len({row.count("|") for row in rows}) == 1
+
+
+@pytest.mark.parametrize("theorem", [MINE, BY_NOISE, IN_MAX])
+@pytest.mark.parametrize("zero", [("sigma",), ("F_gap",), ("sigma", "F_gap")])
+@pytest.mark.parametrize("verb", ["bound", "admissible", "budget", "eps", "complexity", "compare", "elasticities"])
+def test_zeros_get_an_answer_or_one_line(verb, zero, theorem):
+    values = {**POINT, **dict.fromkeys(zero, 0)}
+    constants = {name: values[name] for name in ("L", "F_gap", "sigma")}
+    ask = {
+        "bound": lambda: theorem.bound(strict=False, **values),
+        "elasticities": lambda: theorem.elasticities(**values),
+        "admissible": lambda: theorem.admissible("eta", **{n: v for n, v in values.items() if n != "eta"}),
+        "budget": lambda: theorem.tune(budget={"T": 100}, **constants),
+        "eps": lambda: theorem.tune(eps="1/10", **constants),
+        "complexity": lambda: theorem.complexity(eps="1/10", **constants),
+        "compare": lambda: fedco.compare(
+            "1/10",
+            {"local_smoothness": 1, "objective_gap": values["F_gap"], "local_gradient_noise": values["sigma"]},
+            theorems=[theorem],
+        ),
+    }[verb]
+    try:
+        found = ask()
+    except InputError as error:
+        assert "\n" not in str(error)
+        return
+    for shown in (str(found), found.to_latex(), str(found.to_dict())):
+        assert not any(word in shown.split() for word in ("nan", "inf", "zoo"))
+
+
+def test_the_words_of_a_tuned_point_say_how_near_it_is():
+    exact = MINE.tune(budget={"T": 100}, L=1, F_gap=1, sigma=1)
+    assert exact.certificate == "global optimum" and "geometric program, global optimum" in str(exact)
+    assert exact.to_dict()["certificate"] == "global optimum"
+    wide = replace(exact, gap=0.44)
+    assert wide.certificate == wide.to_dict()["certificate"] == "optimum within 44%"
+    assert "global optimum" not in str(wide) and "optimum within 44%" in str(wide)
+    assert replace(exact, gap=None, lower=None).certificate == "not certified"

@@ -46,7 +46,7 @@ STATEMENTS = {
     for name, theorem in paper_theorems(key).items()
     for label in theorem.labels
 }
-COUNTS = {"T": (16, 1296, 10**8), "nu": (2, 3, 4), "n": (2, 5, 30), "I": (2, 5, 40), "tau": (1, 2, 5), "p": (1, 2, 5)}
+COUNTS = {"T": (16, 1296, 10**8), "nu": (2, 3, 4), "n": (2, 5, 30), "I": (2, 5, 40), "tau": (2, 3, 5), "p": (2, 3, 5)}
 REL = 1e-11
 
 

@@ -87,7 +87,7 @@ def test_every_finding_that_is_read_and_the_automatic_ones_of_a_paper_stand_in_t
 
 @pytest.mark.slow
 def test_the_audit_page_is_up_to_date(audit_page):
-    """Of all that is made but the table of statuses, which tests/bounds/test_status.py reads."""
+    """Of all that is made but the table of statuses, which tests/bounds/test_audit_of_the_papers.py reads."""
     findings = [found for paper in paper_keys() for found in audit(paper)]
     withdrawn = [item for paper in all_papers() for item in paper.withdrawn]
     assert audit_page.startswith(pages.audit_page(findings, withdrawn)), f"audit.md is {OUT_OF_DATE}"

@@ -1,11 +1,15 @@
-"""Evaluation against other arithmetic: balls and signs against mpmath and fractions, statements on arrays against the conditions."""
+"""Evaluation against other arithmetic: balls and signs against mpmath and fractions, statements on arrays against the conditions, values
+that are drawn."""
 
 from __future__ import annotations
 
 import operator
+import time
+from dataclasses import fields, replace
+from fractions import Fraction
 from fractions import Fraction as Q
 from itertools import pairwise
-from math import inf, isqrt, nextafter
+from math import inf, nextafter
 from pathlib import Path
 from random import Random
 
@@ -14,8 +18,17 @@ import mpmath
 import numpy as np
 import pytest
 import sympy as sp
+from fedco.bounds.evaluation import evaluate as module
 from fedco.bounds.evaluation.arrays import bound_on_arrays
-from fedco.bounds.evaluation.enclosure import Enclosure, EnclosureError, enclose, enclose_bound
+from fedco.bounds.evaluation.enclosure import (
+    Enclosure,
+    EnclosureError,
+    enclose,
+    enclose_bound,
+    ends,
+    fmpq_of,
+    values_on,
+)
 from fedco.bounds.evaluation.evaluate import bound, complete, evaluate, exact, holds, sign
 from fedco.bounds.evaluation.strategies import (
     COUNTS,
@@ -27,11 +40,15 @@ from fedco.bounds.evaluation.strategies import (
 )
 from fedco.bounds.language.definition import define, load
 from fedco.bounds.language.quantities import COUNT, NONNEGATIVE, POSITIVE, STEPS
-from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.recursion import root, step_function
-from fedco.bounds.language.theorem import Condition, Statement
+from fedco.bounds.language.theorem import Condition, Statement, put_in
 from fedco.errors import UndefinedError
+from flint import arb
 from hypothesis import given, settings
+from hypothesis import strategies as st
+from refusal import is_refused
+from registry_cases import anywhere, every_statement, few, find
+from small_theorems import LETTERS, small
 
 x, y, z = sp.symbols("x y z", real=True)
 HOLDS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq}
@@ -54,6 +71,7 @@ VALUED = {
     sp.Max(x, y, sp.Rational(5, 2)) / sp.Min(x, y, 2): lambda x, y: max(x, y, mpmath.mpf(5) / 2) / min(x, y, 2),
     sp.Abs(x - y) + sp.Abs(y - x): lambda x, y: 2 * abs(x - y),
     sp.floor(10 * x) - sp.ceiling(10 * y): lambda x, y: mpmath.floor(10 * x) - mpmath.ceil(10 * y),
+    sp.floor(sp.pi * x) - sp.ceiling(sp.E * y): lambda x, y: mpmath.floor(mpmath.pi * x) - mpmath.ceil(mpmath.e * y),
     x ** sp.Rational(3, 2) + y ** sp.Rational(-2, 3): lambda x, y: x**1.5 + y ** (-mpmath.mpf(2) / 3),
     x ** sp.Rational(5, 3) - x**-3 * y**4: lambda x, y: x ** (mpmath.mpf(5) / 3) - y**4 / x**3,
     x - y - 3 * x * y / 7: lambda x, y: x - y - 3 * x * y / 7,
@@ -134,6 +152,15 @@ def test_a_rule_may_have_a_list_for_each_step():
         enclose(node(k, sp.Tuple(x), z), {k: sp.Rational(1, 2), x: sp.Integer(1), z: sp.Integer(2)})
 
 
+@pytest.mark.parametrize(("power", "wanted"), [(1, (-2, 2)), (2, (0, 4)), (3, (-8, 8))])
+def test_a_power_of_a_ball_around_0_is_enclosed(power, wanted):
+    """Of a ball whose midpoint is 0 `arb` gives no power, and the symbol at a region's centre has one."""
+    x = sp.Symbol("x")
+    value, _ = values_on(arb(0, 2), x, x**power, ())
+    low, high = ends(value).pair
+    assert low <= wanted[0] and wanted[1] <= high and high - low < wanted[1] - wanted[0] + Q(1, 10**6)
+
+
 # --- exact signs and conditions ----------------------------------------------------------------------------------------------
 
 
@@ -169,26 +196,18 @@ def test_the_sign_of_sums_of_roots_is_that_of_many_digits(seed: int):
 
 @pytest.mark.parametrize("expr", [sp.zoo, sp.nan, sp.oo, sp.sqrt(-2), 1 + sp.I, sp.Pow(0, -1)])
 def test_what_is_no_real_number_has_no_sign(expr: sp.Expr):
-    with pytest.raises(InputError, match=r"not a (finite|real) number"):
+    with is_refused(r"not a (finite|real) number"):
         sign(expr)
 
 
 # --- statements ------------------------------------------------------------------------------------------------------------------
 
-SYMBOLS = {
-    "F_gap": "objective_gap",
-    "L": "local_smoothness",
-    "eta": "step_size",
-    "beta": "momentum",
-    "T": "iterations",
-    "N": "clients",
-}
+SYMBOLS = {name: LETTERS[name] for name in ("F_gap", "L", "eta", "beta", "T", "N")}
 
 
 def statement(schedule: dict[str, str] | None = None, **conditions: str) -> Statement:
     terms = {"start": "F_gap/(eta*T)", "rest": "L*F_gap*beta/N"}
-    made = define(id="case.theorem", symbols=SYMBOLS, terms=terms, conditions=conditions, schedule=schedule or {})
-    return made.statement("printed")
+    return small(terms, id="case.theorem", conditions=conditions, schedule=schedule or {}).statement("printed")
 
 
 POINT = {"F_gap": 3, "L": 2, "eta": "1/2", "beta": "1/4", "T": 10, "N": 6}
@@ -235,14 +254,14 @@ def test_a_schedule_fills_what_is_left_out_in_any_order():
     own = bound(case, {**given_values, "N": 4}, strict=False)
     assert own.values["beta"] == "1/2" and own.failed == ("schedule_N",), "a value that is given is not overwritten"
     assert evaluate(case, F_gap=3.0, L=2.0, T=10.0, N=4.0)["admissible"].tolist() is False
-    with pytest.raises(InputError, match=r"^T: wanted a positive integer .* missing: T$"):
+    with is_refused(r"^T: wanted a positive integer .* missing: T$"):
         complete(case, {"F_gap": 3, "L": 2})
-    with pytest.raises(InputError, match=r"^T: wanted an array of numbers"):
+    with is_refused(r"^T: wanted an array of numbers"):
         evaluate(case, F_gap=3.0, L=2.0)
-    with pytest.raises(InputError, match=r"^q: not a symbol of case\.theorem"):
+    with is_refused(r"^q: not a symbol of case\.theorem"):
         evaluate(case, F_gap=3.0, L=2.0, T=10.0, q=1.0)
     circle = statement({"eta": "beta/L", "beta": "eta*L"})
-    with pytest.raises(InputError, match=r"missing: eta, beta$"):
+    with is_refused(r"missing: eta, beta$"):
         complete(circle, {"F_gap": 3, "L": 2, "T": 10, "N": 4})
 
 
@@ -265,10 +284,8 @@ def test_arrays_broadcast_along_every_axis():
 
 
 def test_the_enclosures_of_a_statement_have_its_parts():
-    case = define(
-        id="case.theorem", symbols={"F_gap": "objective_gap", "eta": "step_size", "T": "iterations"},
-        derived={"rate": "sqrt(2)/(eta*T)", "twice": "2*rate"}, terms={"a": "F_gap*rate", "b": "F_gap*twice"},
-    ).statement("printed")  # fmt: skip
+    derived = {"rate": "sqrt(2)/(eta*T)", "twice": "2*rate"}
+    case = small({"a": "F_gap*rate", "b": "F_gap*twice"}, derived=derived).statement("printed")
     found = enclose_bound(case, {"F_gap": 3, "eta": "1/2", "T": 10})
     assert list(found) == ["rate", "twice", "a", "b", "total"]
     for name, factor in {"rate": 1, "twice": 2, "a": 3, "b": 6, "total": 9}.items():
@@ -277,12 +294,10 @@ def test_the_enclosures_of_a_statement_have_its_parts():
 
 
 def test_a_value_that_no_number_is_says_where():
-    symbols = {name: SYMBOLS[name] for name in ("F_gap", "eta", "beta", "T")}
-    terms = {"a": "F_gap/(eta*T*(1 - beta))", "b": "F_gap*sqrt(2 - beta)/(eta*T)"}
-    case = define(id="case.theorem", symbols=symbols, terms=terms).statement("printed")
+    case = small({"a": "F_gap/(eta*T*(1 - beta))", "b": "F_gap*sqrt(2 - beta)/(eta*T)"}).statement("printed")
     vanishing = "^term a: 1 - beta is 0 at these values, and is a denominator; wanted finite positive values$"
     for beta, message in ((1, vanishing), (3, "^b: not a real number")):
-        with pytest.raises(InputError, match=message):
+        with is_refused(message):
             bound(case, {"F_gap": 1, "eta": 1, "beta": beta, "T": 1}, strict=False)
     assert bound(case, {"F_gap": 1, "eta": 1, "beta": 2, "T": 1}, strict=False).terms == {"a": -1.0, "b": 0.0}
 
@@ -291,12 +306,10 @@ def test_a_value_that_no_number_is_says_where():
     "condition", ["eta*F_gap <= 4*beta*eta**2/beta**2", "min(eta/beta, 1/beta) <= 4", "F_gap <= rate"]
 )
 def test_a_momentum_of_0_in_a_denominator_gets_one_clear_sentence(condition):
-    symbols = {name: SYMBOLS[name] for name in ("F_gap", "eta", "T")} | {"beta": "heavy_ball_momentum"}
-    made = define(
-        id="case.theorem",
-        symbols=symbols,
+    made = small(
+        {"a": "rate/(eta*T)"},
+        symbols={"beta": "heavy_ball_momentum"},
         derived={"rate": "F_gap/beta"},
-        terms={"a": "rate/(eta*T)"},
         conditions={"small": condition},
         units=["objective_gap", "step_size"],
     )
@@ -367,7 +380,12 @@ def test_drawn_values_are_in_their_domains_and_satisfy_what_is_asked():
             assert value > 0 or (domains[name] == NONNEGATIVE and value == 0)
             assert domains[name] != COUNT or (value.denominator == 1 and value <= 10**6)
             assert domains[name] == COUNT or (value <= 300 and (value == 0 or value >= Q(1, 120)))
-    assert any(point["F_gap"] == 0 for point in seen) and any(point["T"] > 12 for point in seen)
+    reached = (
+        [point["F_gap"] == 0 for point in seen],
+        [point["N"] == 1 for point in seen],
+        [point["T"] > 12 for point in seen],
+    )
+    assert all(map(any, reached)), "no gap, one client, a long run"
     assert MODERATE_STEPS == 5 and STEPS not in domains.values()
     fixed = statement({"eta": "1/(2*L)"}, a="beta <= 1")
     free: list[set[str]] = []
@@ -380,14 +398,6 @@ def test_drawn_values_are_in_their_domains_and_satisfy_what_is_asked():
 
     scheduled()
     assert all(names == set(SYMBOLS) - {"eta"} for names in free)
-
-
-@pytest.mark.parametrize("digits", [10, 40, 80])
-def test_the_sign_of_a_tiny_difference(digits):
-    below = sp.Rational(isqrt(2 * 10 ** (2 * digits)), 10**digits)  # the digits of the root, cut off
-    above = below + sp.Rational(1, 10**digits)
-    assert (sign(sp.sqrt(2) - below), sign(sp.sqrt(2) - above)) == (1, -1)
-    assert (sign(below - sp.sqrt(2)), sign(above - sp.sqrt(2))) == (-1, 1)
 
 
 def test_a_tie_is_0():
@@ -414,3 +424,151 @@ def test_a_corollary_says_where_the_conditions_of_its_theorem_fail():
     assert "conditions of pr_sgd.theorem_1, from which it follows, fail here: step_size" in str(outside)
     assert any("from which it follows" in note for note in outside.sheet().notes)
     assert not inside.general_failures and "general_failures" not in inside.to_dict()
+
+
+# --- what every enclosure keeps to ------------------------------------------------------------------------------------
+
+
+@every_statement
+def test_the_enclosure_contains_the_bound(name, label):
+    theorem, statement = find(name, label)
+
+    @few(2)
+    @given(point=anywhere(theorem, label))
+    def check(point):
+        one = bound(theorem.statement(label), point, strict=False)
+        found = enclose_bound(theorem.statement(label), point)
+        exact = complete(theorem.statement(label), point)
+        values = {**one.derived, **one.terms} | ({"total": one.total} if one.terms else {})
+        exprs = {item.name: item.expr for item in (*statement.derived, *statement.terms)}
+        assert set(found) == set(values)
+        for where, value in values.items():
+            low, high = found[where].floats()
+            assert low <= value <= high, where
+            assert found[where].width <= Fraction(1, 10**24) * (1 + abs(Fraction(value))) * 10**6
+            true = statement.at(exprs[where], exact) if where in exprs else None
+            if true is not None and true.is_Rational:
+                assert found[where].contains(Fraction(int(true.p), int(true.q)))
+
+    check()
+
+
+@few(20)
+@given(power=st.integers(1_000_010, 2**40), base=st.sampled_from([2, 3, -3, Fraction(7, 2)]))
+def test_ends_that_would_fill_the_memory_are_not_written_out(power, base):
+    """A run that diverges for 2^31 rounds asked for gigabytes."""
+    ball = arb(fmpq_of(Fraction(base))) ** power
+    with pytest.raises(EnclosureError, match="no enclosure is written out of a number of about 2"):
+        ends(ball)
+    tiny = ends(1 / ball)
+    limit = Fraction(1, 2**999_998)
+    assert bool(-limit <= tiny.lower <= 0 <= tiny.upper <= limit)
+
+
+@pytest.mark.parametrize("expr", [1 / x, sp.log(x), sp.sqrt(x - 1), x ** sp.Rational(-1, 3), sp.zoo, sp.nan])
+def test_what_is_not_finite_is_an_error(expr):
+    with pytest.raises(EnclosureError):
+        enclose(expr, {x: sp.Integer(0)})
+
+
+def test_a_missing_value_and_an_unknown_function_are_errors():
+    with pytest.raises(EnclosureError, match="x: wanted a value"):
+        enclose(x + 1)
+    with pytest.raises(EnclosureError, match="no ball arithmetic for gamma"):
+        enclose(sp.gamma(x), {x: sp.Rational(1, 3)})
+
+
+def test_more_bits_make_it_narrower_and_the_precision_is_restored():
+    from flint import ctx
+
+    before = ctx.prec
+    wide, narrow = (enclose(sp.sqrt(2), bits=bits) for bits in (60, 300))
+    assert wide.lower <= narrow.lower <= narrow.upper <= wide.upper and narrow.width < wide.width * Fraction(1, 2**200)
+    assert ctx.prec == before
+
+
+def test_a_root_of_a_long_number_is_not_factored():
+    """sympy would look for prime factors of a number of 40,000 bits: minutes."""
+    size = 10**3000 + 7
+    began = time.process_time()
+    found = put_in(3 * sp.sqrt(x**4 + 1) + sp.sqrt(sp.sqrt(x**4 + 1) + 2), {x: sp.Integer(size)})
+    theorem = fedco.theorem("meta_fl.lemma_5")
+    theorem.bound(
+        "corrected", strict=False, **{name: "100" if name == "nu" else "1e30" for name in theorem.symbols("corrected")}
+    )
+    assert time.process_time() - began < 5
+    assert abs(sp.log(found.evalf(30)) - sp.log(sp.Float(3, 30)) - 2 * sp.log(sp.Float(size, 30))) < 1e-20
+    assert put_in(sp.sqrt(x**2 + 1), {x: sp.Rational(3, 4)}) == sp.Rational(5, 4)
+
+
+def test_a_rule_that_compares_is_decided_or_refused():
+    """Whether sqrt(v)^2 < 2: at v = 2 no number of digits tells."""
+
+    def rule(steps, value):
+        return Fraction(steps) if root(value) * root(value) < 2 else Fraction(0)
+
+    function = step_function("compares", rule, "compares", lazy=True)
+    for value, wanted in ((sp.Rational(3, 2), 5), (sp.Integer(3), 0)):
+        ball = enclose(function(x, value), {x: sp.Integer(5)})
+        assert (ball.lower, ball.upper) == (wanted, wanted)
+    with pytest.raises(EnclosureError, match="which is smaller"):
+        enclose(function(x, sp.Integer(2)), {x: sp.Integer(5)})
+
+
+def test_a_rule_may_have_symbols_beside_numbers():
+    function = step_function("mixed", lambda steps, base, more: base**steps + more, "mixed")
+    assert function(sp.Integer(2), x, sp.Integer(3)) == x**2 + 3
+    assert function(sp.Integer(2), sp.Rational(1, 2), sp.Integer(3)) == sp.Rational(13, 4)
+
+
+# --- large arrays, and the plot of one --------------------------------------------------------------------------------
+
+
+LOCAL_SGD = fedco.theorem("baselines.local_sgd")
+AT = {"L": 2, "G": 3, "sigma": 1, "F_gap": 5, "p": 4, "b": 1, "N": 8, "T": 1000}
+
+
+@pytest.mark.parametrize("block", [1, 7, 24, 1000])
+def test_a_grid_is_the_same_in_blocks_of_any_size(block, monkeypatch):
+    """Along the first axis, the second, and in what does not vary along either."""
+    eta, horizon = np.geomspace(1e-3, 1, 11).reshape(-1, 1), np.array([[10.0, 100.0, 1000.0]])
+    varied = AT | {"eta": eta, "T": horizon, "L": np.linspace(1, 2, 3).reshape(1, 3)}
+    whole = LOCAL_SGD.bound("printed", strict=False, **varied)
+    monkeypatch.setattr(module, "POINTS_PER_BLOCK", block)
+    cut = LOCAL_SGD.bound("printed", strict=False, **varied)
+    assert whole.total.shape == cut.total.shape == (11, 3)
+    assert np.array_equal(whole.total, cut.total) and np.array_equal(whole.admissible, cut.admissible)
+    assert whole.terms.keys() == cut.terms.keys() and len(cut.terms) >= 3
+    assert all(np.array_equal(whole.terms[name], cut.terms[name]) for name in cut.terms)
+    assert 0 < whole.admissible.sum() < 33
+    for row, column in ((0, 0), (10, 2), (6, 1)):
+        point = {name: float(np.broadcast_to(varied[name], (11, 3))[row, column]) for name in ("eta", "T", "L")}
+        one = LOCAL_SGD.bound("printed", strict=False, **(AT | point))
+        assert cut.total[row, column] == pytest.approx(one.total) and cut.admissible[row, column] == one.admissible
+
+
+def test_a_plot_is_over_one_array():
+    bound = LOCAL_SGD.bound("printed", strict=False, **AT, eta=np.geomspace(1e-3, 1, 5))
+    plot = bound.plot()
+    assert "eta" in str([getattr(plot, item.name) for item in fields(plot)])
+    two = LOCAL_SGD.bound("printed", strict=False, **(AT | {"eta": np.array([0.1, 0.2]), "T": np.array([10.0, 20.0])}))
+    square = LOCAL_SGD.bound("printed", strict=False, **AT, eta=np.full((2, 2), 0.1))
+    for refused in (two, square):
+        with is_refused("one array of one dimension"):
+            refused.plot()
+
+
+def test_the_bars_of_terms_have_the_unit_of_the_metric_and_those_of_constants_none():
+    with_terms = LOCAL_SGD.bound("printed", strict=False, **AT, eta="1/100")
+    label = with_terms.plot().figure.axes[0].get_xlabel()
+    assert "F(" in label and "[f]" in label and "[x]" in label, "E |grad F|^2: f^2 / x^2"
+    without = replace(with_terms, terms={}, total=None, derived={"c": 2.0, "d": 3.0})
+    assert without.plot().figure.axes[0].get_xlabel().startswith("value")
+    assert without.plot().data == {"terms": [3.0, 2.0]}
+
+
+@pytest.mark.parametrize(("points", "more"), [(19, False), (20, False), (21, True)])
+def test_what_is_not_printed_is_said(points: int, more: bool):
+    found = LOCAL_SGD.bound("printed", strict=False, **AT, eta=np.geomspace(1e-3, 1, points))
+    assert (f"the first 20 of {points} points" in found.to_markdown()) is more
+    assert len(found.sheet().tables[0].rows) == min(points, 20) and len(found.to_frame()) == points

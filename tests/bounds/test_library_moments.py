@@ -1,13 +1,14 @@
-"""The bounds for minimax and bilevel problems against exact second moments on random linear-quadratic ones, x in R and y in R^2.
+"""Bounds of the library against exact second moments on random problems, most of them linear-quadratic: no problem exceeds a bound, and
+one exceeds it as soon as a term is a fraction of itself.
 
-Means and second moments of (x, y, 1) follow a linear recursion, so that the left side is exact but for rounding. The noise is the one
-that hurts most: one sample in both gradients of a level, along the direction that adds up. Steps are often as long as the conditions allow.
-"""
+Means and second moments follow a linear recursion, so that the left side is exact but for rounding."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cache
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -15,6 +16,9 @@ from fedco.bounds.audit.status import status
 from fedco.bounds.evaluation.arrays import bound_on_arrays
 from fedco.bounds.papers.library import checks
 from fedco.bounds.registry import get_theorem
+
+# --- minimax and bilevel problems, x in R and y in R^2 ----------------------------------------------------------------
+
 
 COUNT, STEPS = 1500, 30
 
@@ -221,3 +225,128 @@ class Changed:
 def test_their_status_is_derived_and_says_what_was_checked(name):
     found = status(get_theorem(f"library.{name}"))
     assert found.outcome == "derived" and "their sum is checked" in found.why
+
+
+# --- FedAvg with sampled clients --------------------------------------------------------------------------------------
+
+
+FEDAVG = get_theorem("library.fedavg_sampled")
+PROBLEMS, SEED = 200, 5
+SETS = [(1, 1), (2, 1), (2, 2), (3, 2), (8, 1), (8, 4), (64, 1)]
+PERIODS, ROUNDS = (1, 2, 3, 8), (1, 4, 64)
+
+
+def mean(rows):
+    return rows.mean(1, keepdims=True)
+
+
+def problems(rng, clients):
+    """F_i(x) = h_i x^2/2 + a_i x, F convex: (h, a, sigma, x_0), (COUNT, clients) or (COUNT, 1) each."""
+
+    def size(low, high):
+        return 10 ** rng.uniform(low, high, (PROBLEMS, 1))
+
+    def maybe(low, high):
+        return size(low, high) * rng.integers(0, 2, (PROBLEMS, 1))
+
+    apart, other = rng.normal(size=(2, PROBLEMS, clients))
+    tilt = np.where(rng.random((PROBLEMS, 1)) < 1 / 2, apart, other)  # along the curvatures, so that drift is a bias
+    h = (apart - mean(apart)) * maybe(-2, 0) + size(-2, 0)
+    return h, (tilt - mean(tilt)) * maybe(-2, 1), maybe(-2, 1), size(-5, 1)
+
+
+def local_steps(h, a, sigma, eta, p):
+    """After 0, ..., p steps of a client from z its model is A z + B plus noise of the variance V: (A, B, V) each time."""
+    A, B, V = np.ones_like(h), np.zeros_like(h), np.zeros_like(h)
+    yield A, B, V
+    for _ in range(p):
+        A, B, V = (1 - eta * h) * A, (1 - eta * h) * B - eta * a, (1 - eta * h) ** 2 * V + (eta * sigma) ** 2
+        yield A, B, V
+
+
+def squared(moments, A, B):
+    """E (A z + B)^2."""
+    first, second = moments
+    return A**2 * second + 2 * A * B * first + B**2
+
+
+def next_moments(moments, end, N, m):
+    """E z and E z^2 after a round of m of N clients, whose models end as `end` says."""
+    A, B, V = end
+    share = 0 if m == N else (N - m) / (m * (N - 1))
+    away = mean(squared(moments, A - mean(A), B - mean(B)))
+    return mean(A) * moments[0] + mean(B), squared(moments, mean(A), mean(B)) + share * away + mean(V) / m
+
+
+@cache
+def runs():
+    """(left side, constants) of problems at a number of rounds; half of the steps are as long as the condition allows."""
+    rng, found = np.random.default_rng(SEED), []
+    for (N, m), p in product(SETS, PERIODS):
+        h, a, sigma, x = problems(rng, N)
+        L = np.abs(h).max(1, keepdims=True)
+        eta = np.where(rng.random((PROBLEMS, 1)) < 1 / 2, 1 - 1e-9, rng.random((PROBLEMS, 1))) / (3 * p * L)
+        *inside, end = local_steps(h, a, sigma, eta, p)
+        gap = (mean(h) * x + mean(a)) ** 2 / (2 * mean(h))
+        moments, total, apart = (x, x**2), 0, np.zeros((PROBLEMS, 1))
+        for rounds in range(1, ROUNDS[-1] + 1):
+            total = total + squared(moments, mean(h), mean(a))
+            for A, B, V in inside:  # what the clients differ by at their mean model
+                k, c = h - mean(h), a - mean(a)
+                apart = np.maximum(apart, mean(squared(moments, k * mean(A), k * mean(B) + c) + k**2 * mean(V) / N))
+            moments = next_moments(moments, end, N, m)
+            if rounds in ROUNDS:
+                numbers = dict(L=L, sigma=sigma, zeta=np.sqrt(apart), F_gap=gap, eta=eta)
+                flat = {name: value[:, 0] for name, value in numbers.items()}
+                found.append((total[:, 0] / rounds, {**flat, "N": N, "r": m / N, "p": p, "b": 1, "T": p * rounds}))
+    return tuple(found)
+
+
+def largest_ratio_of_fedavg(term="", factor=1.0):
+    """Left side by bound, one of whose terms counts by a factor."""
+    worst = 0.0
+    for left, numbers in runs():
+        values = bound_on_arrays(FEDAVG.statement("printed"), numbers)
+        assert values.admissible.all()
+        bound = sum(value * factor if name == term else value for name, value in values.terms.items())
+        worst = max(worst, float((left / bound).max()))
+    return worst
+
+
+def test_no_problem_exceeds_the_bound_of_fedavg():
+    assert 0.6 < largest_ratio_of_fedavg() < 1
+
+
+@pytest.mark.parametrize(
+    ("term", "factor"),
+    [("initialisation", 1 / 2), ("variance", 1 / 2), ("sampling", 1 / 16), ("heterogeneity", 1 / 32)],
+)
+def test_a_bound_of_fedavg_with_a_smaller_term_is_exceeded(term, factor):
+    """Noise that drifts is seen nowhere: on quadratic functions it leaves no bias of a size that noise itself does not hide."""
+    assert largest_ratio_of_fedavg(term, factor) > 1.1
+
+
+def test_the_moments_are_those_of_all_sets():
+    """Every set of every round, without noise, in fractions: three clients, two rounds of two steps."""
+    h, a, eta = (
+        (Fraction(1), Fraction(2), Fraction(-1, 2)),
+        (Fraction(1), Fraction(-1), Fraction(1, 3)),
+        Fraction(1, 10),
+    )
+
+    def ends(z):
+        models = [z] * 3
+        for _ in range(2):
+            models = [x - eta * (k * x + c) for x, k, c in zip(models, h, a, strict=True)]
+        return models
+
+    for m in (1, 2, 3):
+        servers = [Fraction(1)]
+        for _ in range(2):
+            servers = [sum(ends(z)[i] for i in one) / m for z in servers for one in combinations(range(3), m)]
+        moments = np.ones((1, 1)), np.ones((1, 1))
+        *_, end = local_steps(*(np.array([list(map(float, each))]) for each in (h, a)), 0.0, float(eta), 2)
+        for _ in range(2):
+            moments = next_moments(moments, end, 3, m)
+        wanted = [float(sum(z**power for z in servers) / len(servers)) for power in (1, 2)]
+        np.testing.assert_allclose([each.item() for each in moments], wanted, rtol=1e-12)

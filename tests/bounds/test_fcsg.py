@@ -1,20 +1,22 @@
-"""The corrected lemmas of FCSG, FCSG-M and Acc-FCSG-M on exact instances, and the condition on long rounds of Theorem 4.7.
+"""FCSG, FCSG-M and Acc-FCSG-M on exact instances: the corrected lemmas, the condition on long rounds, and the readings of Acc-FCSG-M.
 
-The instances have two clients with f' = a_n + (mu + s xi) clip(y, R) + tau xi, g(x) = x and one sign xi per client and
-step; an expectation is the mean over all sign paths, in fractions, of the methods' own code.
-"""
+The instances have two clients with f' = a_n + (mu + s xi) clip(y, R) + tau xi, g(x) = x and one sign xi per client and step; an
+expectation is the mean over all sign paths, in fractions, of the methods' own code."""
 
 from dataclasses import dataclass
+from fractions import Fraction as F
 from fractions import Fraction as Q
 from itertools import product
 
 import fedco
+import numpy as np
 import pytest
+import reference
 from fedco.algorithms import FCSG, FCSGM, AccFCSGM
 from fedco.validation.exact.closed_moments import moment_average
 from fedco.validation.exact.problem import Instance as Data
 from fedco.validation.exact.problem import exact_problem
-from fedco.validation.exact.run import Walk, expected, scalar
+from fedco.validation.exact.run import CannotReplay, Walk, expected, scalar, stepped
 from fedco.validation.exact.tensor import raw
 from quick import slow_but_one
 
@@ -22,7 +24,7 @@ TINY = Q(1, 10**9)
 
 
 @dataclass(frozen=True)
-class Instance:
+class Clients:
     offsets: tuple[Q, Q] = (Q(1), Q(-1))
     mu: Q = Q(4, 5)
     s: Q = Q(1, 5)
@@ -64,9 +66,9 @@ def s_f(known):
     return known["S_g"] * known["L_f"] + known["S_f"] * known["L_g"] ** 2
 
 
-NOISY = Instance(tau=Q(1, 2))
-QUIET = Instance(s=Q(0))
-ALONE = Instance(offsets=(Q(0), Q(0)), mu=Q(1), s=Q(0))
+NOISY = Clients(tau=Q(1, 2))
+QUIET = Clients(s=Q(0))
+ALONE = Clients(offsets=(Q(0), Q(0)), mu=Q(1), s=Q(0))
 
 
 def spread(values):
@@ -162,7 +164,7 @@ def test_one_step_obeys_the_corrected_descent_lemma():
 
 def floor(mu, s, R, alpha, beta, q, rounds, averaged=True):
     """The mean of E|F'(xbar_t)|^2 over so many rounds from the minimiser 0, by AccFCSGM itself: f' = +-1 + (mu + s xi) clip(y, R)."""
-    problem = Instance(mu=mu, s=s, R=R, start=Q(0)).problem()
+    problem = Clients(mu=mu, s=s, R=R, start=Q(0)).problem()
     first = "averaged" if averaged else "own"
     method = AccFCSGM(alpha=scalar(alpha), beta=scalar(beta), q=q, m=1, b=1, B=1, first_estimate=first)
     return moment_average(method, problem, q * rounds, q, {"model": R})
@@ -183,3 +185,53 @@ def test_the_condition_on_long_rounds_cannot_be_dropped():
         assert [check.name for check in bound.conditions if not check.holds] == ["long_round"]
         printed = theorem.bound("printed", strict=False, beta=beta, **values)
         assert low > Q(bound.total) and low > Q(printed.total) if fails else high < Q(printed.total)
+
+
+# --- Acc-FCSG-M with x_{t-1} averaged at a communication, or u_1 before the first step: the exact engine and a plain one in fractions ---
+
+
+RADIUS = F(1, 2)
+SLOPES = (lambda y: 1 + max(-RADIUS, min(RADIUS, y)), lambda y: F(-1))
+TWO = {name: [F(number)] * 2 for name, number in {"inner_slope": 1, "inner_offset": 0, "value_noise": 0}.items()}
+SHAPE = {**TWO, "knots": [[-RADIUS, RADIUS], [F(0)]], "slopes": [[F(1, 2), F(3, 2)], [F(-1)]], "start": F(0)}
+ALPHA, BETA = F(1, 7), F(1, 9)
+
+
+class Oracles:
+    """The gradients at a model, without noise; `reference` calls them."""
+
+    N = 2
+
+    def batch(self, t, client, b):
+        return None
+
+    def gradient(self, client, x, batch):
+        return np.array([SLOPES[client](x[0])])
+
+
+def written_out(q, T, **options):
+    """The mean of (xbar_t / 2)^2 before the T steps of the plain algorithm."""
+    path, _ = reference.acc_fcsg_m(Oracles(), None, np.array([F(0)]), None, T, ALPHA, BETA, q, 1, **options)
+    return sum((sum(x[0] for x in models) / 4) ** 2 for models in path[:T]) / T
+
+
+def runs(q, T, reach=RADIUS, **options):
+    problem = exact_problem(Data("conditional", SHAPE))
+    method = AccFCSGM(alpha=scalar(ALPHA), beta=scalar(BETA), q=q, m=1, **options)
+    walked = stepped(method, problem, T)
+    return walked, moment_average(method, problem, T, q, {"model": reach}, is_kept=False)
+
+
+@pytest.mark.parametrize("start", ["own", "averaged"])
+@pytest.mark.parametrize("models", ["own", "averaged"])
+@pytest.mark.parametrize(("q", "T"), [(2, 7), (3, 14), (4, 13)])
+def test_the_method_is_the_algorithm_under_each_reading(q, T, models, start):
+    options = {"first_estimate": start, "previous_model": models}
+    exact = written_out(q, T, **options)
+    walked, (low, high) = runs(q, T, **options)
+    assert walked == (exact, exact) and low <= exact <= high
+
+
+def test_a_run_that_leaves_its_reach_is_refused():
+    with pytest.raises(CannotReplay, match="leaves the reach"):
+        runs(3, 14, reach=F(1, 100), previous_model="averaged")
