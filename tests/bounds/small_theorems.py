@@ -1,4 +1,4 @@
-"""Small statements in the letters of SGD, for tests of what is asked of a theorem, and a tuner's task about one of them."""
+"""The usual letters of the theorems that tests define, small statements in them, and a tuner's task about one of them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,37 @@ from fedco.bounds.language.theorem import Theorem
 from fedco.bounds.optimum.model import model
 from fedco.bounds.optimum.task import Task, make_task
 
-LETTERS = {
-    **{"F_gap": "objective_gap", "L": "local_smoothness", "sigma": "local_gradient_noise", "eta": "step_size"},
-    **{"T": "iterations", "p": "communication_period", "N": "clients", "b": "batch_size", "beta": "momentum"},
+MEANING = {
+    "L": "local_smoothness",
+    "L_bar": "objective_smoothness",
+    "mu": "strong_convexity",
+    "sigma": "local_gradient_noise",
+    "G": "local_gradient_bound",
+    "zeta": "local_gradient_heterogeneity",
+    "F_gap": "objective_gap",
+    "D": "initial_distance",
+    "eta": "step_size",
+    "b": "batch_size",
+    "p": "communication_period",
+    "beta": "momentum",
+    "t0": "step_offset",
+    "K": "communication_period",
+    "a": "step_numerator",
+    "nu": "fine_tuning_steps",
+    "rho": "spectral_gap",
+    "delta": "failure_probability",
+    "N": "clients",
+    "T": "iterations",
+    "R": "rounds",
 }
+
+
+def symbols(letters: str, **others: str) -> dict[str, str]:
+    """The table of symbols of a theorem: usual letters, with a space between them, and others with their quantities."""
+    return {letter: MEANING[letter] for letter in letters.split()} | others
+
+
+LETTERS = symbols("F_gap L sigma eta T p N b beta")
 FORMULAS = ("derived", "conditions", "schedule")
 
 
