@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, nextafter
+from math import inf, isqrt, nextafter
 from typing import Any
 
 import sympy as sp
@@ -125,6 +125,24 @@ def fmpq_of(number: Fraction) -> Any:
     return fmpq(number.numerator, number.denominator)
 
 
+def fraction_of(number: Any) -> Fraction:
+    """A rational number of python-flint, or of sympy."""
+    return Fraction(int(number.p), int(number.q))
+
+
+def root_near(square: Any, grid: int, *, up: bool = True) -> Fraction:
+    """The square root where it is rational, or else the nearest multiple of 1/grid above it, or below.
+
+    Args:
+        square: not negative; a fraction, or a rational number of python-flint.
+    """
+    top, bottom = int(square.numerator), int(square.denominator)
+    above, below = isqrt(top), isqrt(bottom)
+    if above * above == top and below * below == bottom:
+        return Fraction(above, below)
+    return Fraction(isqrt(top * grid * grid // bottom) + up, grid)
+
+
 def ball_of(value: Fraction | int | Any) -> Any:
     """A rational number as a ball, rounded to the precision that is set; a ball is one already."""
     from flint import arb
@@ -174,7 +192,7 @@ class _Evaluator:
 
     def _new(self, expr: sp.Expr) -> Any:
         if expr.is_Rational:
-            return ball_of(Fraction(int(expr.p), int(expr.q)))
+            return ball_of(fraction_of(expr))
         if expr.is_Symbol:
             raise EnclosureError(f"{expr}: wanted a value, got nothing")
         if expr.is_Pow or isinstance(expr, Power):

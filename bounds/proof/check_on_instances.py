@@ -22,13 +22,13 @@ import numpy as np
 import sympy as sp
 from flint import fmpq
 
-from ..evaluation.enclosure import enclose, enclose_bound
+from ..evaluation.enclosure import enclose, enclose_bound, fmpq_of, fraction_of
 from ..language.metrics import GRADIENT
 from ..language.reading import InputError
 from ..language.theorem import Theorem
 from ..registry import get_theorem
 from .derivations import checked_steps, derivation, derived_ids, unsolved
-from .finite import Component, Run, as_fraction, rational, root, times, total
+from .finite import Component, Run, root, times, total
 from .instances import ZERO, each
 from .kernel import (
     EVERY,
@@ -84,11 +84,11 @@ class Comparison:
 
     @property
     def ratio(self) -> float | None:
-        return float(as_fraction(self.left / self.right)) if self.right > 0 else None
+        return float(fraction_of(self.left / self.right)) if self.right > 0 else None
 
     def __str__(self) -> str:
         when = "" if self.time is None else f" at t = {self.time}"
-        left, right = float(as_fraction(self.left)), float(as_fraction(self.right))
+        left, right = float(fraction_of(self.left)), float(fraction_of(self.right))
         return f"{self.step}{when} ({self.style}): {left:.12g} against {right:.12g}"
 
 
@@ -151,7 +151,7 @@ def _how_often(name: str, fact: Inequality, run: Run) -> Iterator[Comparison]:
         logarithm = log_of_inverse(mark.failure)
         rest = Scalar(tuple((c, atom) for c, atom in mark.right.parts if logarithm not in c.params))
         (times,) = (run.number(c) for c, _ in mark.right.parts if logarithm in c.params)
-        times = times / rational(run.point[logarithm])
+        times = times / fmpq_of(run.point[logarithm])
         over = run.scalar(mark.left - rest, 0)
         for value in sorted({x for x in np.asarray(over, dtype=object).ravel() if x > 0}):
             found = run.probability(over >= value)
@@ -161,7 +161,7 @@ def _how_often(name: str, fact: Inequality, run: Run) -> Iterator[Comparison]:
 
 def _exponential(x: fmpq) -> fmpq:
     """exp(x), rounded down."""
-    return rational(enclose(sp.exp(sp.Rational(int(x.p), int(x.q)))).lower)
+    return fmpq_of(enclose(sp.exp(sp.Rational(int(x.p), int(x.q)))).lower)
 
 
 def as_written(name: str, rule: Rule, fact: Fact, algebra: Algebra, run: Run) -> Iterator[Comparison]:
@@ -202,10 +202,10 @@ def of_the_statement(progress: Progress, run: Run) -> Iterator[Comparison]:
     if plan.lemmas or objective_at_start(progress, run) is None:
         return  # constants that lemmas give are measured, not computed by their formulas; or there is no objective
     values = {param.name: value for param, value in run.point.items() if param.name in statement.symbols}
-    bound = rational(enclose_bound(statement, values)["total"].upper)
+    bound = fmpq_of(enclose_bound(statement, values)["total"].upper)
     failure = progress.theorem.metric.failure
     if failure and progress.state.failure is None:
-        bound = bound * rational(values[failure])  # of the expectation, from which it follows by Markov's inequality
+        bound = bound * fmpq_of(values[failure])  # of the expectation, from which it follows by Markov's inequality
     if progress.theorem.metric.of == GRADIENT:
         bound = bound * bound  # the mean of the squares, from which that of the norm follows by Jensen's inequality
     if progress.state.failure is None:
@@ -213,7 +213,7 @@ def of_the_statement(progress: Progress, run: Run) -> Iterator[Comparison]:
         yield Comparison(STATEMENT, None, found <= bound, found, bound)
     else:
         along = run.outcome_by_outcome()
-        found, share = along.probability(metric_at(progress, along) > bound), rational(values[failure])
+        found, share = along.probability(metric_at(progress, along) > bound), fmpq_of(values[failure])
         yield Comparison(STATEMENT, None, found <= share, found, share)
 
 
@@ -377,7 +377,7 @@ def after_the_last_step(progress: Progress, run: Run) -> Iterator[Comparison]:
     values = {param.name: value for param, value in run.point.items() if param.name in statement.symbols}
     bounds = enclose_bound(statement, values) if loop.delivers else {}
     for given in loop.delivers:
-        size = rational(bounds[given.target or "total"].upper)
+        size = fmpq_of(bounds[given.target or "total"].upper)
         reader = Reader(progress.theorem, statement)
         asked = what_is_bounded(loop, given, progress.theorem, statement, reader)
         power = asked.power if given.target else 1

@@ -15,9 +15,9 @@ import numpy as np
 import torch
 
 from ...algorithms import Start
+from ...bounds.evaluation.enclosure import fraction_of
 from ...bounds.language.reading import InputError
-from ...bounds.proof.finite import Component, Vector, as_fraction, plus, total
-from ...bounds.proof.instances import is_draw
+from ...bounds.proof.finite import Component, Vector, plus, total
 from ...bounds.proof.kernel import COMMUNICATION, COMPRESSOR, LOCAL, MIXING, Act, Function, Sum, Term
 from ..lemmas.trace import walk
 from .paths import PATHS, Difference, Oracles, OtherSampleError, Paths, Values, numbers_of
@@ -40,7 +40,7 @@ class Wide(Paths):
         return found if source in self.laws else found.astype(float)
 
     def _factor(self, c: Any, t: int) -> Any:
-        return float(as_fraction(super()._factor(c, t)))
+        return float(fraction_of(super()._factor(c, t)))
 
     def _averaged(self, array: Component, axes: Any) -> Component:
         return array.mean(axis=tuple(axes), keepdims=True)
@@ -88,7 +88,7 @@ class Smooth:
 
     def apply(self, function: str, point: Vector, samples: tuple[Any, ...]) -> Vector:
         declared = self.run.setting.function(function)
-        if declared.label or declared.role == "minimiser" or is_draw(self.run.setting, declared):
+        if declared.label or declared.role in ("minimiser", "drawn_client"):
             raise InputError(f"{function}: not compared in many dimensions")
         if function in self.sets:
             share, *_ = self.of_two.apply(function, point[:2], samples)

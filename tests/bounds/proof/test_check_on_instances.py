@@ -8,6 +8,7 @@ from functools import cache
 
 import pytest
 from fedco.bounds import get_theorem
+from fedco.bounds.evaluation.enclosure import fraction_of
 from fedco.bounds.language.change import narrowed
 from fedco.bounds.language.quantities import QUANTITIES
 from fedco.bounds.language.reading import InputError
@@ -25,7 +26,7 @@ from fedco.bounds.proof.check_on_instances import (
     leaf_names,
 )
 from fedco.bounds.proof.derivations import unsolved
-from fedco.bounds.proof.finite import Run, as_fraction
+from fedco.bounds.proof.finite import Run
 from fedco.bounds.proof.instances import constant
 from fedco.bounds.proof.kernel import (
     FIRST,
@@ -223,7 +224,7 @@ def test_a_number_of_several_bounds_is_measured_by_those_that_are_assumed():
     run = instance(next(style for style in STYLES if style.name == "bent with noise"), progress)
     shapes, value = {"inner": run.problem.shapes["g"]}, {param.name: value for param, value in run.point.items()}
     jacobian, inner = (constant((form,), shapes) for form in QUANTITIES["inner_noise"].bounds[::-1])
-    assert value["sigma_g"] == as_fraction(jacobian) < as_fraction(inner) == value["delta_g"]
+    assert value["sigma_g"] == fraction_of(jacobian) < fraction_of(inner) == value["delta_g"]
 
 
 def test_a_word_of_a_theorems_own_is_measured_by_what_it_bounds():
@@ -234,7 +235,7 @@ def test_a_word_of_a_theorems_own_is_measured_by_what_it_bounds():
     progress = replace(established(base.id), theorem=theorem)
     run = instance(style, progress)
     noise = constant(own.bounds, {"plain": next(iter(run.problem.shapes.values()))})
-    assert {param.name: value for param, value in run.point.items()}["sigma"] == as_fraction(noise) != 1
+    assert {param.name: value for param, value in run.point.items()}["sigma"] == fraction_of(noise) != 1
     assert unmeasured(progress, run) == {}
 
 
