@@ -27,12 +27,11 @@ from ..language.metrics import GRADIENT
 from ..language.reading import InputError
 from ..language.theorem import Theorem
 from ..registry import get_theorem
-from .derivations import checked_steps, derivation, derived_ids, unsolved
+from .derivations import checked_steps, derivation, derived_ids, parts_of, unsolved
 from .finite import Component, Run, root, times, total
 from .instances import ZERO, each
 from .kernel import (
     EVERY,
-    Alternatives,
     Assume,
     Derivation,
     IndependentMean,
@@ -42,6 +41,7 @@ from .kernel import (
     Length,
     Loop,
     Pair,
+    Plan,
     ProofError,
     Reader,
     Scalar,
@@ -53,7 +53,6 @@ from .kernel.algebra import Algebra
 from .kernel.deliveries import what_is_bounded
 from .kernel.derivation import Progress, begin
 from .kernel.facts import Equation, Fact, Likely, Moment
-from .kernel.loop import loops
 from .kernel.region import log_of_inverse
 from .kernel.rules import Rule
 from .kernel.scalars import At, Atom, One
@@ -245,6 +244,15 @@ class Leaves:
     tightest: dict[str, float] = field(default_factory=dict)
     where: dict[str, str] = field(default_factory=dict)
 
+    def record(self, one: Comparison, style: Style, *, leaf: bool = False) -> None:
+        """One more comparison, on an instance of a style."""
+        self.compared += 1
+        self.steps.add(one.step)
+        if not one.holds:
+            self.failed.append(replace(one, style=style.name))
+        if leaf and one.ratio is not None and one.ratio > self.tightest.get(one.step, -1.0):
+            self.tightest[one.step], self.where[one.step] = one.ratio, style.name
+
     def __str__(self) -> str:
         rows = [f"{self.theorem}: {self.compared} comparisons, {len(self.failed)} failed"]
         rows += [f"  {name:28} {ratio:.6f}  {self.where[name]}" for name, ratio in self.tightest.items()]
@@ -259,12 +267,12 @@ def derivation_names() -> tuple[str, ...]:
 @cache
 def _names_of(theorem: Theorem) -> tuple[str, ...]:
     """Read off its derivation once in a process."""
-    plan = unsolved(theorem)
-    if isinstance(plan, Alternatives):
-        return tuple(f"{theorem.id} {case}" for case, _ in plan.cases)
-    if isinstance(plan, Loop):
-        return tuple(f"{theorem.id} {prefix}".strip() for prefix, _ in loops(plan))
-    return (theorem.id,) if isinstance(plan, Derivation) else ()
+    return tuple(_by_name(theorem, unsolved(theorem)))
+
+
+def _by_name(theorem: Theorem, plan: Plan | None) -> dict[str, Derivation | Loop]:
+    rows = ((f"{case} {prefix}", each) for case, parts in parts_of(plan) for prefix, each in parts)
+    return {f"{theorem.id} {name.strip()}".strip(): each for name, each in rows}
 
 
 @cache
@@ -275,14 +283,9 @@ def established(name: str) -> Progress:
         InputError: there is none of this name.
         ProofError: a step does not follow.
     """
-    theorem_id, _, case = name.partition(" ")
-    theorem = get_theorem(theorem_id)
-    plan = derivation(theorem)
-    if isinstance(plan, Alternatives):
-        plan = dict(plan.cases).get(case)
-    if isinstance(plan, Loop):
-        plan = {prefix.strip(): each for prefix, each in loops(plan)}[case]
-    if not isinstance(plan, Derivation | Loop):
+    theorem = get_theorem(name.partition(" ")[0])
+    plan = _by_name(theorem, derivation(theorem)).get(name)
+    if plan is None:
         raise InputError(f"{name}: no derivation of its own; there are {', '.join(derivation_names())}")
     return checked_steps(plan, theorem, theorem.default)
 
@@ -340,26 +343,21 @@ def examine(progress: Progress, runs: Mapping[Style, Run], facts: Mapping[str, F
     """Compare the sides of every step and of the conclusion, or of the given statements, along each run."""
     leaves, found, loop = leaf_names(progress), Leaves(progress.theorem.id), isinstance(progress.derivation, Loop)
     chosen = concluded(progress) if facts is None else facts
-    rules = {step.name: step.rule for step in progress.derivation.steps}
+    rules = {step.name: step.rule for step in progress.derivation.steps} if facts is None else {}
     for style, run in runs.items():
         view = run if progress.state.failure is None else run.outcome_by_outcome()
+        rounded = _rounded(progress, run)
         for name, fact in chosen.items():
-            if (
-                (style.ends and not _about_the_ends(fact))
-                or not _has_value(fact, run)
-                or name in _rounded(progress, run)
-            ):
+            if (style.ends and not _about_the_ends(fact)) or name in rounded or not _has_value(fact, run):
                 continue
             for one in both_sides(name, fact, view):
-                _record(found, replace(one, style=style.name), facts is not None or name in leaves)
-            if facts is None and name in rules and not style.ends:
+                found.record(one, style, leaf=facts is not None or name in leaves)
+            if name in rules and not style.ends:
                 for one in as_written(name, rules[name], fact, progress.state.algebra, run):
-                    _record(found, replace(one, style=style.name), False)
-        if facts is None and not loop:
-            for one in of_the_statement(progress, run):
-                _record(found, replace(one, style=style.name), False)
-        for one in after_the_last_step(progress, run) if loop and facts is None and not style.ends else ():
-            _record(found, replace(one, style=style.name), one.step.startswith(STATEMENT))
+                    found.record(one, style)
+        if facts is None and not (loop and style.ends):
+            for one in after_the_last_step(progress, run) if loop else of_the_statement(progress, run):
+                found.record(one, style, leaf=loop and one.step.startswith(STATEMENT))
     return found
 
 
@@ -405,15 +403,6 @@ def _rounded(progress: Progress, run: Run) -> frozenset[str]:
 
 def _about_the_ends(fact: Fact) -> bool:
     return isinstance(fact, Inequality) and all(isinstance(atom, At | One) for atom, _ in fact.form)
-
-
-def _record(found: Leaves, one: Comparison, leaf: bool) -> None:
-    found.compared += 1
-    found.steps.add(one.step)
-    if not one.holds:
-        found.failed.append(one)
-    if leaf and one.ratio is not None and one.ratio > found.tightest.get(one.step, -1.0):
-        found.tightest[one.step], found.where[one.step] = one.ratio, one.style
 
 
 if __name__ == "__main__":

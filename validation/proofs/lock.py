@@ -14,10 +14,9 @@ from typing import Any
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
 from ...bounds.proof.check_on_instances import ALONG, STYLES, Style, examine, instance, reached
-from ...bounds.proof.derivations import derivation
-from ...bounds.proof.kernel import Alternatives, Corollary, Derivation, Loop, Plan, ProofError
+from ...bounds.proof.derivations import derivation, parts_of
+from ...bounds.proof.kernel import Corollary, Derivation, Loop, Plan, ProofError
 from ...bounds.proof.kernel.derivation import Progress
-from ...bounds.proof.kernel.loop import loops
 from ...bounds.proof.kernel.terms import variables
 from ...bounds.proof.locks import Instances
 from ...bounds.proof.runs import unmeasured
@@ -78,26 +77,15 @@ def code_beside(plan: Plan, theorem: Theorem, label: str = "", codes: Sequence[A
         ProofError: the declarations of the derivation are refused.
     """
     found = _Found()
-    for case, plans in _cases(plan):
+    for case, plans in parts_of(plan):
         _codes([reached(each, theorem, label or theorem.default) for _, each in plans], case, codes, found)
     return found.done()
-
-
-def _cases(plan: Plan) -> Iterator[tuple[str, Iterable[tuple[str, Derivation | Loop]]]]:
-    """The derivations of a plan that is no corollary: of each case one, or a loop with those before it."""
-    match plan:
-        case Alternatives(cases=cases):
-            yield from ((case, [("", each)]) for case, each in cases)
-        case Loop():
-            yield "", loops(plan)
-        case Derivation():
-            yield "", [("", plan)]
 
 
 def _try_plan(plan: Plan, theorem: Theorem, label: str, codes: Sequence[Any] | None, found: _Found) -> None:
     if isinstance(plan, Corollary):
         _try_corollary(plan, theorem, label, found)
-    for case, plans in _cases(plan):
+    for case, plans in parts_of(plan):
         _try(theorem, label, plans, codes, found, case)
 
 
