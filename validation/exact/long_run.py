@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from ...algorithms import Method
-from ...bounds.evaluation.enclosure import ends
+from ...bounds.evaluation.enclosure import ball_of, ends, precision
 from ...bounds.language.metrics import LAST, MEAN
 from .interval import Bends, Ends
 from .noise import AffineSigns, GroupSigns, Noisy, expectation
@@ -192,11 +192,9 @@ def _powers(
 
     `share` is the variance of what stands for a sign.
     """
-    from flint import arb, arb_mat, ctx, fmpq
+    from flint import arb, arb_mat
 
-    before = ctx.prec
-    ctx.prec = _BITS
-    try:
+    with precision(_BITS):
         signs = sorted({k for parts in spread for k in parts})
         alone = [[parts.get(k, Q(0)) for k in signs] or [Q(0)] for parts in spread]
         size = len(spread)
@@ -219,12 +217,10 @@ def _powers(
             weight, later = power.transpose() * base * power, weight
         each = sum((number**2 for row in affine.seen_noise for number in row), Q(0))
         random = _trace(begin.transpose() * weight * begin) + _trace(noise.transpose() * later * noise)
-        total = weight[size, size] + random * arb(fmpq(share.numerator, share.denominator))
+        total = weight[size, size] + random * ball_of(share)
         low, high = ends(total).pair
         each *= share * (1 if only_last else rounds)
         return (low + each, high + each), _reach(affine, alone, rounds)
-    finally:
-        ctx.prec = before
 
 
 def _reach(affine: _Affine, alone: list[list[Fraction]], rounds: int) -> list[Fraction]:
@@ -254,10 +250,9 @@ def _zero() -> Any:
 
 
 def _matrix(rows: Sequence[Sequence[Fraction]]) -> Any:
-    from flint import arb, arb_mat, fmpq
+    from flint import arb_mat
 
-    entries = [arb(fmpq(e.numerator, e.denominator)) for row in rows for e in row]
-    return arb_mat(len(rows), len(rows[0]), entries)
+    return arb_mat(len(rows), len(rows[0]), [ball_of(entry) for row in rows for entry in row])
 
 
 def _rows(matrix: Any) -> list[list[Any]]:
