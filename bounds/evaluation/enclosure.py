@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, isqrt, nextafter
+from math import inf, nextafter
 from typing import Any
 
 import sympy as sp
@@ -130,17 +130,18 @@ def fraction_of(number: Any) -> Fraction:
     return Fraction(int(number.p), int(number.q))
 
 
-def root_near(square: Any, grid: int, *, up: bool = True) -> Fraction:
-    """The square root where it is rational, or else the nearest multiple of 1/grid above it, or below.
+def root_near(number: Any, grid: int, *, order: int = 2, up: bool = True) -> Fraction:
+    """The root of an order where it is rational, or else the nearest multiple of 1/grid above it, or below.
 
     Args:
-        square: not negative; a fraction, or a rational number of python-flint.
+        number: not negative; a fraction, or a rational number of python-flint.
     """
-    top, bottom = int(square.numerator), int(square.denominator)
-    above, below = isqrt(top), isqrt(bottom)
-    if above * above == top and below * below == bottom:
+    top, bottom = int(number.numerator), int(number.denominator)
+    (above, top_is_power), (below, bottom_is_power) = (sp.integer_nthroot(part, order) for part in (top, bottom))
+    if top_is_power and bottom_is_power:
         return Fraction(above, below)
-    return Fraction(isqrt(top * grid * grid // bottom) + up, grid)
+    whole, _ = sp.integer_nthroot(top * grid**order // bottom, order)
+    return Fraction(whole + up, grid)
 
 
 def ball_of(value: Fraction | int | Any) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 
 import sympy as sp
 
+from ..evaluation.enclosure import fraction_of
 from ..evaluation.evaluate import holds
 from ..language.theorem import Condition
 
@@ -128,14 +129,14 @@ def _without_roots(expr: sp.Expr) -> tuple[sp.Expr, tuple[tuple[sp.Symbol, sp.Ex
 def _coefficients(expr: sp.Expr) -> list[tuple[tuple[int, ...], Fraction]] | None:
     symbols = sorted(expr.free_symbols, key=str)
     if not symbols:
-        return [((), Fraction(int(expr.p), int(expr.q)))] if expr.is_Rational else None
+        return [((), fraction_of(expr))] if expr.is_Rational else None
     try:
         polynomial = sp.Poly(sp.expand(expr), *symbols)
     except sp.PolynomialError:
         return None
     if not all(c.is_Rational for c in polynomial.coeffs()):
         return None
-    return [(monomial, Fraction(int(c.p), int(c.q))) for monomial, c in polynomial.terms()]
+    return [(monomial, fraction_of(c)) for monomial, c in polynomial.terms()]
 
 
 def nonnegative_coefficients(expr: sp.Expr) -> bool:

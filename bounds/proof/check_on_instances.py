@@ -28,7 +28,7 @@ from ..language.reading import InputError
 from ..language.theorem import Theorem
 from ..registry import get_theorem
 from .derivations import checked_steps, derivation, derived_ids, parts_of, unsolved
-from .finite import Component, Run, root, times, total
+from .finite import Component, Run, root, sum_of_sizes, times, total
 from .instances import ZERO, each
 from .kernel import (
     EVERY,
@@ -57,7 +57,7 @@ from .kernel.region import log_of_inverse
 from .kernel.rules import Rule
 from .kernel.scalars import At, Atom, One
 from .kernel.sequences import param_of
-from .runs import ALONG, STYLES, Style, instance, metric_at, objective_at_start
+from .runs import ALONG, STYLES, Style, instance, metric_at, objective_at_start, symbols_at
 
 LEAVES = (Assume, IndependentMean, IndependentMoment, SmoothDescent)
 """Rules that rest on an assumption about the problem or its samples; all others follow from earlier steps."""
@@ -99,8 +99,8 @@ def both_sides(name: str, fact: Fact, run: Run) -> Iterator[Comparison]:
         yield from _how_often(name, fact, run) if run.drawn is not None else ()
     elif isinstance(fact, Equation):
         for t in run.times_of(fact.phases):
-            size = sum((abs(x) for component in run(fact.term, t) for x in component.reshape(-1)), ZERO)
-            yield Comparison(name, t, size == 0, size, ZERO)
+            found = sum_of_sizes(run(fact.term, t))
+            yield Comparison(name, t, found == 0, found, ZERO)
     else:
         for t in range(run.horizon):
             bound = run.number(fact.bound, t)
@@ -173,9 +173,8 @@ def as_written(name: str, rule: Rule, fact: Fact, algebra: Algebra, run: Run) ->
         except ProofError:
             continue  # no vector by itself, or a number of another loop
         for t, written, other in values if normal.parts else ((t, w, tuple(0 * x for x in w)) for t, w, _ in values):
-            gaps = [total([x, -y]) for x, y in zip(written, other, strict=True)]
-            if size := sum((abs(x) for gap in gaps for x in gap.reshape(-1)), ZERO):
-                yield Comparison(f"{name}{NORMAL}", t, False, size, ZERO)
+            if gap := sum_of_sizes(tuple(total([x, -y]) for x, y in zip(written, other, strict=True))):
+                yield Comparison(f"{name}{NORMAL}", t, False, gap, ZERO)
 
 
 def _vectors_in(value: Any) -> Iterator[Term]:
@@ -200,7 +199,7 @@ def of_the_statement(progress: Progress, run: Run) -> Iterator[Comparison]:
         yield Comparison(f"{name} {symbols!r}", None, run.number(symbols) == steps, run.number(symbols), fmpq(steps))
     if plan.lemmas or objective_at_start(progress, run) is None:
         return  # constants that lemmas give are measured, not computed by their formulas; or there is no objective
-    values = {param.name: value for param, value in run.point.items() if param.name in statement.symbols}
+    values = symbols_at(progress, run)
     bound = fmpq_of(enclose_bound(statement, values)["total"].upper)
     failure = progress.theorem.metric.failure
     if failure and progress.state.failure is None:
@@ -372,14 +371,13 @@ def after_the_last_step(progress: Progress, run: Run) -> Iterator[Comparison]:
         fact = progress.state.facts[step.name]
         if isinstance(step.rule, Induction) and isinstance(fact, Inequality) and _has_value(fact, run):
             yield _inequality(step.name, fact, run, run.horizon)
-    values = {param.name: value for param, value in run.point.items() if param.name in statement.symbols}
-    bounds = enclose_bound(statement, values) if loop.delivers else {}
+    bounds = enclose_bound(statement, symbols_at(progress, run)) if loop.delivers else {}
     for given in loop.delivers:
-        size = fmpq_of(bounds[given.target or "total"].upper)
+        most = fmpq_of(bounds[given.target or "total"].upper)
         reader = Reader(progress.theorem, statement)
         asked = what_is_bounded(loop, given, progress.theorem, statement, reader)
         power = asked.power if given.target else 1
-        left, right = run.scalar(asked.left, run.horizon), size**power * run.number(asked.times)
+        left, right = run.scalar(asked.left, run.horizon), most**power * run.number(asked.times)
         yield Comparison(f"{STATEMENT} {given.target}".strip(), run.horizon, left <= right, left, right)
 
 

@@ -57,9 +57,9 @@ class Problem(Protocol):
     def potential(self, function: str, point: Vector, samples: Samples) -> Component: ...
 
 
-def root(square: fmpq, *, up: bool = True) -> fmpq:
-    """The square root where it is rational, or rounded up or down in the 50th digit behind the point."""
-    return fmpq_of(root_near(square, 10**50, up=up))
+def root(number: fmpq, *, order: int = 2, up: bool = True) -> fmpq:
+    """The root where it is rational, or rounded up or down in the 50th digit behind the point."""
+    return fmpq_of(root_near(number, 10**50, order=order, up=up))
 
 
 def outcomes(laws: Iterable[Law]) -> list[tuple[fmpq, tuple[fmpq, ...]]]:
@@ -121,6 +121,11 @@ def scaled(number: fmpq, array: Component) -> Component:
 
 def plus(left: Vector, right: Vector) -> Vector:
     return tuple(total(pair) for pair in zip(left, right, strict=True))
+
+
+def sum_of_sizes(vector: Vector) -> fmpq:
+    """The sum of the sizes of all entries: 0 where a vector is 0."""
+    return sum((abs(x) for component in vector for x in component.reshape(-1)), fmpq(0))
 
 
 def total(arrays: Sequence[Component]) -> Component:

@@ -23,7 +23,7 @@ from ..language.bounding import Form, implied
 from ..language.metrics import AVERAGED, LAST, MINIMUM
 from ..language.reading import InputError
 from ..language.theorem import Condition
-from .finite import FAIR, LAW, Component, Run, Vector, evaluated, in_reverse, plus, root, times
+from .finite import FAIR, LAW, Component, Run, Vector, evaluated, in_reverse, plus, root, sum_of_sizes, times
 from .instances import IDENTITY, ONE, ROLES, TINY, TURNED, ZERO, Functions, Shape, constant
 from .kernel import (
     CLOCK,
@@ -388,7 +388,7 @@ class _Maker:
             if mode not in self.starts:
                 self.starts[mode] = self.start(mode)
             run = self._run(values, self.starts[mode], before)
-            if all(_vanishes(run, term) for term in self._starts()):
+            if not any(sum_of_sizes(run(term, 0)) for term in self._starts()):
                 return _with_sizes(self.progress, run)
         raise InputError(f"{self.progress.theorem.id}: no start of style {self.style.name} satisfies the assumptions")
 
@@ -594,10 +594,6 @@ def _halved(shape: Shape) -> Shape:
     return replace(shape, **{name: -getattr(shape, name) / 2 for name in ("linear", "curved", "offset", "tau", "nu")})
 
 
-def _vanishes(run: Run, term) -> bool:
-    return not any(x for component in run(term, 0) for x in component.reshape(-1))
-
-
 def _constants(maker: _Maker, reader: Reader, progress: Progress) -> dict[Param, Fraction]:
     """Sizes, and constants measured on the functions; 1 for what is not known yet."""
     point = {param: Fraction(1) for param in reader.params.values()}
@@ -669,6 +665,12 @@ def _at_start(progress: Progress, run: Run) -> dict[str, fmpq]:
     found = {name: root(run.scalar(sq(v), 0)) for name, v in known.items() if v is not None}
     gap = objective_at_start(progress, run) if "objective_gap" in names else None
     return found if gap is None else {**found, "objective_gap": gap}
+
+
+def symbols_at(progress: Progress, run: Run) -> dict[str, Fraction]:
+    """The values of the statement's symbols along a run."""
+    symbols = progress.theorem.statement(progress.label).symbols
+    return {param.name: value for param, value in run.point.items() if param.name in symbols}
 
 
 def metric_at(progress: Progress, run: Run) -> Any:
@@ -886,8 +888,7 @@ def _derived(point: Mapping[Param, Fraction], progress: Progress) -> dict[Param,
         found[param] = sum_of_powers(param.name, first.at(found), count.at(found), power)
     for param, formula in region.formulas.items():
         if param.name not in given:
-            value = formula.at(found)
-            found[param] = value if region.powers.get(param, 1) == 1 else fraction_of(root(fmpq_of(value)))
+            found[param] = fraction_of(root(fmpq_of(formula.at(found)), order=region.powers.get(param, 1)))
     for param, (above, below) in region.quotients.items():
         found[param] = above.at(found) / below.at(found) if above.at(found) else Fraction(0)
     for param, (base, exponent) in region.exponentials.items():

@@ -45,7 +45,7 @@ from ...bounds.proof.kernel import (
 from ...bounds.proof.kernel.derivation import Progress
 from ...bounds.proof.kernel.problem import metric_points
 from ...bounds.proof.kernel.terms import inside, variables
-from ...bounds.proof.runs import Style, arranged, instance
+from ...bounds.proof.runs import Style, arranged, instance, symbols_at
 from ..exact.tensor import ExactTensor, InexactError
 from ..lemmas.trace import walk
 from ..runs.method_of import build_of, built_in_fractions
@@ -255,14 +255,13 @@ class Beside:
         problem = Oracles(run, code, noiseless=self.is_noiseless, values=Values(run, exactly=exactly))
         start = problem.values.floats(run.variable(code.model, 0))
         given = problem.values.floats(run.variable(code.embedding, -1))[0, 0] if code.embedding else None
-        method = built_in_fractions(self.progress.theorem, self._given(run)) if exactly else code.build(numbers_of(run))
+        method = (
+            built_in_fractions(self.progress.theorem, symbols_at(self.progress, run))
+            if exactly
+            else code.build(numbers_of(run))
+        )
         found = walk(method, problem, self.length, PATHS, start=Start(x=start[0, 0], y=given), draws=problem.draws)
         return tuple(found)
-
-    def _given(self, run: Paths) -> dict[str, Fraction]:
-        """The values of the statement's symbols."""
-        symbols = self.progress.theorem.statement(self.progress.label).symbols
-        return {p.name: value for p, value in run.point.items() if p.name in symbols}
 
     @property
     def is_noiseless(self) -> bool:

@@ -21,6 +21,7 @@ from typing import Any
 import sympy as sp
 
 from ....storage import DamagedError, read_json, sealed, write_json, write_text
+from ...evaluation.enclosure import fraction_of
 from ...evaluation.evaluate import bound as evaluated
 from ...language.reading import InputError
 from ...language.result import rounded_up
@@ -117,7 +118,7 @@ def _put_in_equations(statement: Statement, found: dict[str, Fraction]) -> None:
         if condition.relation == "==" and condition.left in names:
             point = {binding.symbol: found[name] for name, binding in statement.symbols.items()}
             value = statement.at(condition.right, point)
-            found[names[condition.left]] = Fraction(int(value.p), int(value.q))
+            found[names[condition.left]] = fraction_of(value)
 
 
 def headlines() -> list[Theorem]:

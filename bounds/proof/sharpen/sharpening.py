@@ -11,6 +11,7 @@ from math import inf, log2, log10, nextafter
 from time import perf_counter
 from typing import Any
 
+from ...evaluation.enclosure import fraction_of
 from ...evaluation.evaluate import bound as evaluated
 from ...evaluation.evaluate import complete
 from ...language.metrics import GRADIENT, GRADIENT_SQ
@@ -204,7 +205,7 @@ def exact_values(statement: Statement, values: Mapping[str, Any]) -> dict[str, F
         value = point[binding.symbol]
         if not value.is_Rational:
             raise InputError(f"{name}: wanted a rational number, got {value}")
-        found[name] = Fraction(int(value.p), int(value.q))
+        found[name] = fraction_of(value)
     return found
 
 

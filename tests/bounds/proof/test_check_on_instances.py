@@ -38,10 +38,12 @@ from fedco.bounds.proof.kernel import (
     Convexity,
     Loop,
     Minimum,
+    Param,
     SmoothDescent,
     Source,
     StrongConvexity,
     Var,
+    signomial,
 )
 from fedco.bounds.proof.kernel.assumptions import OF_FUNCTIONS
 from fedco.bounds.proof.kernel.facts import Equation
@@ -378,3 +380,15 @@ def test_the_instances_are_not_degenerate():
     assert any(style.b == 2 and style.B == 3 for style in STYLES) and any(style.m == 2 for style in STYLES)
     assert any(style.period == 1 for style in STYLES)
     assert any(style.horizon % style.period for style in STYLES), "a last short round"
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_a_constant_that_is_a_root_has_its_value(order):
+    """Of a cube root the square root was taken."""
+    progress, names = checked("library.gd_convex"), [Param("whole"), Param("between")]
+    formulas = dict(zip(names, (signomial(2**order), signomial(7)), strict=True))
+    region = progress.state.region
+    rooted = replace(region, formulas={**region.formulas, **formulas}, powers=dict.fromkeys(names, order))
+    point = instance(STYLES[0], replace(progress, state=replace(progress.state.copy(), region=rooted))).point
+    whole, between = (point[name] for name in names)
+    assert whole == 2 and 7 <= between**order < 7 + Fraction(1, 10**40)
