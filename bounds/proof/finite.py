@@ -21,6 +21,7 @@ import numpy as np
 from flint import fmpq, fmpq_mat
 
 from ..evaluation.enclosure import fmpq_of, root_near
+from ..language.bounding import joint
 from .kernel import CLOCK, POSITION, Act, App, Given, Known, Mean, Pair, ProofError, Setting, Signomial, Sum, Term, Var
 from .kernel.known import Averaged, When
 from .kernel.scalars import At, Atom, Inner, Named, One, Scalar, Total, Value
@@ -60,14 +61,6 @@ class Problem(Protocol):
 def root(number: fmpq, *, order: int = 2, up: bool = True) -> fmpq:
     """The root where it is rational, or rounded up or down in the 50th digit behind the point."""
     return fmpq_of(root_near(number, 10**50, order=order, up=up))
-
-
-def outcomes(laws: Iterable[Law]) -> list[tuple[fmpq, tuple[fmpq, ...]]]:
-    """(probability, values) of every outcome of independent samples with these laws, the last one changing first."""
-    found: list[tuple[fmpq, tuple[fmpq, ...]]] = [(fmpq(1), ())]
-    for law in laws:
-        found = [(before * p, (*values, value)) for before, values in found for p, value in law]
-    return found
 
 
 def evaluated(value: Signomial, point: Mapping[Param, Fraction]) -> fmpq:
@@ -190,7 +183,7 @@ class Run:
 
     def probability(self, holds: np.ndarray | bool) -> fmpq:
         """Of the outcomes at which something holds, for a run outcome by outcome."""
-        every = outcomes(self.law(source) for source, _ in self.bits)
+        every = joint(self.law(source) for source, _ in self.bits)
         chosen = np.broadcast_to(holds, len(every))
         return sum((p for (p, _), here in zip(every, chosen, strict=True) if here), fmpq(0))
 
@@ -386,7 +379,7 @@ class Run:
         """The probability of every combination of values and outcomes along some axes, as a column."""
         if (axes, shape) not in self._weights:
             laws = (self._law_along(axis, length) for axis, length in zip(axes, shape, strict=True))
-            found = [p for p, _ in outcomes(laws)]
+            found = [p for p, _ in joint(laws)]
             self._weights[axes, shape] = fmpq_mat(len(found), 1, found)
         return self._weights[axes, shape]
 
@@ -456,7 +449,7 @@ def in_reverse(
         (new, run.horizon - 1 - l): run.variable(old, l) for old, new in names.items() for l in range(run.horizon + 1)
     }
     lengths = [len(run.law(source)) for source, _ in run.bits]
-    law = [(p, fmpq(i)) for i, (p, _) in enumerate(outcomes(run.law(source) for source, _ in run.bits))]
+    law = [(p, fmpq(i)) for i, (p, _) in enumerate(joint(run.law(source) for source, _ in run.bits))]
 
     def with_one_axis(array: Component) -> Component:
         sizes = [array.shape[run.axes[name]] if name in run.axes else 1 for name in axes]

@@ -31,11 +31,12 @@ from ..language.bounding import (
     STRONG_CONVEXITY,
     UNLIKE,
     Form,
+    joint,
     lipschitz,
     size,
     squares,
 )
-from .finite import LAW, Component, Law, Samples, Vector, outcomes, plus, root, scaled, shortened, times, total
+from .finite import LAW, Component, Law, Samples, Vector, plus, root, scaled, shortened, times, total
 from .kernel import COMPRESSOR, MIXING, Setting
 
 ZERO, ONE = fmpq(0), fmpq(1)
@@ -285,7 +286,7 @@ def largest_square(form: Form, shapes: Mapping[str, Shape], law: Law = LAW) -> f
         return ZERO
     directions = [[0], [1]] if form.kind == LIPSCHITZ else [[0, 1]]
     bent, (still, noise, ends) = shape.curved, _extremes(shape, order + (form.kind == LIPSCHITZ))
-    drawn = [(p, np.array(values, dtype=object)) for p, values in outcomes([law] * (len(shape.tau) - n))]
+    drawn = [(p, np.array(values, dtype=object)) for p, values in joint([law] * (len(shape.tau) - n))]
     norm = (lambda x: max(x * x)) if order and form.norm == OPERATOR else (lambda x: (x * x).sum())
     found = []
     for label in (np.array(each, dtype=object) for each in product([w for _, w in LAW], repeat=n)):

@@ -19,7 +19,7 @@ from ...bounds.language.metrics import LAST, MEAN
 from .interval import Bends, Ends
 from .noise import AffineSigns, GroupSigns, Noisy, expectation
 from .problem import ExactProblem
-from .run import SQUARES, CannotReplay, Walk, require_equal_rounds
+from .run import LATER, SQUARES, CannotReplay, Walk, require_equal_rounds
 from .statistic import Statistic
 from .tensor import entries_of, with_entries
 
@@ -27,8 +27,6 @@ Q = Fraction
 _BITS = 1024
 _SMALL = Q(1, 2**200)
 """How far the parts of a state are moved to see what a round does, before it is known how far they can go."""
-_LATER = (1, 2, 5)
-"""Rounds that are compared: a method that does something else from round to round is not run this way."""
 _MOST_ROUNDS = 2**60
 
 
@@ -69,7 +67,7 @@ def in_powers(
         _affine, method, problem, state, period=period, times=times, statistic=statistic, members=members
     )
     moved = _moved(rounds_of, state, period)
-    made = [rounds_of(moved, period * later) for later in _LATER]
+    made = [rounds_of(moved, period * later) for later in LATER]
     if any(other != made[0] for other in made[1:]):
         raise CannotReplay(f"{method.name} does not do the same in every round")
     spread = [entry.parts for entry in _flat(state)]

@@ -26,7 +26,6 @@ from fedco.bounds.proof.check_on_instances import (
     leaf_names,
 )
 from fedco.bounds.proof.derivations import unsolved
-from fedco.bounds.proof.finite import Run
 from fedco.bounds.proof.instances import constant
 from fedco.bounds.proof.kernel import (
     FIRST,
@@ -261,20 +260,7 @@ def test_noise_shared_by_the_clients_is_caught():
 
 def with_other(run, **changed):
     """The run with something else in its place; what came first is drawn first."""
-    names = (
-        "setting",
-        "problem",
-        "point",
-        "horizon",
-        "period",
-        "start",
-        "free",
-        "quiet",
-        "quantities",
-        "moving",
-        "laws",
-    )
-    other = Run(**{name: getattr(run, name) for name in names} | changed)
+    other = replace(run, **changed)
     for source, step in run.bits[:1]:
         other.sample(source, step)
     return other
