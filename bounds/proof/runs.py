@@ -202,7 +202,7 @@ class _Maker:
         free: bool = False,
     ):
         self.style, self.rng, self.progress = style, Random(f"{style.name} {seed}"), progress
-        self.plan, self.setting = progress.derivation, progress.derivation.setting
+        self.setting = progress.derivation.setting
         self.axioms = tuple(progress.state.axioms.values())
         self.law = LAW if progress.state.failure is None or style.mixed else FAIR
         self.client = client_index(self.setting)
@@ -225,10 +225,13 @@ class _Maker:
         return fmpq_of(Fraction(self.rng.choice(values)))
 
     def _shapes(self) -> dict[str, Shape]:
-        """Each shape by its name, as the first of its functions asks for that is no derivative."""
-        maps = [f for f in self.setting.functions if f.name in self.shape_of and not ROLES[f.role][1]]
-        first = {self.shape_of[function.name]: function for function in reversed(maps)}
-        return {name: self._shape(name, first[name]) for name in dict.fromkeys(self.shape_of[f.name] for f in maps)}
+        """Each shape by its name, for the first of its functions that is no derivative."""
+        found: dict[str, Shape] = {}
+        for function in (f for f in self.setting.functions if f.name in self.shape_of):
+            name, (_, order) = self.shape_of[function.name], ROLES[function.role]
+            if not order and name not in found:
+                found[name] = self._shape(name, function)
+        return found
 
     def _shape(self, role: str, function: Function) -> Shape:
         if ANOTHER in role:
@@ -249,8 +252,8 @@ class _Maker:
             after = before
         bounded = role == "plain" and self._bounded_gradients(function)
         linear, curved, offset = (self._table(clients, alike) for _ in range(3))
-        tau = np.stack([self._table(clients) for _ in range(sources)]) if sources else np.empty((0, 2, clients), object)
-        nu = np.stack([self._table(clients) for _ in range(sources)]) if sources else np.empty((0, 2, clients), object)
+        tables = ([self._table(clients) for _ in range(sources)] for _ in range(2))
+        tau, nu = (np.array(each, dtype=object).reshape(sources, 2, clients) for each in tables)
         if role == "outer":
             core = scale / 4 if style.saturated else scale * (2 if style.mixed else 10**6)
             offset = (
