@@ -37,7 +37,7 @@ from ..language.bounding import (
     squares,
 )
 from .finite import LAW, Component, Law, Samples, Vector, plus, root, scaled, shortened, times, total
-from .kernel import COMPRESSOR, MIXING, Setting
+from .kernel import COMPRESSOR, MIXING, Function, Setting
 
 ZERO, ONE = fmpq(0), fmpq(1)
 Matrix = tuple[fmpq, fmpq, fmpq, fmpq]
@@ -146,7 +146,7 @@ class Functions:
 
     def apply(self, function: str, point: Vector, samples: Samples) -> Vector:
         declared, drawn = self.setting.function(function), [w for w in samples if isinstance(w, np.ndarray)]
-        if declared.role == "drawn_client":
+        if is_draw(self.setting, declared):
             label = total([self._spread(np.array([ZERO], dtype=object)), *drawn])
             return label, 0 * label
         if declared.role == "minimiser":
@@ -236,6 +236,32 @@ class Functions:
             rows.append(times(self._spread(shape.linear[i]), x * x / 2))
             rows.append(times(self._strength(shape.offset, shape.nu, samples, i), x))
         return total(rows)
+
+
+NOT_OF_THE_PROBLEM = ("minimiser", "random_set", COMPRESSOR, MIXING)
+"""Roles of functions that have no shape."""
+
+
+def is_draw(setting: Setting, function: Function) -> bool:
+    """Whether the values are labels: the sample itself is taken."""
+    return any(other.label == function.space for other in setting.functions)
+
+
+def part_of(setting: Setting, function: Function) -> tuple[str, int]:
+    """Which of the functions here one is, and which derivative of that: by its spaces, so that nothing rests on the role that it declares.
+
+    Noise that is added to an exact function of the same spaces is an error; "" for what is no function of the problem.
+    """
+    problem = [f for f in setting.functions if f.role not in NOT_OF_THE_PROBLEM and not is_draw(setting, f)]
+    if function not in problem:
+        return "", 0
+    if not isinstance(function.space, str):
+        maps = [f for f in problem if isinstance(f.space, str) and f.space != f.domain]
+        return ("inner" if any(part_of(setting, f)[0] == "inner" for f in maps) else "plain"), 1
+    if function.space != function.domain:
+        return ("outer" if function.space.startswith("d") else "inner"), 0
+    exact = [f for f in problem if f.space == f.domain == function.space and not f.sources]
+    return ("error" if function.sources and exact else "plain"), 0
 
 
 # --- constants --------------------------------------------------------------------------------------------------------

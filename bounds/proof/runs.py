@@ -24,7 +24,7 @@ from ..language.metrics import AVERAGED, LAST, MINIMUM
 from ..language.reading import InputError
 from ..language.theorem import Condition
 from .finite import FAIR, LAW, Component, Run, Vector, evaluated, in_reverse, plus, root, sum_of_sizes, times
-from .instances import IDENTITY, ONE, ROLES, TINY, TURNED, ZERO, Functions, Shape, constant
+from .instances import IDENTITY, ONE, TINY, TURNED, ZERO, Functions, Shape, constant, part_of
 from .kernel import (
     CLOCK,
     Bounded,
@@ -227,9 +227,9 @@ class _Maker:
     def _shapes(self) -> dict[str, Shape]:
         """Each shape by its name, for the first of its functions that is no derivative."""
         found: dict[str, Shape] = {}
-        for function in (f for f in self.setting.functions if f.name in self.shape_of):
-            name, (_, order) = self.shape_of[function.name], ROLES[function.role]
-            if not order and name not in found:
+        for function in self.setting.functions:
+            name = self.shape_of.get(function.name, "")
+            if name and name not in found and isinstance(function.space, str):
                 found[name] = self._shape(name, function)
         return found
 
@@ -579,17 +579,17 @@ def _bits(style: Style, setting: Setting) -> int:
 def _names_of_shapes(setting: Setting) -> dict[str, str]:
     """Function of the problem -> the name of its shape, which a derivative has in common with what it is one of.
 
-    A second function of a role with the same samples is another function, not the same one sampled anew.
+    A second function of a kind with the same samples is another function, not the same one sampled anew.
     """
     found: dict[str, str] = {}
     taken: Counter[tuple[Any, ...]] = Counter()
-    for function in (f for f in setting.functions if f.role in ROLES):
-        shape, order = ROLES[function.role]
+    for function in setting.functions:
+        shape, order = part_of(setting, function)
         key = (shape, order, function.sources, function.mean_index)
         taken[key] += 1
         other = taken[key] > 1 and not order and shape != "error"
         found[function.name] = f"{shape}{ANOTHER} {taken[key]}" if other else shape
-    return found
+    return {name: shape for name, shape in found.items() if shape}
 
 
 def _halved(shape: Shape) -> Shape:

@@ -28,7 +28,7 @@ from ...bounds.language.metrics import LAST
 from ...bounds.language.reading import InputError
 from ...bounds.language.schedule import read_schedule
 from ...bounds.language.theorem import Theorem
-from ...bounds.proof.instances import ROLES, Functions
+from ...bounds.proof.instances import Functions, part_of
 from ...bounds.proof.kernel import (
     CLOCK,
     COMMUNICATION,
@@ -513,15 +513,16 @@ def _named_method(theorem: Theorem, progress: Progress) -> Code | None:
     symbols = theorem.statement(progress.label).symbols
     roles: dict[str, str] = {}
     compressors, sets = ([f for f in setting.functions if f.role == role] for role in (COMPRESSOR, "random_set"))
-    for function in (f for f in setting.functions if f.role in ROLES):
-        shape, order = ROLES[function.role]
+    for function in setting.functions:
+        shape, order = part_of(setting, function)
         role = "jacobian" if order else shape if shape in ("inner", "outer") else "gradient"
-        roles.setdefault(role, function.name)
+        if shape:
+            roles.setdefault(role, function.name)
     model = progress.derivation.model
     kept = tuple(source for each in compressors for source in each.sources)
     chosen = {source for each in sets for source in each.sources}
     drawn = tuple(name for name in setting.source_names if name not in kept and name not in chosen)
-    outer = {source for f in setting.functions if f.role == "outer_gradient" for source in f.sources}
+    outer = {source for f in setting.functions if part_of(setting, f)[0] == "outer" for source in f.sources}
     samples = dict.fromkeys(("sample", "outer", "inner"), drawn) | ({"kept": kept} if kept else {})
     if theorem.problem == "conditional":
         samples["inner"] = tuple(source for source in drawn if source not in outer)

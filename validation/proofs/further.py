@@ -18,6 +18,7 @@ from ...algorithms import Start
 from ...bounds.evaluation.enclosure import fraction_of
 from ...bounds.language.reading import InputError
 from ...bounds.proof.finite import Component, Vector, plus, total
+from ...bounds.proof.instances import is_draw
 from ...bounds.proof.kernel import COMMUNICATION, COMPRESSOR, LOCAL, MIXING, Act, Function, Sum, Term
 from ..lemmas.trace import walk
 from .paths import PATHS, Difference, Oracles, OtherSampleError, Paths, Values, numbers_of
@@ -88,7 +89,7 @@ class Smooth:
 
     def apply(self, function: str, point: Vector, samples: tuple[Any, ...]) -> Vector:
         declared = self.run.setting.function(function)
-        if declared.label or declared.role in ("minimiser", "drawn_client"):
+        if declared.label or declared.role == "minimiser" or is_draw(self.run.setting, declared):
             raise InputError(f"{function}: not compared in many dimensions")
         if function in self.sets:
             share, *_ = self.of_two.apply(function, point[:2], samples)

@@ -28,6 +28,7 @@ from fedco.bounds.proof.instances import (
     Shape,
     constant,
     largest_square,
+    part_of,
     turned,
 )
 from fedco.bounds.proof.kernel import Function, Index, Setting, Source, parameter
@@ -208,9 +209,21 @@ def test_a_random_set_has_weights_of_mean_one() -> None:
     assert list(mean) == [1, 1, 1] == list(functions.apply("W", point, (0,))[0])
 
 
+def test_which_function_is_which() -> None:
+    """By its spaces: whatever it says of itself."""
+    said = replace(SETTING, functions=tuple(replace(f, role="outer_gradient") for f in SETTING.functions))
+    for setting in (SETTING, said):
+        found = [part_of(setting, function) for function in setting.functions]
+        assert found == [("inner", 0), ("inner", 1), ("plain", 0), ("plain", 0), ("outer", 0)]
+    plain, error = Function("plain", "x", "x"), Function("error", "x", "x", ("a",), CLIENT, CLIENT)
+    hessian, mix = Function("H", "x", ("x", "x")), Function("W", "x", "x", role="mixing_matrix")
+    other = Setting(SETTING.indices, SETTING.sources, (plain, error, hessian, mix), ())
+    assert [part_of(other, f) for f in other.functions] == [("plain", 0), ("error", 0), ("plain", 1), ("", 0)]
+
+
 def test_a_drawn_client_is_its_sample() -> None:
-    draw = Function("draw", "x", "label", ("a",), CLIENT, CLIENT, role="drawn_client")
-    labelled = Setting(SETTING.indices, SETTING.sources, (draw,), ())
+    draw = Function("draw", "x", "label", ("a",), CLIENT, CLIENT)
+    labelled = Setting(SETTING.indices, SETTING.sources, (draw, Function("g", "x", "y", (), label="label")), ())
     drawn, nothing = Functions(labelled, {}).apply(
         "draw", arrays([(fmpq(1), fmpq(1))]), (np.array([fmpq(2)], dtype=object),)
     )
