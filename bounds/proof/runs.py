@@ -745,12 +745,13 @@ def _inner_error(progress: Progress) -> Term | None:
 def _admissible(style: Style, reader: Reader, progress: Progress, point) -> dict[Param, Fraction]:
     """Hyperparameters that satisfy all conditions: weights at random, the step size the largest power of 2."""
     rng, statement = Random(style.name), progress.theorem.statement(progress.label)
-    names = {b.name: b.quantity.name for b in progress.theorem.notation}
     choices, equations = _equalities(style, progress)
-    weights = [reader.params[n] for n, q in names.items() if q in WEIGHTS]
-    steps = [reader.params[n] for n, q in names.items() if q == "step_size"]
-    declining = [[reader.params[n] for n in statement.symbols if names[n] == each] for each in DECLINING]
-    failing = [reader.params[n] for n, q in names.items() if q == "failure_probability"]
+
+    def of(*quantities: str) -> list[Param]:
+        return [reader.params[b.name] for b in progress.theorem.notation if b.quantity.name in quantities]
+
+    weights, steps, failing = of(*WEIGHTS), of("step_size"), of("failure_probability")
+    declining = [[param for param in of(each) if param.name in statement.symbols] for each in DECLINING]
     chances = dict.fromkeys((style.sizes["failure_probability"], *CHANCES)) if failing else (None,)
     varied = {*weights, *steps, *failing, *chain(*declining), *(reader.params[c.left.name] for c in choices)}
     if any(
