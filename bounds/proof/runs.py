@@ -78,6 +78,7 @@ class Style:
         enumerated: all outcomes are; otherwise a few paths are followed, and the number of samples does not matter.
         tuning: step of the fine-tuning.
         longest: steps are tried from 2^longest down.
+        seed: of what is random in it.
         tent: the Hessian of a plain objective has its kink in the middle, wide enough for differences and for steps of their size.
     """
 
@@ -106,6 +107,7 @@ class Style:
     longest: int = 0
     enumerated: bool = True
     tuning: Fraction = Fraction(1)
+    seed: int = 0
 
     @property
     def sizes(self) -> dict[str, int | Fraction]:
@@ -132,7 +134,7 @@ class Style:
 
     def seeded(self, seed: int) -> Style:
         """Another draw of what is random, with steps as long as the conditions allow."""
-        return replace(self, name=f"{self.name}, seed {seed}", longest=6, tuning=Fraction(5, 16))
+        return replace(self, name=f"{self.name}, seed {seed}", seed=seed, longest=6, tuning=Fraction(5, 16))
 
 
 FIELDS: dict[str, tuple[str, int]] = {
@@ -193,15 +195,9 @@ class _Maker:
     """Everything that is chosen for one instance."""
 
     def __init__(
-        self,
-        style: Style,
-        seed: int,
-        progress: Progress,
-        shapes: Mapping[str, Shape] | None = None,
-        *,
-        free: bool = False,
+        self, style: Style, progress: Progress, shapes: Mapping[str, Shape] | None = None, *, free: bool = False
     ):
-        self.style, self.rng, self.progress = style, Random(f"{style.name} {seed}"), progress
+        self.style, self.rng, self.progress = style, Random(f"{style.name} {style.seed}"), progress
         self.setting = progress.derivation.setting
         self.axioms = tuple(progress.state.axioms.values())
         self.law = LAW if progress.state.failure is None or style.mixed else FAIR
@@ -213,7 +209,7 @@ class _Maker:
         self.starts: dict[str, dict[tuple[str, int], Vector | Term]] = {}
         self.before: _Maker | None = None
         if progress.state.earlier is not None and not free:
-            self.before = _Maker(style, seed, _loop_before(progress), self.shapes)
+            self.before = _Maker(style, _loop_before(progress), self.shapes)
 
     def count(self, values: Mapping[Param, Fraction]) -> None:
         """Read off the size of every index."""
@@ -472,7 +468,7 @@ class _Maker:
         return found
 
 
-def instance(style: Style, progress: Progress, seed: int = 0, *, free: bool = False) -> Run:
+def instance(style: Style, progress: Progress, *, free: bool = False) -> Run:
     """A run on concrete functions, with which all assumptions and conditions of a derivation hold.
 
     A loop that goes in reverse through what another made goes through a run of that; with `free` through free points.
@@ -482,7 +478,7 @@ def instance(style: Style, progress: Progress, seed: int = 0, *, free: bool = Fa
     """
     progress = arranged(progress)
     style = _adapted(style, progress)
-    maker = _Maker(style, seed, progress, free=free)
+    maker = _Maker(style, progress, free=free)
     reader = Reader(progress.theorem, progress.theorem.statement(progress.label))
     point = _constants(maker, reader, progress)
     point = _with_start(progress, reader, point, maker.run(point))
@@ -868,7 +864,7 @@ def sized_vectors(progress: Progress) -> dict[Var, Signomial]:
 
 def unmeasured(progress: Progress, run: Run) -> dict[str, str]:
     """Symbol -> quantity, of those in a statement that nothing here gives a value."""
-    maker = _Maker(STYLES[0], 0, arranged(progress), free=True)
+    maker = _Maker(STYLES[0], arranged(progress), free=True)
     statement = progress.theorem.statement(progress.label)
     fixed = {str(condition.left) for condition in statement.conditions if condition.relation == "=="}
     known = {*maker.style.sizes, *WEIGHTS, *DECLINING, "step_size", *_at_start(progress, run)}

@@ -118,7 +118,7 @@ def _families(progress: Progress, where: str, found: _Found) -> None:
     ran: list[Style] = []
     for style in families(progress):
         try:
-            result = examine(progress, {style: instance(style, progress, seed_of(style))})
+            result = examine(progress, {style: instance(style, progress)})
         except (InputError, ProofError) as error:
             reasons[style.name] = str(error)
         except BEYOND as error:
@@ -148,17 +148,12 @@ def families(progress: Progress) -> Iterator[Style]:
             yield from (style.seeded(seed) for seed in range(1, SEEDS + 1))
 
 
-def seed_of(style: Style) -> int:
-    _, comma, number = style.name.rpartition(", seed ")
-    return int(number) if comma else 0
-
-
 def _left_out(progress: Progress, ran: list[Style], steps: set[str], reasons: dict[str, str]) -> Iterator[str]:
     """What no family that ran says anything of."""
     if not ran:
         yield f"every claim: no instance satisfies what is assumed: {next(iter(reasons.values()), 'no family')}"
         return
-    for name, quantity in unmeasured(progress, instance(ran[0], progress, seed_of(ran[0]))).items():
+    for name, quantity in unmeasured(progress, instance(ran[0], progress)).items():
         yield f"{name}: no family has a {quantity}"
     for step in progress.derivation.steps:
         if step.name not in progress.state.facts:
@@ -172,7 +167,7 @@ def _left_out(progress: Progress, ran: list[Style], steps: set[str], reasons: di
         "clients that differ": any(s.mixed and s.clients > 1 for s in ran),
         "noise": any(s.loud for s in ran),
         "batches of more than one sample": any(s.b > 1 for s in ran) and any(s.m > 1 for s in ran),
-        "another draw": any(seed_of(s) for s in ran),
+        "another draw": any(s.seed for s in ran),
     }
     for name, there in wanted.items():
         if not there:
