@@ -24,7 +24,7 @@ from ..language.metrics import AVERAGED, LAST, MINIMUM
 from ..language.reading import InputError
 from ..language.theorem import Condition
 from .finite import FAIR, LAW, Component, Run, Vector, evaluated, in_reverse, plus, root, sum_of_sizes, times
-from .instances import IDENTITY, ONE, TINY, TURNED, ZERO, Functions, Shape, constant, part_of
+from .instances import IDENTITY, ONE, TINY, TURNED, ZERO, Functions, Shape, constant, part_of, turned
 from .kernel import (
     CLOCK,
     Bounded,
@@ -352,14 +352,10 @@ class _Maker:
         first, second = (row.reshape(shape) for row in flat)
         if self.style.line:
             second = 0 * second
-        if space == "y":
+        shape_in_x = self.shapes.get("inner") or self.shapes.get("plain")
+        if space == "y" or shape_in_x is None:
             return first, second
-        a, b, c, d = self._turn()
-        return plus((a * first, b * first), (c * second, d * second))
-
-    def _turn(self):
-        found = self.shapes.get("inner") or self.shapes.get("plain")
-        return found.before if found else IDENTITY
+        return turned(shape_in_x.before, (first, second), back=True)
 
     def _axes(self) -> list[str]:
         return [index.name for index in self.setting.indices]
