@@ -8,7 +8,7 @@ from functools import cache
 
 import pytest
 from fedco.bounds import get_theorem
-from fedco.bounds.evaluation.enclosure import fraction_of
+from fedco.bounds.evaluation.enclosure import fmpq_of, fraction_of
 from fedco.bounds.language.change import narrowed
 from fedco.bounds.language.quantities import QUANTITIES
 from fedco.bounds.language.reading import InputError
@@ -46,7 +46,8 @@ from fedco.bounds.proof.kernel import (
 )
 from fedco.bounds.proof.kernel.assumptions import OF_FUNCTIONS
 from fedco.bounds.proof.kernel.facts import Equation
-from fedco.bounds.proof.runs import unmeasured
+from fedco.bounds.proof.runs import metric_at, unmeasured
+from flint import fmpq
 from free_points import allowed
 from quick import slow_but
 from representatives import NAMES, SHORT
@@ -373,3 +374,24 @@ def test_a_constant_that_is_a_root_has_its_value(order):
     point = instance(STYLES[0], replace(progress, state=replace(progress.state.copy(), region=rooted))).point
     whole, between = (point[name] for name in names)
     assert whole == 2 and 7 <= between**order < 7 + Fraction(1, 10**40)
+
+
+def test_every_case_and_every_loop_before_another_has_a_name():
+    assert {"local_scgdm.theorem_3_4 A", "local_scgdm.theorem_3_4 B", "meta_fl.lemma_4 before:"} < {*IDS}
+    for name in ("local_scgdm.theorem_3_4", "local_scgdm.theorem_3_4 C", "meta_fl.lemma_4 after:"):
+        with pytest.raises(InputError, match="no derivation of its own"):
+            established(name)
+
+
+@pytest.mark.parametrize(("average", "first"), [("before", 0), ("after", 1)])
+def test_the_metric_weighs_the_iterates_that_it_speaks_of(average, first):
+    """t + t0 of the iterate at t, from 0 on or from 1 on."""
+    name = "library.sgd_strongly_convex_weighted"
+    progress = established(name)
+    progress = replace(progress, theorem=replace(progress.theorem, average=average))
+    run = instance(next(style for style in STYLES if style.name == "rounds"), established(name))
+    (start,) = (value for param, value in run.point.items() if param.name == "t0")
+    gap = progress.reading.above_minimum(progress.reading.mean_model)
+    rows = [(fmpq_of(t + start), run.scalar(gap, t)) for t in range(first, first + run.horizon)]
+    wanted = sum((weight * value for weight, value in rows), fmpq(0)) / sum((weight for weight, _ in rows), fmpq(0))
+    assert run.horizon > 1 and metric_at(progress, run) == wanted > 0
