@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from types import SimpleNamespace
 
 import pytest
+from altered import with_stated
 from fedco.bounds import get_theorem
 from fedco.bounds.evaluation.enclosure import fmpq_of, fraction_of
 from fedco.bounds.language.change import narrowed
@@ -16,6 +18,7 @@ from fedco.bounds.proof.check_on_instances import (
     NORMAL,
     STATEMENT,
     STYLES,
+    as_written,
     both_sides,
     conclusion,
     derivation_names,
@@ -395,3 +398,27 @@ def test_the_metric_weighs_the_iterates_that_it_speaks_of(average, first):
     rows = [(fmpq_of(t + start), run.scalar(gap, t)) for t in range(first, first + run.horizon)]
     wanted = sum((weight * value for weight, value in rows), fmpq(0)) / sum((weight for weight, _ in rows), fmpq(0))
     assert run.horizon > 1 and metric_at(progress, run) == wanted > 0
+
+
+def test_a_constant_that_a_loop_delivers_is_compared_where_the_loop_has_ended():
+    name = "meta_fl.lemma_4"
+    progress = established(name)
+    target = next(each.target for each in progress.derivation.delivers if each.target)
+    expr = progress.theorem.statement(progress.label).constant(target).expr
+    smaller = with_stated(progress.theorem, "derived", target, expr=expr / 1000)
+    failed = {one.step for one in examine(replace(progress, theorem=smaller), runs(name)).failed}
+    assert failed == {f"{STATEMENT} {target}"}
+
+
+def test_a_normal_form_with_another_value_is_seen():
+    """With the real normal forms nothing is found; with twice these every vector that is not 0."""
+    progress = established("library.gd_convex")
+    algebra, run = progress.state.algebra, next(iter(runs("library.gd_convex").values()))
+    for factor, is_seen in ((1, False), (2, True)):
+        other = SimpleNamespace(normal=lambda term, factor=factor: factor * algebra.normal(term))
+        found = [
+            one
+            for step in progress.derivation.steps
+            for one in as_written(step.name, step.rule, progress.state.facts[step.name], other, run)
+        ]
+        assert bool(found) == is_seen and not any(one.holds for one in found)
