@@ -125,6 +125,20 @@ def fmpq_of(number: Fraction) -> Any:
     return fmpq(number.numerator, number.denominator)
 
 
+def root_near(number: Any, grid: int, *, order: int = 2, up: bool = True) -> Fraction:
+    """The root of an order where it is rational, or else the nearest multiple of 1/grid above it, or below.
+
+    Args:
+        number: not negative; a fraction, or a rational number of python-flint.
+    """
+    top, bottom = int(number.numerator), int(number.denominator)
+    (above, top_is_power), (below, bottom_is_power) = (sp.integer_nthroot(part, order) for part in (top, bottom))
+    if top_is_power and bottom_is_power:
+        return Fraction(above, below)
+    whole, _ = sp.integer_nthroot(top * grid**order // bottom, order)
+    return Fraction(whole + up, grid)
+
+
 def ball_of(value: Fraction | int | Any) -> Any:
     """A rational number as a ball, rounded to the precision that is set; a ball is one already."""
     from flint import arb

@@ -202,8 +202,8 @@ def exact(value: Fraction | int) -> sp.Rational:
     return sp.Rational(value.numerator, value.denominator)
 
 
-def fraction_of(value: sp.Rational) -> Fraction:
-    """A rational number of sympy as a fraction."""
+def fraction_of(value: Any) -> Fraction:
+    """A rational number of sympy, or of python-flint."""
     return Fraction(int(value.p), int(value.q))
 
 

@@ -51,6 +51,17 @@ class StepWeights:
             )
         return fraction_of(found)
 
+    def exact_shares(self, times: Sequence[int]) -> list[Fraction]:
+        """The weights at some steps over their sum.
+
+        Raises:
+            InputError: one is negative, or no rational number, or all are 0.
+        """
+        each = [self.exactly(t) for t in times]
+        if not (whole := sum(each, Fraction(0))):
+            raise InputError(f"the weights {self.formula} are all 0")
+        return [weight / whole for weight in each]
+
     def shares(self, steps: int, *, after: bool) -> np.ndarray:
         """`(steps + 1,)` the weights at t = 0, ..., steps over their sum; 0 where the metric does not speak of the iterate.
 

@@ -7,7 +7,7 @@ A row of the vocabulary has its forms here; the kernel of proofs reads its assum
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -350,6 +350,14 @@ def _of_derivative(form: Form, function: str) -> Iterator[Form]:
 
 Outcomes = Sequence[tuple[Any, Any]]
 """(probability, value) of each sample: numbers, or vectors that can be added and multiplied by numbers."""
+
+
+def joint(laws: Iterable[Outcomes]) -> list[tuple[Any, tuple[Any, ...]]]:
+    """(probability, values) of every outcome of independent samples with these laws, the last one changing first."""
+    found: list[tuple[Any, tuple[Any, ...]]] = [(1, ())]
+    for law in laws:
+        found = [(before * p, (*values, value)) for before, values in found for p, value in law]
+    return found
 
 
 def squares(form: Form, clients: Sequence[Outcomes], square: Callable[[Any], Any]) -> list[Any]:

@@ -22,17 +22,17 @@ import numpy as np
 import sympy as sp
 from flint import fmpq
 
-from ..evaluation.enclosure import enclose, enclose_bound
+from ..evaluation.enclosure import enclose, enclose_bound, fmpq_of
+from ..evaluation.evaluate import fraction_of
 from ..language.metrics import GRADIENT
 from ..language.reading import InputError
 from ..language.theorem import Theorem
 from ..registry import get_theorem
-from .derivations import checked_steps, derivation, derived_ids, unsolved
-from .finite import Component, Run, as_fraction, rational, root, times, total
+from .derivations import checked_steps, derivation, derived_ids, parts_of, unsolved
+from .finite import Component, Run, root, sum_of_sizes, times, total
 from .instances import ZERO, each
 from .kernel import (
     EVERY,
-    Alternatives,
     Assume,
     Derivation,
     IndependentMean,
@@ -42,6 +42,7 @@ from .kernel import (
     Length,
     Loop,
     Pair,
+    Plan,
     ProofError,
     Reader,
     Scalar,
@@ -53,12 +54,11 @@ from .kernel.algebra import Algebra
 from .kernel.deliveries import what_is_bounded
 from .kernel.derivation import Progress, begin
 from .kernel.facts import Equation, Fact, Likely, Moment
-from .kernel.loop import loops
 from .kernel.region import log_of_inverse
 from .kernel.rules import Rule
 from .kernel.scalars import At, Atom, One
 from .kernel.sequences import param_of
-from .runs import ALONG, STYLES, Style, instance, metric_at, objective_at_start
+from .runs import ALONG, STYLES, Style, instance, metric_at, objective_at_start, symbols_at
 
 LEAVES = (Assume, IndependentMean, IndependentMoment, SmoothDescent)
 """Rules that rest on an assumption about the problem or its samples; all others follow from earlier steps."""
@@ -84,11 +84,11 @@ class Comparison:
 
     @property
     def ratio(self) -> float | None:
-        return float(as_fraction(self.left / self.right)) if self.right > 0 else None
+        return float(fraction_of(self.left / self.right)) if self.right > 0 else None
 
     def __str__(self) -> str:
         when = "" if self.time is None else f" at t = {self.time}"
-        left, right = float(as_fraction(self.left)), float(as_fraction(self.right))
+        left, right = float(fraction_of(self.left)), float(fraction_of(self.right))
         return f"{self.step}{when} ({self.style}): {left:.12g} against {right:.12g}"
 
 
@@ -100,8 +100,8 @@ def both_sides(name: str, fact: Fact, run: Run) -> Iterator[Comparison]:
         yield from _how_often(name, fact, run) if run.drawn is not None else ()
     elif isinstance(fact, Equation):
         for t in run.times_of(fact.phases):
-            size = sum((abs(x) for component in run(fact.term, t) for x in component.reshape(-1)), ZERO)
-            yield Comparison(name, t, size == 0, size, ZERO)
+            found = sum_of_sizes(run(fact.term, t))
+            yield Comparison(name, t, found == 0, found, ZERO)
     else:
         for t in range(run.horizon):
             bound = run.number(fact.bound, t)
@@ -151,7 +151,7 @@ def _how_often(name: str, fact: Inequality, run: Run) -> Iterator[Comparison]:
         logarithm = log_of_inverse(mark.failure)
         rest = Scalar(tuple((c, atom) for c, atom in mark.right.parts if logarithm not in c.params))
         (times,) = (run.number(c) for c, _ in mark.right.parts if logarithm in c.params)
-        times = times / rational(run.point[logarithm])
+        times = times / fmpq_of(run.point[logarithm])
         over = run.scalar(mark.left - rest, 0)
         for value in sorted({x for x in np.asarray(over, dtype=object).ravel() if x > 0}):
             found = run.probability(over >= value)
@@ -161,7 +161,7 @@ def _how_often(name: str, fact: Inequality, run: Run) -> Iterator[Comparison]:
 
 def _exponential(x: fmpq) -> fmpq:
     """exp(x), rounded down."""
-    return rational(enclose(sp.exp(sp.Rational(int(x.p), int(x.q)))).lower)
+    return fmpq_of(enclose(sp.exp(sp.Rational(int(x.p), int(x.q)))).lower)
 
 
 def as_written(name: str, rule: Rule, fact: Fact, algebra: Algebra, run: Run) -> Iterator[Comparison]:
@@ -174,9 +174,8 @@ def as_written(name: str, rule: Rule, fact: Fact, algebra: Algebra, run: Run) ->
         except ProofError:
             continue  # no vector by itself, or a number of another loop
         for t, written, other in values if normal.parts else ((t, w, tuple(0 * x for x in w)) for t, w, _ in values):
-            gaps = [total([x, -y]) for x, y in zip(written, other, strict=True)]
-            if size := sum((abs(x) for gap in gaps for x in gap.reshape(-1)), ZERO):
-                yield Comparison(f"{name}{NORMAL}", t, False, size, ZERO)
+            if gap := sum_of_sizes(tuple(total([x, -y]) for x, y in zip(written, other, strict=True))):
+                yield Comparison(f"{name}{NORMAL}", t, False, gap, ZERO)
 
 
 def _vectors_in(value: Any) -> Iterator[Term]:
@@ -201,11 +200,11 @@ def of_the_statement(progress: Progress, run: Run) -> Iterator[Comparison]:
         yield Comparison(f"{name} {symbols!r}", None, run.number(symbols) == steps, run.number(symbols), fmpq(steps))
     if plan.lemmas or objective_at_start(progress, run) is None:
         return  # constants that lemmas give are measured, not computed by their formulas; or there is no objective
-    values = {param.name: value for param, value in run.point.items() if param.name in statement.symbols}
-    bound = rational(enclose_bound(statement, values)["total"].upper)
+    values = symbols_at(progress, run)
+    bound = fmpq_of(enclose_bound(statement, values)["total"].upper)
     failure = progress.theorem.metric.failure
     if failure and progress.state.failure is None:
-        bound = bound * rational(values[failure])  # of the expectation, from which it follows by Markov's inequality
+        bound = bound * fmpq_of(values[failure])  # of the expectation, from which it follows by Markov's inequality
     if progress.theorem.metric.of == GRADIENT:
         bound = bound * bound  # the mean of the squares, from which that of the norm follows by Jensen's inequality
     if progress.state.failure is None:
@@ -213,7 +212,7 @@ def of_the_statement(progress: Progress, run: Run) -> Iterator[Comparison]:
         yield Comparison(STATEMENT, None, found <= bound, found, bound)
     else:
         along = run.outcome_by_outcome()
-        found, share = along.probability(metric_at(progress, along) > bound), rational(values[failure])
+        found, share = along.probability(metric_at(progress, along) > bound), fmpq_of(values[failure])
         yield Comparison(STATEMENT, None, found <= share, found, share)
 
 
@@ -245,6 +244,15 @@ class Leaves:
     tightest: dict[str, float] = field(default_factory=dict)
     where: dict[str, str] = field(default_factory=dict)
 
+    def record(self, one: Comparison, style: Style, *, leaf: bool = False) -> None:
+        """One more comparison, on an instance of a style."""
+        self.compared += 1
+        self.steps.add(one.step)
+        if not one.holds:
+            self.failed.append(replace(one, style=style.name))
+        if leaf and one.ratio is not None and one.ratio > self.tightest.get(one.step, -1.0):
+            self.tightest[one.step], self.where[one.step] = one.ratio, style.name
+
     def __str__(self) -> str:
         rows = [f"{self.theorem}: {self.compared} comparisons, {len(self.failed)} failed"]
         rows += [f"  {name:28} {ratio:.6f}  {self.where[name]}" for name, ratio in self.tightest.items()]
@@ -259,12 +267,12 @@ def derivation_names() -> tuple[str, ...]:
 @cache
 def _names_of(theorem: Theorem) -> tuple[str, ...]:
     """Read off its derivation once in a process."""
-    plan = unsolved(theorem)
-    if isinstance(plan, Alternatives):
-        return tuple(f"{theorem.id} {case}" for case, _ in plan.cases)
-    if isinstance(plan, Loop):
-        return tuple(f"{theorem.id} {prefix}".strip() for prefix, _ in loops(plan))
-    return (theorem.id,) if isinstance(plan, Derivation) else ()
+    return tuple(_by_name(theorem, unsolved(theorem)))
+
+
+def _by_name(theorem: Theorem, plan: Plan | None) -> dict[str, Derivation | Loop]:
+    rows = ((f"{case} {prefix}", each) for case, parts in parts_of(plan) for prefix, each in parts)
+    return {f"{theorem.id} {name.strip()}".strip(): each for name, each in rows}
 
 
 @cache
@@ -275,14 +283,9 @@ def established(name: str) -> Progress:
         InputError: there is none of this name.
         ProofError: a step does not follow.
     """
-    theorem_id, _, case = name.partition(" ")
-    theorem = get_theorem(theorem_id)
-    plan = derivation(theorem)
-    if isinstance(plan, Alternatives):
-        plan = dict(plan.cases).get(case)
-    if isinstance(plan, Loop):
-        plan = {prefix.strip(): each for prefix, each in loops(plan)}[case]
-    if not isinstance(plan, Derivation | Loop):
+    theorem = get_theorem(name.partition(" ")[0])
+    plan = _by_name(theorem, derivation(theorem)).get(name)
+    if plan is None:
         raise InputError(f"{name}: no derivation of its own; there are {', '.join(derivation_names())}")
     return checked_steps(plan, theorem, theorem.default)
 
@@ -340,26 +343,21 @@ def examine(progress: Progress, runs: Mapping[Style, Run], facts: Mapping[str, F
     """Compare the sides of every step and of the conclusion, or of the given statements, along each run."""
     leaves, found, loop = leaf_names(progress), Leaves(progress.theorem.id), isinstance(progress.derivation, Loop)
     chosen = concluded(progress) if facts is None else facts
-    rules = {step.name: step.rule for step in progress.derivation.steps}
+    rules = {step.name: step.rule for step in progress.derivation.steps} if facts is None else {}
     for style, run in runs.items():
         view = run if progress.state.failure is None else run.outcome_by_outcome()
+        rounded = _rounded(progress, run)
         for name, fact in chosen.items():
-            if (
-                (style.ends and not _about_the_ends(fact))
-                or not _has_value(fact, run)
-                or name in _rounded(progress, run)
-            ):
+            if (style.ends and not _about_the_ends(fact)) or name in rounded or not _has_value(fact, run):
                 continue
             for one in both_sides(name, fact, view):
-                _record(found, replace(one, style=style.name), facts is not None or name in leaves)
-            if facts is None and name in rules and not style.ends:
+                found.record(one, style, leaf=facts is not None or name in leaves)
+            if name in rules and not style.ends:
                 for one in as_written(name, rules[name], fact, progress.state.algebra, run):
-                    _record(found, replace(one, style=style.name), False)
-        if facts is None and not loop:
-            for one in of_the_statement(progress, run):
-                _record(found, replace(one, style=style.name), False)
-        for one in after_the_last_step(progress, run) if loop and facts is None and not style.ends else ():
-            _record(found, replace(one, style=style.name), one.step.startswith(STATEMENT))
+                    found.record(one, style)
+        if facts is None and not (loop and style.ends):
+            for one in after_the_last_step(progress, run) if loop else of_the_statement(progress, run):
+                found.record(one, style, leaf=loop and one.step.startswith(STATEMENT))
     return found
 
 
@@ -374,14 +372,13 @@ def after_the_last_step(progress: Progress, run: Run) -> Iterator[Comparison]:
         fact = progress.state.facts[step.name]
         if isinstance(step.rule, Induction) and isinstance(fact, Inequality) and _has_value(fact, run):
             yield _inequality(step.name, fact, run, run.horizon)
-    values = {param.name: value for param, value in run.point.items() if param.name in statement.symbols}
-    bounds = enclose_bound(statement, values) if loop.delivers else {}
+    bounds = enclose_bound(statement, symbols_at(progress, run)) if loop.delivers else {}
     for given in loop.delivers:
-        size = rational(bounds[given.target or "total"].upper)
+        most = fmpq_of(bounds[given.target or "total"].upper)
         reader = Reader(progress.theorem, statement)
         asked = what_is_bounded(loop, given, progress.theorem, statement, reader)
         power = asked.power if given.target else 1
-        left, right = run.scalar(asked.left, run.horizon), size**power * run.number(asked.times)
+        left, right = run.scalar(asked.left, run.horizon), most**power * run.number(asked.times)
         yield Comparison(f"{STATEMENT} {given.target}".strip(), run.horizon, left <= right, left, right)
 
 
@@ -405,15 +402,6 @@ def _rounded(progress: Progress, run: Run) -> frozenset[str]:
 
 def _about_the_ends(fact: Fact) -> bool:
     return isinstance(fact, Inequality) and all(isinstance(atom, At | One) for atom, _ in fact.form)
-
-
-def _record(found: Leaves, one: Comparison, leaf: bool) -> None:
-    found.compared += 1
-    found.steps.add(one.step)
-    if not one.holds:
-        found.failed.append(one)
-    if leaf and one.ratio is not None and one.ratio > found.tightest.get(one.step, -1.0):
-        found.tightest[one.step], found.where[one.step] = one.ratio, one.style
 
 
 if __name__ == "__main__":

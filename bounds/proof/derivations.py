@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -20,13 +20,14 @@ from .kernel import (
     ProofError,
     Reader,
     Verdict,
+    cases_of,
     check,
     check_each,
     follow,
     run_through,
 )
 from .kernel.derivation import Progress, begin
-from .kernel.loop import settled
+from .kernel.loop import loops, settled
 from .kernel.problem import GRADIENTS
 from .solve import solved
 
@@ -179,6 +180,15 @@ def checked_steps(plan: Derivation | Loop, theorem: Theorem, label: str) -> Prog
     for step in plan.steps:
         progress = progress.after(step)
     return progress
+
+
+def parts_of(plan: Plan | None) -> Iterator[tuple[str, list[tuple[str, Derivation | Loop]]]]:
+    """The derivations of a plan that is no corollary: by the name of each case one, or a loop and those before it with their prefixes."""
+    for case, each in cases_of(plan):
+        if isinstance(each, Loop):
+            yield case, [*loops(each)]
+        elif isinstance(each, Derivation):
+            yield case, [("", each)]
 
 
 def derived_ids() -> tuple[str, ...]:

@@ -17,10 +17,14 @@ from operator import mul
 
 import sympy as sp
 
+from ..evaluation.enclosure import root_near
+from ..evaluation.evaluate import fraction_of
 from ..language.theorem import Statement
 
 _LARGEST_DENOMINATOR = 48
 """Largest denominator of the powers of a solution; exponents in a bound are small fractions."""
+_GRID = 10**12
+"""Roots that are no fractions are rounded up to multiples of one over this."""
 
 
 @dataclass(frozen=True)
@@ -120,15 +124,7 @@ def _largest(ratio: Monomial, small: Sequence[Monomial]) -> Fraction | None:
         return None
     common = reduce(lcm, (power.denominator for power, _ in used), 1)
     exact = reduce(mul, (m.factor ** -int(power * common) for power, m in used), ratio.factor**common)
-    return _root_above(exact, common)
-
-
-def _root_above(value: Fraction, order: int) -> Fraction:
-    """A fraction of which the power is at least the value; the root itself where that is a fraction."""
-    near = Fraction(float(value) ** (1 / order)).limit_denominator(10**6)
-    while near**order < value:
-        near += near / 10**9
-    return near
+    return root_near(exact, _GRID, order=common)
 
 
 def _rounded_up(value: Fraction) -> Fraction:
@@ -191,12 +187,12 @@ def _monomial(expr: sp.Expr) -> Monomial | None:
     powers: dict[sp.Expr, Fraction] = {}
     for part in sp.Mul.make_args(expr):
         if part.is_Rational:
-            factor *= Fraction(int(part.p), int(part.q))
+            factor *= fraction_of(part)
             continue
         base, power = part.as_base_exp()
         if not power.is_Rational or base.is_Add or base.is_number:
             return None
-        powers[base] = powers.get(base, Fraction(0)) + Fraction(int(power.p), int(power.q))
+        powers[base] = powers.get(base, Fraction(0)) + fraction_of(power)
     return Monomial(factor, {s: power for s, power in powers.items() if power}) if factor > 0 else None
 
 

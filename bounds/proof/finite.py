@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
 from itertools import product
-from math import isqrt, prod
+from math import prod
 from operator import add
 from typing import Any, Protocol
 
 import numpy as np
 from flint import fmpq, fmpq_mat
 
+from ..evaluation.enclosure import fmpq_of, root_near
+from ..language.bounding import joint
 from .kernel import CLOCK, POSITION, Act, App, Given, Known, Mean, Pair, ProofError, Setting, Signomial, Sum, Term, Var
 from .kernel.known import Averaged, When
 from .kernel.scalars import At, Atom, Inner, Named, One, Scalar, Total, Value
@@ -27,6 +30,8 @@ from .kernel.terms import Proj, replaced, shifted
 
 Component = np.ndarray
 Vector = tuple[Component, ...]
+Samples = tuple[Component | int, ...]
+"""Those of a function, 0 where one is averaged away."""
 LAW = ((fmpq(1, 5), fmpq(2)), (fmpq(4, 5), fmpq(-1, 2)))
 """(probability, value) of a sample: mean 0, second moment 1, and not symmetric."""
 FAIR = ((fmpq(1, 2), fmpq(2)), (fmpq(1, 2), fmpq(-2)))
@@ -46,30 +51,16 @@ def _when(step: int) -> When:
 
 
 class Problem(Protocol):
-    """Concrete functions in the place of the declared ones; `samples` has 0 where a sample is averaged away."""
+    """Concrete functions in the place of the declared ones."""
 
-    def apply(self, function: str, point: Vector, samples: tuple[Component | int, ...]) -> Vector: ...
+    def apply(self, function: str, point: Vector, samples: Samples) -> Vector: ...
 
-    def potential(self, function: str, point: Vector, samples: tuple[Component | int, ...]) -> Component: ...
-
-
-def rational(value: Fraction | int) -> fmpq:
-    return fmpq(value.numerator, value.denominator)
+    def potential(self, function: str, point: Vector, samples: Samples) -> Component: ...
 
 
-def as_fraction(value: fmpq) -> Fraction:
-    return Fraction(int(value.p), int(value.q))
-
-
-def root(square: fmpq, *, up: bool = True) -> fmpq:
-    """The square root where it is rational, or rounded up or down in about the 40th digit."""
-    above, below = isqrt(int(square.p)), isqrt(int(square.q))
-    if above * above == square.p and below * below == square.q:
-        return fmpq(above, below)
-    scale = 10**80
-    scaled = int((square * scale * 10**20).floor() if not up else (square * scale * 10**20).ceil())
-    found = isqrt(scaled)
-    return fmpq(found + (up and found * found < scaled), 10**50)
+def root(number: fmpq, *, order: int = 2, up: bool = True) -> fmpq:
+    """The root where it is rational, or rounded up or down in the 50th digit behind the point."""
+    return fmpq_of(root_near(number, 10**50, order=order, up=up))
 
 
 def evaluated(value: Signomial, point: Mapping[Param, Fraction]) -> fmpq:
@@ -82,12 +73,12 @@ def evaluated(value: Signomial, point: Mapping[Param, Fraction]) -> fmpq:
         raise ProofError(f"no value for {missing[0]}")
     found = fmpq(0)
     for monomial, coefficient in value.terms:
-        whole, under = rational(coefficient), fmpq(1)
+        whole, under = fmpq_of(coefficient), fmpq(1)
         for param, exponent in monomial:
             power, half = (exponent, 0) if isinstance(exponent, int) else divmod(exponent, 1)
             if half and half != Fraction(1, 2):
                 raise ProofError(f"{param.name}^{exponent}: wanted a multiple of 1/2")
-            here = min(evaluated(part, point) for part in param.least) if param.least else rational(point[param])
+            here = min(evaluated(part, point) for part in param.least) if param.least else fmpq_of(point[param])
             whole *= here**power
             under *= here if half else 1
         found += whole if under == 1 else whole * root(under)
@@ -125,6 +116,11 @@ def plus(left: Vector, right: Vector) -> Vector:
     return tuple(total(pair) for pair in zip(left, right, strict=True))
 
 
+def sum_of_sizes(vector: Vector) -> fmpq:
+    """The sum of the sizes of all entries: 0 where a vector is 0."""
+    return sum((abs(x) for component in vector for x in component.reshape(-1)), fmpq(0))
+
+
 def total(arrays: Sequence[Component]) -> Component:
     """The sum of at least one array."""
     rows = [array for array in arrays if not is_zero(array)] or arrays[:1]
@@ -138,6 +134,7 @@ def times(left: Component, right: Component) -> Component:
     return a * b
 
 
+@dataclass(eq=False)
 class Run:
     """A run of the update equations of a setting, and the terms of its derivation along it.
 
@@ -152,25 +149,21 @@ class Run:
         usual: the law of a sample.
     """
 
-    def __init__(
-        self,
-        setting: Setting,
-        problem: Problem,
-        point: Mapping[Param, Fraction],
-        horizon: int,
-        period: int,
-        start: Mapping[tuple[str, int], Vector | Term],
-        free: Callable[[str, int, Component | int], Vector],
-        quiet: frozenset[int] = frozenset(),
-        quantities: Mapping[str, Scalar] | None = None,
-        moving: Sequence[dict[Param, Fraction]] = (),
-        laws: Mapping[str, Law] | None = None,
-        usual: Law = LAW,
-    ):
-        self.setting, self.problem, self.point = setting, problem, point
-        self.horizon, self.period, self.start, self.free, self.quiet = horizon, period, start, free, quiet
-        self.quantities, self.moving, self.laws, self.usual = quantities or {}, moving, laws or {}, usual
-        self.axes = {index.name: i for i, index in enumerate(setting.indices)}
+    setting: Setting
+    problem: Problem
+    point: Mapping[Param, Fraction]
+    horizon: int
+    period: int
+    start: Mapping[tuple[str, int], Vector | Term]
+    free: Callable[[str, int, Component | int], Vector]
+    quiet: frozenset[int] = frozenset()
+    quantities: Mapping[str, Scalar] = field(default_factory=dict)
+    moving: Sequence[dict[Param, Fraction]] = ()
+    laws: Mapping[str, Law] = field(default_factory=dict)
+    usual: Law = LAW
+
+    def __post_init__(self) -> None:
+        self.axes = {index.name: i for i, index in enumerate(self.setting.indices)}
         self.bits: list[tuple[str, int]] = []
         self._samples: dict[tuple[str, int, bool], Component] = {}
         self._variables: dict[tuple[str, int], Vector] = {}
@@ -190,10 +183,9 @@ class Run:
 
     def probability(self, holds: np.ndarray | bool) -> fmpq:
         """Of the outcomes at which something holds, for a run outcome by outcome."""
-        laws = [[p for p, _ in self.law(source)] for source, _ in self.bits]
-        weights = reduce(lambda found, law: [p * q for p in found for q in law], laws, [fmpq(1)])
-        chosen = np.broadcast_to(holds, len(weights))
-        return sum((p for p, here in zip(weights, chosen, strict=True) if here), fmpq(0))
+        every = joint(self.law(source) for source, _ in self.bits)
+        chosen = np.broadcast_to(holds, len(every))
+        return sum((p for (p, _), here in zip(every, chosen, strict=True) if here), fmpq(0))
 
     def number(self, value: Signomial, t: int = 0) -> fmpq:
         """The value of a number; one that depends on the step has its value at step t."""
@@ -318,14 +310,14 @@ class Run:
         """A coefficient in a term, which may depend on the step by the clock only."""
         return self.number(c, t if CLOCK in c.params else 0)
 
-    def _called(self, app: App, t: int) -> tuple[Vector, tuple[Component | int, ...]]:
+    def _called(self, app: App, t: int) -> tuple[Vector, Samples]:
         """The point and the samples of a function; a label counts as its first sample."""
         samples = self._arguments(app.function, app.samples, t)
         if isinstance(app.argument, Pair):
             return self(app.argument.point, t), (self(app.argument.label, t)[0], *samples)
         return self(app.argument, t), samples
 
-    def _arguments(self, function: str, drawn: tuple[When | None, ...], t: int) -> tuple[Component | int, ...]:
+    def _arguments(self, function: str, drawn: tuple[When | None, ...], t: int) -> Samples:
         """The samples of a function; those that are averaged away come in the sizes of the others at step t."""
         sources = self.setting.function(function).sources
         return tuple(
@@ -386,15 +378,15 @@ class Run:
     def _weights_of(self, axes: tuple[int, ...], shape: tuple[int, ...]) -> fmpq_mat:
         """The probability of every combination of values and outcomes along some axes, as a column."""
         if (axes, shape) not in self._weights:
-            found = [fmpq(1)]
-            for axis, length in zip(axes, shape, strict=True):
-                index = axis < len(self.axes)
-                law = [fmpq(1, length)] * length if index else [p for p, _ in self._law_of(axis)]
-                found = [weight * p for weight in found for p in law]
+            laws = (self._law_along(axis, length) for axis, length in zip(axes, shape, strict=True))
+            found = [p for p, _ in joint(laws)]
             self._weights[axes, shape] = fmpq_mat(len(found), 1, found)
         return self._weights[axes, shape]
 
-    def _law_of(self, axis: int) -> Law:
+    def _law_along(self, axis: int, length: int) -> Law:
+        """That of a sample; the values of an index weigh alike."""
+        if axis < len(self.axes):
+            return [(fmpq(1, length), fmpq(k)) for k in range(length)]
         return self.law(self.bits[axis - len(self.axes)][0])
 
     # --- numbers --------------------------------------------------------------------------------------------------
@@ -456,16 +448,15 @@ def in_reverse(
     made = {
         (new, run.horizon - 1 - l): run.variable(old, l) for old, new in names.items() for l in range(run.horizon + 1)
     }
-    laws = [run.law(source) for source, _ in run.bits]
-    law = [(prod((p for p, _ in found), start=fmpq(1)), fmpq(i)) for i, found in enumerate(product(*laws))]
+    lengths = [len(run.law(source)) for source, _ in run.bits]
+    law = [(p, fmpq(i)) for i, (p, _) in enumerate(joint(run.law(source) for source, _ in run.bits))]
 
-    def together(array: Component) -> Component:
+    def with_one_axis(array: Component) -> Component:
         sizes = [array.shape[run.axes[name]] if name in run.axes else 1 for name in axes]
-        outcomes = array.shape[len(run.axes) :]
-        if prod(outcomes) == 1:
+        if prod(array.shape[len(run.axes) :]) == 1:
             return array.reshape(sizes)
-        every = padded(array, len(run.axes) + len(laws))
-        every = np.broadcast_to(every, (*every.shape[: len(run.axes)], *map(len, laws)))
+        every = padded(array, len(run.axes) + len(lengths))
+        every = np.broadcast_to(every, (*every.shape[: len(run.axes)], *lengths))
         return every.reshape([*sizes, len(law)])
 
-    return {key: tuple(together(x) for x in vector) for key, vector in made.items()}, law
+    return {key: tuple(map(with_one_axis, vector)) for key, vector in made.items()}, law

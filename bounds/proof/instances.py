@@ -12,9 +12,8 @@ points are taken at corners of a box, so each constant of the vocabulary is exac
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -32,11 +31,12 @@ from ..language.bounding import (
     STRONG_CONVEXITY,
     UNLIKE,
     Form,
+    joint,
     lipschitz,
     size,
     squares,
 )
-from .finite import LAW, Component, Law, Vector, plus, root, scaled, shortened, times, total
+from .finite import LAW, Component, Law, Samples, Vector, plus, root, scaled, shortened, times, total
 from .kernel import COMPRESSOR, MIXING, Function, Setting
 
 ZERO, ONE = fmpq(0), fmpq(1)
@@ -74,43 +74,26 @@ class Shape:
         """Largest value of the bump."""
         return self.core + self.width / 2
 
-
-def _bump(shape: Shape) -> Callable[[fmpq], fmpq]:
-    c, e = shape.core, shape.width
-
-    def value(z: fmpq) -> fmpq:
-        size = abs(z)
+    def bump(self, z: fmpq) -> fmpq:
+        size, c, e = abs(z), self.core, self.width
         if size <= c:
             return z
-        found = c + e / 2 if size >= c + e else size - (size - c) ** 2 / (2 * e)
+        found = self.height if size >= c + e else size - (size - c) ** 2 / (2 * e)
         return found if z > 0 else -found
 
-    return value
-
-
-def _slope(shape: Shape) -> Callable[[fmpq], fmpq]:
-    c, e = shape.core, shape.width
-
-    def value(z: fmpq) -> fmpq:
-        size = abs(z)
+    def slope(self, z: fmpq) -> fmpq:
+        """The derivative of the bump."""
+        size, c, e = abs(z), self.core, self.width
         return ONE if size <= c else ZERO if size >= c + e else 1 - (size - c) / e
 
-    return value
-
-
-def _under_bump(shape: Shape) -> Callable[[fmpq], fmpq]:
-    """The integral of the bump from 0."""
-    c, e = shape.core, shape.width
-
-    def value(z: fmpq) -> fmpq:
-        size = abs(z)
+    def under_bump(self, z: fmpq) -> fmpq:
+        """The integral of the bump from 0."""
+        size, c, e = abs(z), self.core, self.width
         if size <= c:
             return z * z / 2
         if size <= c + e:
             return z * z / 2 - (size - c) ** 3 / (6 * e)
-        return (c + e) ** 2 / 2 - e * e / 6 + (c + e / 2) * (size - c - e)
-
-    return value
+        return (c + e) ** 2 / 2 - e * e / 6 + self.height * (size - c - e)
 
 
 def each(function: Callable[[fmpq], fmpq], array: Component) -> Component:
@@ -130,6 +113,7 @@ def turned(matrix: Matrix, vector: Vector, *, back: bool = False) -> Vector:
     return tuple(map(shortened, plus((scaled(a, v), scaled(c, v)), (scaled(b, w), scaled(d, w)))))
 
 
+@dataclass(eq=False)
 class Functions:
     """Concrete functions for the declarations of a setting; `shapes` by name, an operator has that of its map.
 
@@ -139,56 +123,38 @@ class Functions:
     mean, which goes to the next client. In their places: `sent`, what is sent of v, and `mixing`, the rows of a matrix.
     """
 
-    def __init__(
-        self,
-        setting: Setting,
-        shapes: Mapping[str, Shape],
-        sets: Mapping[str, Sets] | None = None,
-        compression: fmpq = ONE,
-        remains: fmpq = ZERO,
-        sent: Callable[[Vector], Vector] | None = None,
-        mixing: Rows | None = None,
-    ):
-        self.setting, self.shapes, self.sets, self.compression = setting, shapes, sets or {}, compression
-        self.remains, self.sent, self.mixing = remains, sent or self._without_a_part, mixing
-
-    def built_on(self, sent: Callable[[Vector], Vector] | None, mixing: Rows | None) -> Functions:
-        """The same functions, with what a method is built on in the place of what stands here for it."""
-        return Functions(self.setting, self.shapes, self.sets, self.compression, self.remains, sent, mixing)
+    setting: Setting
+    shapes: Mapping[str, Shape]
+    sets: Mapping[str, Sets] = field(default_factory=dict)
+    compression: fmpq = ONE
+    remains: fmpq = ZERO
+    sent: Callable[[Vector], Vector] | None = None
+    mixing: Rows | None = None
 
     def _strength(
-        self,
-        base: np.ndarray,
-        by_sample: np.ndarray,
-        samples: tuple[Component | int, ...],
-        i: int,
-        *,
-        twice: bool = False,
+        self, base: np.ndarray, by_sample: np.ndarray, samples: Samples, i: int, *, twice: bool = False
     ) -> Component:
         """base + sum_s w_s by_sample_s of a component, with the first axis for the clients; `twice`: and products of samples."""
-        axes = len(self.setting.indices)
-        rows = [self._spread(base[i], axes)]
         drawn = [(s, w) for s, w in enumerate(samples) if isinstance(w, np.ndarray) and by_sample[s][i].any()]
-        rows += [times(self._spread(by_sample[s][i], axes), w) for s, w in drawn]
         if twice:
-            rows += [times(self._spread(by_sample[s][i], axes), times(v, w)) for (_, v), (s, w) in pairwise(drawn)]
-        return total(rows)
+            drawn += [(s, times(v, w)) for (_, v), (s, w) in pairwise(drawn)]
+        return total([self._spread(base[i]), *(times(self._spread(by_sample[s][i]), w) for s, w in drawn)])
 
-    def _spread(self, row: np.ndarray, axes: int) -> Component:
-        return row.reshape([len(row)] + [1] * (axes - 1))
+    def _spread(self, row: np.ndarray) -> Component:
+        """A number for each client, or for all of them, as a component."""
+        return row.reshape([len(row)] + [1] * (len(self.setting.indices) - 1))
 
-    def apply(self, function: str, point: Vector, samples: tuple[Component | int, ...]) -> Vector:
-        declared = self.setting.function(function)
+    def apply(self, function: str, point: Vector, samples: Samples) -> Vector:
+        declared, drawn = self.setting.function(function), [w for w in samples if isinstance(w, np.ndarray)]
         if is_draw(self.setting, declared):
-            drawn = total([self._spread(np.array([ZERO], dtype=object), len(self.setting.indices)), *_arrays(samples)])
-            return drawn, 0 * drawn
+            label = total([self._spread(np.array([ZERO], dtype=object)), *drawn])
+            return label, 0 * label
         if declared.role == "minimiser":
             return self._minimiser()
         if function in self.sets:
             return self._weights(self.sets[function], samples[0])
         if declared.role == COMPRESSOR:
-            chosen = _arrays(samples)
-            return self._sent(point, chosen) if declared.sources else self.sent(point)
+            return self._sent(point, drawn, random=bool(declared.sources))
         if declared.role == MIXING:
             return tuple(map(self._mixed, point))
         shape = self.shapes[function]
@@ -198,30 +164,28 @@ class Functions:
         twice = len(set(declared.sources)) < len(declared.sources)
         return turned(shape.after, tuple(self._values(shape, z, samples, twice=twice)), back=True)
 
-    def _values(
-        self, shape: Shape, z: Vector, samples: tuple[Component | int, ...], *, twice: bool
-    ) -> Iterator[Component]:
+    def _values(self, shape: Shape, z: Vector, samples: Samples, *, twice: bool) -> Iterator[Component]:
         """`twice`: a source is taken twice, and the function depends on the product of its samples too."""
-        axes = len(self.setting.indices)
         for i, x in enumerate(z):
             strength = self._strength(shape.curved, shape.tau, samples, i, twice=twice)
-            curved = times(strength, each(_bump(shape), self._from_centre(shape, x, i)))
-            straight = times(self._spread(shape.linear[i], axes), x)
+            curved = times(strength, each(shape.bump, self._from_centre(shape, x, i)))
+            straight = times(self._spread(shape.linear[i]), x)
             yield total([curved, straight, self._strength(shape.offset, shape.nu, samples, i)])
 
     def _from_centre(self, shape: Shape, x: Component, i: int) -> Component:
         """A component of a point, less that of the place of the bump."""
-        return total([x, -self._spread(shape.centre[i], len(self.setting.indices))]) if shape.centre[i].any() else x
+        return total([x, -self._spread(shape.centre[i])]) if shape.centre[i].any() else x
 
-    def _sent(self, vector: Vector, chosen: list[Component]) -> Vector:
-        """What a compressor with a sample sends of a vector, and in the mean."""
-        return (
-            plus(vector, tuple(times(x, scaled(self.compression, w)) for w in chosen for x in vector))
-            if chosen
-            else vector
-        )
-
-    def _without_a_part(self, vector: Vector) -> Vector:
+    def _sent(self, vector: Vector, drawn: list[Component], *, random: bool) -> Vector:
+        """What a compressor sends of a vector: one with a sample, in the mean too where it is averaged away, or one without."""
+        if random:
+            return (
+                plus(vector, tuple(times(x, scaled(self.compression, w)) for w in drawn for x in vector))
+                if drawn
+                else vector
+            )
+        if self.sent is not None:
+            return self.sent(vector)
         return plus(vector, tuple(scaled(-self.remains, x) for x in turned(TURNED, vector)))
 
     def _mixed(self, x: Component) -> Component:
@@ -237,8 +201,7 @@ class Functions:
     def _minimiser(self) -> Vector:
         """Where the mean gradient of the clients' losses is 0: in the core, where the bump is straight."""
         (shape,) = (self.shapes[f.name] for f in self.setting.functions if f.role == "local_gradient")
-        rows = [self._spread(np.array([z], dtype=object), len(self.setting.indices)) for z in least_at(shape)]
-        return turned(shape.after, (rows[0], rows[1]), back=True)
+        return turned(shape.after, tuple(self._spread(np.array([z], dtype=object)) for z in least_at(shape)), back=True)
 
     def _weights(self, sets: Sets, number: Component | int) -> Vector:
         """n/m times the identity for the values in the set, 0 for the others; the identity where the set is averaged away."""
@@ -252,41 +215,53 @@ class Functions:
             found = np.concatenate([row[numbers] for row in table], axis=0)
         return found, 0 * found, 0 * found, found
 
-    def _operator(self, shape: Shape, z: Vector, samples: tuple[Component | int, ...]) -> Vector:
+    def _operator(self, shape: Shape, z: Vector, samples: Samples) -> Vector:
         """R^T diag(slopes) Q, the transposed Jacobian."""
-        axes, slopes = len(self.setting.indices), []
+        slopes = []
         for i, x in enumerate(z):
-            curved = times(self._strength(shape.curved, shape.tau, samples, i), each(_slope(shape), x))
-            slopes.append(total([self._spread(shape.linear[i], axes), curved]))
+            curved = times(self._strength(shape.curved, shape.tau, samples, i), each(shape.slope, x))
+            slopes.append(total([self._spread(shape.linear[i]), curved]))
         (a, b, c, d), (e, f, g, h) = shape.before, shape.after
         first, second = slopes
         entries = (((a, e), (c, g)), ((a, f), (c, h)), ((b, e), (d, g)), ((b, f), (d, h)))
         return tuple(total([scaled(p * q, first), scaled(r * s, second)]) for (p, q), (r, s) in entries)
 
-    def potential(self, function: str, point: Vector, samples: tuple[Component | int, ...]) -> Component:
+    def potential(self, function: str, point: Vector, samples: Samples) -> Component:
         """The function of which a function is the gradient."""
-        shape, axes = self.shapes[function], len(self.setting.indices)
+        shape = self.shapes[function]
         rows: list[Component] = []
         for i, x in enumerate(turned(shape.before, point)):
-            under = each(_under_bump(shape), self._from_centre(shape, x, i))
+            under = each(shape.under_bump, self._from_centre(shape, x, i))
             rows.append(times(self._strength(shape.curved, shape.tau, samples, i), under))
-            rows.append(times(self._spread(shape.linear[i], axes), x * x / 2))
+            rows.append(times(self._spread(shape.linear[i]), x * x / 2))
             rows.append(times(self._strength(shape.offset, shape.nu, samples, i), x))
         return total(rows)
 
 
-def is_outer(function: Function) -> bool:
-    """Whether the values are gradients at points of another space."""
-    return isinstance(function.space, str) and function.space != function.domain and function.space.startswith("d")
-
-
-def _arrays(samples: tuple[Component | int, ...]) -> list[Component]:
-    return [sample for sample in samples if isinstance(sample, np.ndarray)]
+NOT_OF_THE_PROBLEM = ("minimiser", "random_set", COMPRESSOR, MIXING)
+"""Roles of functions that have no shape."""
 
 
 def is_draw(setting: Setting, function: Function) -> bool:
     """Whether the values are labels: the sample itself is taken."""
     return any(other.label == function.space for other in setting.functions)
+
+
+def part_of(setting: Setting, function: Function) -> tuple[str, int]:
+    """Which of the functions here one is, and which derivative of that: by its spaces, so that nothing rests on the role that it declares.
+
+    Noise that is added to an exact function of the same spaces is an error; "" for what is no function of the problem.
+    """
+    problem = [f for f in setting.functions if f.role not in NOT_OF_THE_PROBLEM and not is_draw(setting, f)]
+    if function not in problem:
+        return "", 0
+    if not isinstance(function.space, str):
+        maps = [f for f in problem if isinstance(f.space, str) and f.space != f.domain]
+        return ("inner" if any(part_of(setting, f)[0] == "inner" for f in maps) else "plain"), 1
+    if function.space != function.domain:
+        return ("outer" if function.space.startswith("d") else "inner"), 0
+    exact = [f for f in problem if f.space == f.domain == function.space and not f.sources]
+    return ("error" if function.sources and exact else "plain"), 0
 
 
 # --- constants --------------------------------------------------------------------------------------------------------
@@ -337,15 +312,12 @@ def largest_square(form: Form, shapes: Mapping[str, Shape], law: Law = LAW) -> f
         return ZERO
     directions = [[0], [1]] if form.kind == LIPSCHITZ else [[0, 1]]
     bent, (still, noise, ends) = shape.curved, _extremes(shape, order + (form.kind == LIPSCHITZ))
-    outcomes = [
-        (prod((p for p, _ in drawn), start=ONE), np.array([w for _, w in drawn], dtype=object))
-        for drawn in product(law, repeat=len(shape.tau) - n)
-    ]
-    norm = _longest if order and form.norm == OPERATOR else _euclidean
+    drawn = [(p, np.array(values, dtype=object)) for p, values in joint([law] * (len(shape.tau) - n))]
+    norm = (lambda x: max(x * x)) if order and form.norm == OPERATOR else (lambda x: (x * x).sum())
     found = []
     for label in (np.array(each, dtype=object) for each in product([w for _, w in LAW], repeat=n)):
         own_bent, own_still = bent + _weighted(label, shape.tau[:n]), still + _weighted(label, noise[:n])
-        summed = [(p, own_bent + _weighted(w, shape.tau[n:]), own_still + _weighted(w, noise[n:])) for p, w in outcomes]
+        summed = [(p, own_bent + _weighted(w, shape.tau[n:]), own_still + _weighted(w, noise[n:])) for p, w in drawn]
         for along in directions:
             for u in product(ends, repeat=len(along)):
                 values = [(p, [b[along, k] * u + a[along, k] for k in _clients(shape)]) for p, b, a in summed]
@@ -361,14 +333,6 @@ def _last_sample(by_source: np.ndarray, labels: int) -> np.ndarray:
 def _weighted(w: np.ndarray, by_sample: np.ndarray) -> Any:
     """sum_s w_s of the table of source s."""
     return np.tensordot(w, by_sample, axes=1) if len(w) else ZERO
-
-
-def _euclidean(values: np.ndarray) -> fmpq:
-    return (values * values).sum()
-
-
-def _longest(values: np.ndarray) -> fmpq:
-    return max(values * values)
 
 
 def _clients(shape: Shape) -> range:

@@ -21,7 +21,7 @@ from ..language.reading import InputError
 from ..language.theorem import Condition, Statement, Term, Theorem
 from ..registry import get_theorem
 from .derivations import derivation, derived_ids, prove, verdict
-from .kernel import Alternatives, Derivation, Inequality, Loop, Param, Plan, ProofError, Signomial, Verdict, check
+from .kernel import Derivation, Inequality, Loop, Param, Plan, ProofError, Signomial, Verdict, cases_of, check
 from .kernel.derivation import Progress, begin, finish
 
 
@@ -248,7 +248,7 @@ def survey(theorem: Theorem, sample: int = 0) -> Survey:
     if plan is None or not proved.accepted:
         raise InputError(f"{theorem.id}: wanted a derivation that checks, got {proved.failure or 'none'}")
     label = proved.statement
-    cases = plan.cases if isinstance(plan, Alternatives) else (("", plan),)
+    cases = cases_of(plan)
     changes: list[tuple[str, str, Plan, Theorem]] = []
     for name, case in cases:
         changes += [(name, f"{name}{m.where}", m.value, theorem) for m in mutants(case)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,28 +17,17 @@ import numpy as np
 import sympy as sp
 from flint import fmpq
 
-from ..evaluation.enclosure import enclose
+from ..evaluation.enclosure import enclose, fmpq_of
+from ..evaluation.evaluate import fraction_of
+from ..evaluation.weights import step_weights
 from ..language.bounding import Form, implied
 from ..language.metrics import AVERAGED, LAST, MINIMUM
 from ..language.reading import InputError
 from ..language.theorem import Condition
-from .finite import FAIR, LAW, Component, Run, Vector, as_fraction, evaluated, in_reverse, plus, rational, root, times
-from .instances import (
-    IDENTITY,
-    ONE,
-    TINY,
-    TURNED,
-    ZERO,
-    Functions,
-    Shape,
-    constant,
-    is_draw,
-    is_outer,
-)
+from .finite import FAIR, LAW, Component, Run, Vector, evaluated, in_reverse, plus, root, sum_of_sizes, times
+from .instances import IDENTITY, ONE, TINY, TURNED, ZERO, Functions, Shape, constant, part_of, turned
 from .kernel import (
     CLOCK,
-    COMPRESSOR,
-    MIXING,
     Bounded,
     Index,
     Length,
@@ -45,7 +35,6 @@ from .kernel import (
     Mean,
     PolyakLojasiewicz,
     ProofError,
-    RandomSet,
     Reader,
     Setting,
     Signomial,
@@ -61,9 +50,9 @@ from .kernel import (
 )
 from .kernel.assumptions import OF_FUNCTIONS
 from .kernel.derivation import Progress
-from .kernel.problem import measured, metric_points, weight
+from .kernel.problem import measured, metric_points
 from .kernel.region import log_of_inverse, sum_of_powers, whole_power
-from .kernel.scalars import Inner, Value
+from .kernel.scalars import Value
 from .kernel.sequences import number, param_of
 from .kernel.setting import Function
 from .kernel.signomial import Param, signomial
@@ -90,6 +79,7 @@ class Style:
         enumerated: all outcomes are; otherwise a few paths are followed, and the number of samples does not matter.
         tuning: step of the fine-tuning.
         longest: steps are tried from 2^longest down.
+        seed: of what is random in it.
         tent: the Hessian of a plain objective has its kink in the middle, wide enough for differences and for steps of their size.
     """
 
@@ -118,6 +108,7 @@ class Style:
     longest: int = 0
     enumerated: bool = True
     tuning: Fraction = Fraction(1)
+    seed: int = 0
 
     @property
     def sizes(self) -> dict[str, int | Fraction]:
@@ -144,7 +135,7 @@ class Style:
 
     def seeded(self, seed: int) -> Style:
         """Another draw of what is random, with steps as long as the conditions allow."""
-        return replace(self, name=f"{self.name}, seed {seed}", longest=6, tuning=Fraction(5, 16))
+        return replace(self, name=f"{self.name}, seed {seed}", seed=seed, longest=6, tuning=Fraction(5, 16))
 
 
 FIELDS: dict[str, tuple[str, int]] = {
@@ -205,31 +196,21 @@ class _Maker:
     """Everything that is chosen for one instance."""
 
     def __init__(
-        self,
-        style: Style,
-        seed: int,
-        progress: Progress,
-        shapes: Mapping[str, Shape] | None = None,
-        *,
-        free: bool = False,
+        self, style: Style, progress: Progress, shapes: Mapping[str, Shape] | None = None, *, free: bool = False
     ):
-        self.style, self.rng, self.progress = style, Random(f"{style.name} {seed}"), progress
-        self.plan, self.setting = progress.derivation, progress.derivation.setting
+        self.style, self.rng, self.progress = style, Random(f"{style.name} {style.seed}"), progress
+        self.setting = progress.derivation.setting
         self.axioms = tuple(progress.state.axioms.values())
         self.law = LAW if progress.state.failure is None or style.mixed else FAIR
         self.client = client_index(self.setting)
         self.counts: dict[str, int] = {}
-        self.weights = {a.function for a in self.axioms if isinstance(a, RandomSet)}
-        self.roles: dict[str, Function] = {}
-        self.role_of = self._roles()
-        for function in self.setting.functions:
-            self.roles.setdefault(self.role_of[function.name], function)
-        self.shapes = shapes or {role: self._shape(role, f) for role, f in self.roles.items() if role not in NO_SHAPE}
+        self.shape_of = _names_of_shapes(self.setting)
+        self.shapes = shapes or self._shapes()
         self.labels = {f.label for f in self.setting.functions if f.label}
         self.starts: dict[str, dict[tuple[str, int], Vector | Term]] = {}
         self.before: _Maker | None = None
         if progress.state.earlier is not None and not free:
-            self.before = _Maker(style, seed, _loop_before(progress), self.shapes)
+            self.before = _Maker(style, _loop_before(progress), self.shapes)
 
     def count(self, values: Mapping[Param, Fraction]) -> None:
         """Read off the size of every index."""
@@ -237,49 +218,26 @@ class _Maker:
         if self.before is not None:
             self.before.count(values)
 
-    def _alike(self, role: str, function: Function) -> bool:
-        """Whether a function has the shape of a role; an operator has that of the map that it differentiates."""
-        found = self.role_of[function.name]
-        return found == role or (found == "operator" and role == ("inner" if "inner" in self.roles else "plain"))
-
-    def _roles(self) -> dict[str, str]:
-        """The role of each function; a second one of a role with the same samples is another function, not the same one sampled anew."""
-        found: dict[str, str] = {}
-        taken: dict[tuple[str, tuple[str, ...], frozenset[str]], int] = {}
-        for function in self.setting.functions:
-            role = self._role(function)
-            key = (role, function.sources, function.mean_index)
-            taken[key] = taken.get(key, 0) + 1
-            other = taken[key] > 1 and role in ("plain", "inner", "outer")
-            found[function.name] = f"{role}{ANOTHER} {taken[key]}" if other else role
-        return found
-
-    def _role(self, function: Function) -> str:
-        if is_draw(self.setting, function):
-            return "draw"
-        if function.name in self.weights:
-            return "weights"
-        if function.role in NOT_OF_THE_PROBLEM:
-            return function.role
-        if not isinstance(function.space, str):
-            return "operator"
-        others = (f for f in self.setting.functions if f.role not in NOT_OF_THE_PROBLEM)
-        exact = [f for f in others if f.space == f.domain == function.space and not f.sources]
-        if function.sources and function.space == function.domain and exact:
-            return "error"
-        return "outer" if is_outer(function) else "plain" if function.space == function.domain else "inner"
-
     def any(self, *values: Fraction | int) -> fmpq:
-        return rational(Fraction(self.rng.choice(values)))
+        return fmpq_of(Fraction(self.rng.choice(values)))
+
+    def _shapes(self) -> dict[str, Shape]:
+        """Each shape by its name, for the first of its functions that is no derivative."""
+        found: dict[str, Shape] = {}
+        for function in self.setting.functions:
+            name = self.shape_of.get(function.name, "")
+            if name and name not in found and isinstance(function.space, str):
+                found[name] = self._shape(name, function)
+        return found
 
     def _shape(self, role: str, function: Function) -> Shape:
         if ANOTHER in role:
             return _halved(self._shape(role.partition(ANOTHER)[0], function))
-        style, scale = self.style, rational(self.style.scale)
+        style, scale = self.style, fmpq_of(self.style.scale)
         unlike = self.client in function.index and not self.setting.index(self.client).identical
         clients = style.clients if unlike else 1
         alike = self.client not in function.mean_index
-        shaped = [f for f in self.setting.functions if self._alike(role, f)]
+        shaped = [f for f in self.setting.functions if self.shape_of.get(f.name) == role]
         labels = int(any(f.label for f in shaped))
         sources = max(len(f.sources) + bool(f.label) for f in shaped)
         own = ONE if role in ("plain", "error") else scale
@@ -291,8 +249,8 @@ class _Maker:
             after = before
         bounded = role == "plain" and self._bounded_gradients(function)
         linear, curved, offset = (self._table(clients, alike) for _ in range(3))
-        tau = np.stack([self._table(clients) for _ in range(sources)]) if sources else np.empty((0, 2, clients), object)
-        nu = np.stack([self._table(clients) for _ in range(sources)]) if sources else np.empty((0, 2, clients), object)
+        tables = ([self._table(clients) for _ in range(sources)] for _ in range(2))
+        tau, nu = (np.array(each, dtype=object).reshape(sources, 2, clients) for each in tables)
         if role == "outer":
             core = scale / 4 if style.saturated else scale * (2 if style.mixed else 10**6)
             offset = (
@@ -318,7 +276,7 @@ class _Maker:
             elif role == "inner" and style.where == "edge":
                 linear = linear + np.array([[fmpq(1, 2), fmpq(-1, 2)], [ZERO, ZERO]], dtype=object)
             else:
-                apart = rational(style.apart)
+                apart = fmpq_of(style.apart)
                 curved = curved * np.array([[1 + apart, 1 - apart]], dtype=object)
         if not style.curved and not bounded:
             curved = curved * TINY
@@ -342,7 +300,7 @@ class _Maker:
     def _bounded_gradients(self, function: Function) -> bool:
         """Where they are not assumed to be bounded they are not, and a constant that bounds them is then far too small."""
         bounds = (a for a in self.axioms if isinstance(a, Bounded))
-        return any(a.function == function.name for a in bounds) and "inner" not in self.roles
+        return any(a.function == function.name for a in bounds) and "inner" not in self.shape_of.values()
 
     def _summing_to_zero(self, offset: np.ndarray) -> np.ndarray:
         """Clients whose plain gradients differ by a constant, without a linear part of their mean: it is bounded below."""
@@ -395,14 +353,10 @@ class _Maker:
         first, second = (row.reshape(shape) for row in flat)
         if self.style.line:
             second = 0 * second
-        if space == "y":
+        shape_in_x = self.shapes.get("inner") or self.shapes.get("plain")
+        if space == "y" or shape_in_x is None:
             return first, second
-        a, b, c, d = self._turn()
-        return plus((a * first, b * first), (c * second, d * second))
-
-    def _turn(self):
-        found = self.shapes.get("inner") or self.shapes.get("plain")
-        return found.before if found else IDENTITY
+        return turned(shape_in_x.before, (first, second), back=True)
 
     def _axes(self) -> list[str]:
         return [index.name for index in self.setting.indices]
@@ -430,7 +384,7 @@ class _Maker:
             if mode not in self.starts:
                 self.starts[mode] = self.start(mode)
             run = self._run(values, self.starts[mode], before)
-            if all(_vanishes(run, term) for term in self._starts()):
+            if not any(sum_of_sizes(run(term, 0)) for term in self._starts()):
                 return _with_sizes(self.progress, run)
         raise InputError(f"{self.progress.theorem.id}: no start of style {self.style.name} satisfies the assumptions")
 
@@ -439,12 +393,16 @@ class _Maker:
     ) -> Run:
         style, state = self.style, self.progress.state
         every = tuple(combinations(range(style.clients), style.clients - style.left_out))
-        sets = dict.fromkeys(self.weights, every)
-        functions = Functions(self.setting, _by_name(self), sets, rational(style.compression), rational(style.remains))
-        drawn = {source for name in self.weights for source in self.setting.function(name).sources}
-        laws = {
-            source: [(rational(Fraction(1, len(every))), rational(i)) for i in range(len(every))] for source in drawn
-        }
+        weights = [function for function in self.setting.functions if function.role == "random_set"]
+        functions = Functions(
+            self.setting,
+            {name: self.shapes[shape] for name, shape in self.shape_of.items()},
+            {function.name: every for function in weights},
+            fmpq_of(style.compression),
+            fmpq_of(style.remains),
+        )
+        evenly = [(fmpq(1, len(every)), fmpq(i)) for i in range(len(every))]
+        laws = {source: evenly for function in weights for source in function.sources}
         free, paths = self.free, set[str]()
         if before is not None and state.earlier is not None:
             names = state.earlier.reversed
@@ -481,7 +439,7 @@ class _Maker:
         for variable in self.setting.variables:
             if not variable.equations:
                 continue
-            size = rational(self.style.scale) if variable.space == "y" else ONE
+            size = fmpq_of(self.style.scale) if variable.space == "y" else ONE
             index = variable.index if mode == "any" else frozenset[str]()
             once = self.point(index, variable.space, size)
             for time in range(-2, variable.defined):
@@ -507,7 +465,7 @@ class _Maker:
         return found
 
 
-def instance(style: Style, progress: Progress, seed: int = 0, *, free: bool = False) -> Run:
+def instance(style: Style, progress: Progress, *, free: bool = False) -> Run:
     """A run on concrete functions, with which all assumptions and conditions of a derivation hold.
 
     A loop that goes in reverse through what another made goes through a run of that; with `free` through free points.
@@ -517,7 +475,7 @@ def instance(style: Style, progress: Progress, seed: int = 0, *, free: bool = Fa
     """
     progress = arranged(progress)
     style = _adapted(style, progress)
-    maker = _Maker(style, seed, progress, free=free)
+    maker = _Maker(style, progress, free=free)
     reader = Reader(progress.theorem, progress.theorem.statement(progress.label))
     point = _constants(maker, reader, progress)
     point = _with_start(progress, reader, point, maker.run(point))
@@ -611,19 +569,25 @@ def _bits(style: Style, setting: Setting) -> int:
     return sum(style.horizon * prod(sizes[name] for name in source.index) for source in setting.sources)
 
 
-def _by_name(maker: _Maker) -> dict[str, Shape]:
-    differentiated = "inner" if "inner" in maker.shapes else "plain"
-    roles = {name: role for name, role in maker.role_of.items() if role == "operator" or role not in NO_SHAPE}
-    return {name: maker.shapes[differentiated if role == "operator" else role] for name, role in roles.items()}
+def _names_of_shapes(setting: Setting) -> dict[str, str]:
+    """Function of the problem -> the name of its shape, which a derivative has in common with what it is one of.
+
+    A second function of a kind with the same samples is another function, not the same one sampled anew.
+    """
+    found: dict[str, str] = {}
+    taken: Counter[tuple[Any, ...]] = Counter()
+    for function in setting.functions:
+        shape, order = part_of(setting, function)
+        key = (shape, order, function.sources, function.mean_index)
+        taken[key] += 1
+        other = taken[key] > 1 and not order and shape != "error"
+        found[function.name] = f"{shape}{ANOTHER} {taken[key]}" if other else shape
+    return {name: shape for name, shape in found.items() if shape}
 
 
 def _halved(shape: Shape) -> Shape:
     """Minus half of a function, for which every bound of it holds."""
     return replace(shape, **{name: -getattr(shape, name) / 2 for name in ("linear", "curved", "offset", "tau", "nu")})
-
-
-def _vanishes(run: Run, term) -> bool:
-    return not any(x for component in run(term, 0) for x in component.reshape(-1))
 
 
 def _constants(maker: _Maker, reader: Reader, progress: Progress) -> dict[Param, Fraction]:
@@ -633,7 +597,7 @@ def _constants(maker: _Maker, reader: Reader, progress: Progress) -> dict[Param,
         value = constant(forms, maker.shapes, maker.law) if len(forms) == 1 else None
         if value is None:
             raise InputError(f"{progress.theorem.id}: no instance has a {name}")
-        point[reader.params[name]] = as_fraction(value)
+        point[reader.params[name]] = fraction_of(value)
     names = {binding.name for binding in progress.theorem.notation}
     for index in maker.setting.indices:
         size = maker.style.clients if index.name == maker.client else maker.style.b
@@ -645,7 +609,7 @@ def _constants(maker: _Maker, reader: Reader, progress: Progress) -> dict[Param,
             point[param] = Fraction(maker.style.sizes[name])
         value = constant(_assumed(progress, param, binding.quantity.bounds), maker.shapes, maker.law)
         if value is not None:
-            point[param] = as_fraction(value if value or not param.positive else TINY)
+            point[param] = fraction_of(value if value or not param.positive else TINY)
     return point
 
 
@@ -677,9 +641,9 @@ def _with_start(progress: Progress, reader: Reader, point, run: Run) -> dict[Par
     for binding in progress.theorem.notation:
         param = reader.params[binding.name]
         if binding.quantity.name in known:
-            found[param] = as_fraction(known[binding.quantity.name])
+            found[param] = fraction_of(known[binding.quantity.name])
         if found[param] == 0 and param.positive:
-            found[param] = as_fraction(TINY)
+            found[param] = fraction_of(TINY)
     return found
 
 
@@ -689,13 +653,20 @@ def _at_start(progress: Progress, run: Run) -> dict[str, fmpq]:
         return {}
     names = {binding.quantity.name for binding in progress.theorem.notation}
     vectors = {
-        "initial_distance": _away(progress),
-        "initial_gradient_heterogeneity": _unlike(progress),
-        "initial_inner_error": _inner_error(progress),
+        "initial_distance": _away,
+        "initial_gradient_heterogeneity": _unlike,
+        "initial_inner_error": _inner_error,
     }
-    found = {name: root(run.atom(Inner(v, v), 0)) for name, v in vectors.items() if v is not None and name in names}
+    known = {name: vector(progress) for name, vector in vectors.items() if name in names}
+    found = {name: root(run.scalar(sq(v), 0)) for name, v in known.items() if v is not None}
     gap = objective_at_start(progress, run) if "objective_gap" in names else None
     return found if gap is None else {**found, "objective_gap": gap}
+
+
+def symbols_at(progress: Progress, run: Run) -> dict[str, Fraction]:
+    """The values of the statement's symbols along a run."""
+    symbols = progress.theorem.statement(progress.label).symbols
+    return {param.name: value for param, value in run.point.items() if param.name in symbols}
 
 
 def metric_at(progress: Progress, run: Run) -> Any:
@@ -704,6 +675,7 @@ def metric_at(progress: Progress, run: Run) -> Any:
 
     Raises:
         ProofError: the metric is none that the kernel knows.
+        InputError: a weight of the iterates is negative or no rational number.
     """
     found = progress.reading
     point, over = metric_points(found, progress.state.axioms)[0], found.theorem.metric.over
@@ -713,12 +685,12 @@ def metric_at(progress: Progress, run: Run) -> Any:
     steps = range(run.horizon)
     if over == MINIMUM:
         return reduce(np.minimum, (run.scalar(scalar, t) for t in steps))
-    each = [run.number(weight(found, progress.state.offset), t) for t in steps]
-    shares = [one / sum(each, ZERO) for one in each]
+    weights = step_weights(found.theorem.metric, {param.name: value for param, value in run.point.items()})
+    shares = weights.exact_shares([t + (found.theorem.average == "after") for t in steps])
     if over == AVERAGED:
-        apart = (signomial(as_fraction(share)) * shifted(point, t) for t, share in zip(steps, shares, strict=True))
+        apart = (signomial(share) * shifted(point, t) for t, share in zip(steps, shares, strict=True))
         return run.scalar(measured(found, sum(apart, Sum(())), of_the_run=True), 0)
-    return sum((share * run.scalar(scalar, t) for t, share in zip(steps, shares, strict=True)), ZERO)
+    return sum((fmpq_of(share) * run.scalar(scalar, t) for t, share in zip(steps, shares, strict=True)), ZERO)
 
 
 def objective_at_start(progress: Progress, run: Run) -> fmpq | None:
@@ -766,12 +738,13 @@ def _inner_error(progress: Progress) -> Term | None:
 def _admissible(style: Style, reader: Reader, progress: Progress, point) -> dict[Param, Fraction]:
     """Hyperparameters that satisfy all conditions: weights at random, the step size the largest power of 2."""
     rng, statement = Random(style.name), progress.theorem.statement(progress.label)
-    names = {b.name: b.quantity.name for b in progress.theorem.notation}
     choices, equations = _equalities(style, progress)
-    weights = [reader.params[n] for n, q in names.items() if q in WEIGHTS]
-    steps = [reader.params[n] for n, q in names.items() if q == "step_size"]
-    declining = [[reader.params[n] for n in statement.symbols if names[n] == each] for each in DECLINING]
-    failing = [reader.params[n] for n, q in names.items() if q == "failure_probability"]
+
+    def of(*quantities: str) -> list[Param]:
+        return [reader.params[b.name] for b in progress.theorem.notation if b.quantity.name in quantities]
+
+    weights, steps, failing = of(*WEIGHTS), of("step_size"), of("failure_probability")
+    declining = [[param for param in of(each) if param.name in statement.symbols] for each in DECLINING]
     chances = dict.fromkeys((style.sizes["failure_probability"], *CHANCES)) if failing else (None,)
     varied = {*weights, *steps, *failing, *chain(*declining), *(reader.params[c.left.name] for c in choices)}
     if any(
@@ -847,7 +820,7 @@ def sequence_values(
             values |= _read(there, {param_of(s.now): param_of(s.reversed) for s in numbers.earlier})
         for param, formula in here.items():
             with suppress(ProofError):
-                values[param] = as_fraction(evaluated(formula, known))
+                values[param] = fraction_of(evaluated(formula, known))
         found.append(values)
         here = {param_of(s.now): s.after for s in numbers.own}
     for sequence in numbers.own if before is not None or not numbers.earlier else ():
@@ -865,19 +838,15 @@ def _read(values: Mapping[Param, Fraction], names: Mapping[Param, Param]) -> dic
     return {new: values[old] for old, new in names.items() if old in values}
 
 
-NOT_OF_THE_PROBLEM = ("minimiser", COMPRESSOR, MIXING)
-NO_SHAPE = ("operator", "draw", "weights", *NOT_OF_THE_PROBLEM)
-
-
 def _with_sizes(progress: Progress, run: Run) -> Run:
     """With the sizes of the free vectors of a loop that depend on no sample, and the lengths at its start, rounded up."""
     lengths = [step.rule for step in progress.derivation.steps if isinstance(step.rule, Length)] if run.moving else []
     for t, values in enumerate(run.moving):
         for rule in lengths:
-            values[param_of(rule.size)] = as_fraction(root(run.scalar(sq(rule.vector), 0)))
+            values[param_of(rule.size)] = fraction_of(root(run.scalar(sq(rule.vector), 0)))
         for vector, size in sized_vectors(progress).items():
             if t < run.horizon:
-                values[param_of(size)] = as_fraction(root(run.scalar(sq(vector), t)))
+                values[param_of(size)] = fraction_of(root(run.scalar(sq(vector), t)))
     return run
 
 
@@ -892,7 +861,7 @@ def sized_vectors(progress: Progress) -> dict[Var, Signomial]:
 
 def unmeasured(progress: Progress, run: Run) -> dict[str, str]:
     """Symbol -> quantity, of those in a statement that nothing here gives a value."""
-    maker = _Maker(STYLES[0], 0, arranged(progress), free=True)
+    maker = _Maker(STYLES[0], arranged(progress), free=True)
     statement = progress.theorem.statement(progress.label)
     fixed = {str(condition.left) for condition in statement.conditions if condition.relation == "=="}
     known = {*maker.style.sizes, *WEIGHTS, *DECLINING, "step_size", *_at_start(progress, run)}
@@ -916,8 +885,7 @@ def _derived(point: Mapping[Param, Fraction], progress: Progress) -> dict[Param,
         found[param] = sum_of_powers(param.name, first.at(found), count.at(found), power)
     for param, formula in region.formulas.items():
         if param.name not in given:
-            value = formula.at(found)
-            found[param] = value if region.powers.get(param, 1) == 1 else as_fraction(root(rational(value)))
+            found[param] = fraction_of(root(fmpq_of(formula.at(found)), order=region.powers.get(param, 1)))
     for param, (above, below) in region.quotients.items():
         found[param] = above.at(found) / below.at(found) if above.at(found) else Fraction(0)
     for param, (base, exponent) in region.exponentials.items():

@@ -7,7 +7,7 @@ from itertools import pairwise, product
 
 import pytest
 from fedco.validation.exact import noise
-from fedco.validation.exact.curve import Curve, composed, infimum_gap, mean
+from fedco.validation.exact.curve import Curve, composed, infimum_gap, mean, tilted, total
 from fedco.validation.exact.interval import Interval
 from fedco.validation.exact.noise import Noisy
 
@@ -53,6 +53,13 @@ def test_means_and_compositions_of_curves():
     for t in (Q(-4), Q(-1), Q(1, 3), Q(1), Q(5)):
         assert both(t) == (CURVE(t) + other(t)) / 2 and inside(t) == -2 * CURVE(-2 * t + 1)
     assert composed(CURVE, Q(0), Q(1))(Q(7)) == 0
+
+
+def test_sums_means_and_straight_lines_on_top_beyond_the_knots():
+    steep = Curve(((Q(0), Q(0)), (Q(1), Q(2))), Q(3))
+    whole, half, line = total([CURVE, steep]), mean([CURVE, steep]), tilted(steep, Q(-2), Q(5))
+    for t in (Q(-9), Q(-1), Q(1, 3), Q(7)):
+        assert whole(t) == CURVE(t) + steep(t) == 2 * half(t) and line(t) == steep(t) - 2 * t + 5
 
 
 def test_a_gap_is_zero_at_a_minimiser_and_unbounded_functions_are_refused():

@@ -14,12 +14,9 @@ from ...algorithms import Method
 from .interval import Ends, ends_of
 from .noise import AllPaths
 from .problem import ExactProblem
-from .run import MOST_SIGNS, SQUARES, CannotReplay, Walk, constant, require_equal_rounds, signs_of
+from .run import LATER, MOST_SIGNS, SQUARES, CannotReplay, Walk, constant, require_equal_rounds, signs_of
 from .statistic import Statistic
 from .tensor import ExactTensor, entries_of, tensors_of, with_entries
-
-_LATER = (1, 2, 5)
-"""Rounds that are compared: a method that does something else from round to round is not run this way."""
 
 
 def at_rest(method: Method, problem: ExactProblem, period: int, statistic: Statistic = SQUARES) -> Ends:
@@ -30,7 +27,7 @@ def at_rest(method: Method, problem: ExactProblem, period: int, statistic: Stati
     """
     require_equal_rounds(method)
     first = _round(method, problem, period)
-    for later in _LATER:
+    for later in LATER:
         if entries_of(_round(method, problem, period, later * period, first)) != entries_of(first):
             raise CannotReplay("a round changes what the method keeps")
     return statistic.measure.at(problem, problem.start)

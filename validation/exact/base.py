@@ -317,11 +317,7 @@ def times(a: Any, b: Any) -> Any:
 
 def per_client(function: Callable[[int, Any], Any], x: Any) -> ExactTensor:
     """A function of (client, number) on a tensor whose second axis is that of the clients."""
-    numbers = raw(x)
-    result = np.empty(numbers.shape, dtype=object)
-    for place in np.ndindex(numbers.shape):
-        result[place] = function(place[1], numbers[place])
-    return ExactTensor.of(result)
+    return per_lane(lambda _, k, number: function(k, number), x)
 
 
 def at(curve: Curve, t: Any) -> Any:

@@ -306,14 +306,8 @@ def _map(act: Act, state: Any, problem: ExactProblem, chosen: Tensor | None) -> 
 def _then(first: RandomMap, second: RandomMap) -> RandomMap:
     """One map after another that is not random."""
     ((_, after),) = second.outcomes
-    joined = [
-        [
-            [sum((a * row[j] for a, row in zip(left, before, strict=True)), Q(0)) for j in range(len(left))]
-            for left in after
-        ]
-        for _, before in first.outcomes
-    ]
-    return RandomMap([(weight, matrix) for (weight, _), matrix in zip(first.outcomes, joined, strict=True)])
+    left = np.array(after, dtype=object)
+    return RandomMap([(weight, (left @ np.array(before, dtype=object)).tolist()) for weight, before in first.outcomes])
 
 
 def _row(entry: Any, begin: Sequence[Fraction]) -> list[Fraction]:

@@ -15,7 +15,7 @@ from torch import Tensor
 from ...synthetic.families.piecewise import ConditionalFamily, LocalCompositeFamily, SharedCompositeFamily
 from ...synthetic.kinds import InnerSample
 from .base import OfOneCurve, Signs, at, curves, per_client, per_lane, times
-from .curve import Curve, composed, mean
+from .curve import Curve, composed, mean, total
 from .function import Function, Joined, WithSlope
 from .noise import Noisy
 from .sampled import Sampled
@@ -144,9 +144,7 @@ class ExactSharedComposite(_AffineInner):
     @cached_property
     def derivative(self) -> Curve:
         """Phi'."""
-        of_f, of_h = composed(self.outer_slope, *self._mean_inner), mean(self.extra_slopes)
-        positions = sorted({*of_f.positions, *of_h.positions})
-        return Curve(tuple((t, of_f(t) + of_h(t)) for t in positions))
+        return total([composed(self.outer_slope, *self._mean_inner), mean(self.extra_slopes)])
 
     def outer_gradient(self, y: Any, sample: Signs | None = None) -> ExactTensor:
         return per_client(lambda _, number: at(self.outer_slope, number), y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -121,11 +122,22 @@ class Curve:
         return min(met), max(met)
 
 
-def mean(curves: list[Curve]) -> Curve:
-    """The mean of several curves, with the knots of all."""
+def total(curves: Sequence[Curve]) -> Curve:
+    """The sum of several curves, with the knots of all."""
     positions = sorted({position for curve in curves for position in curve.positions})
-    beyond = sum((curve.beyond for curve in curves), Q(0)) / len(curves)
-    return Curve(tuple((t, sum((curve(t) for curve in curves), Q(0)) / len(curves)) for t in positions), beyond)
+    beyond = sum((curve.beyond for curve in curves), Q(0))
+    return Curve(tuple((t, sum((curve(t) for curve in curves), Q(0))) for t in positions), beyond)
+
+
+def mean(curves: Sequence[Curve]) -> Curve:
+    """The mean of several curves, with the knots of all."""
+    whole, count = total(curves), len(curves)
+    return Curve(tuple((t, value / count) for t, value in whole.knots), whole.beyond / count)
+
+
+def tilted(curve: Curve, slope: Fraction, offset: Fraction = _CONSTANT) -> Curve:
+    """The curve and a straight line on top."""
+    return Curve(tuple((t, value + slope * t + offset) for t, value in curve.knots), curve.beyond + slope)
 
 
 def composed(curve: Curve, slope: Fraction, offset: Fraction) -> Curve:

@@ -143,21 +143,16 @@ class Interval:
         function: Callable[[Fraction], Fraction],
     ) -> Interval:
         """A function of one variable: its range on an interval (None where the mean value theorem does), its slopes."""
-        low, high = self.values
-        slopes = slope_range(low, high)
+        slopes = slope_range(*self.values)
         steepest = max(map(abs, slopes))
-        if function_range is None:
-            centre, half = (low + high) / 2, (high - low) / 2
-            values = outward(function(centre) - steepest * half, function(centre) + steepest * half)
-        else:
-            values = outward(*function_range(low, high))
-        a, b = self.middle
-        if a == b:
-            middle = outward(function(a), function(a))
-        else:
-            centre, half = (a + b) / 2, (b - a) / 2
-            middle = outward(function(centre) - steepest * half, function(centre) + steepest * half)
-        return self._made(values, _times(slopes, self.derivative), middle)
+
+        def around_centre(low: Fraction, high: Fraction) -> Ends:
+            """By the mean value theorem."""
+            centre, half = function((low + high) / 2), steepest * (high - low) / 2
+            return outward(centre - half, centre + half)
+
+        values = around_centre(*self.values) if function_range is None else outward(*function_range(*self.values))
+        return self._made(values, _times(slopes, self.derivative), around_centre(*self.middle))
 
     def squared(self) -> Ends:
         """The range of the square."""

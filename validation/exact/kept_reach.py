@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from ...bounds.evaluation.enclosure import fmpq_of
+from ...bounds.evaluation.evaluate import fraction_of
 from ...bounds.evaluation.moments import RandomMap, Recursion
 from .run import CannotReplay
 
@@ -178,10 +180,10 @@ def _inverse(matrix: Array) -> Array:
     Raises:
         ZeroDivisionError: it has none.
     """
-    from flint import fmpq, fmpq_mat
+    from flint import fmpq_mat
 
-    entries = [fmpq(v.numerator, v.denominator) for v in map(Q, matrix.flat)]
-    flat = [Q(int(v.p), int(v.q)) for v in fmpq_mat(len(matrix), len(matrix), entries).inv().entries()]
+    entries = [fmpq_of(Q(number)) for number in matrix.flat]
+    flat = [fraction_of(number) for number in fmpq_mat(len(matrix), len(matrix), entries).inv().entries()]
     found: Array = np.array(flat, dtype=object).reshape(matrix.shape)
     return found
 

@@ -23,12 +23,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ...algorithms import Method
-from ...bounds.evaluation.enclosure import ends
+from ...bounds.evaluation.enclosure import ball_of, ends, precision
 from ...bounds.language.metrics import LAST, MEAN
 from .interval import Bends, Ends
 from .noise import AffineSigns, GroupSigns, Noisy, expectation
 from .problem import ExactProblem
-from .run import SQUARES, CannotReplay, Walk, require_equal_rounds
+from .run import LATER, SQUARES, CannotReplay, Walk, require_equal_rounds
 from .statistic import Statistic
 from .tensor import entries_of, with_entries
 
@@ -38,8 +38,6 @@ T = TypeVar("T")
 _BITS = 1024
 _SMALL = Q(1, 2**200)
 """How far the parts of a state are moved to see what a round does, before it is known how far they can go."""
-_LATER = (1, 2, 5)
-"""Rounds that are compared: a method that does something else from round to round is not run this way."""
 _MOST_ROUNDS = 1 + 2**60
 
 
@@ -206,7 +204,7 @@ def in_powers(
     state, scale = run.state, statistic.measure.scale(problem)
     round_of = partial(_affine, method, problem, state, counted=counted, members=members)
     moved = _moved(round_of, state, period)
-    made, *others = [round_of(moved, period * later) for later in _LATER]
+    made, *others = [round_of(moved, period * later) for later in LATER]
     if any(not _is_same(made, other) for other in others):
         raise CannotReplay(f"{method.name} does not do the same in every round")
     spread = [entry.parts for entry in _flat(state)]
@@ -310,24 +308,15 @@ def _powers(
         spread: what each sign did to each part of the state in the first round.
         share: the variance of what stands for a sign.
     """
-    from flint import arb, ctx, fmpq
-
-    def ball(number: Any) -> Any:
-        return arb(fmpq(number.numerator, number.denominator))
-
-    in_balls = np.frompyfunc(ball, 1, 1)
-    before = ctx.prec
-    ctx.prec = _BITS
-    try:
+    in_balls = np.frompyfunc(ball_of, 1, 1)
+    with precision(_BITS):
         signs = sorted({k for parts in spread for k in parts})
         alone = in_balls(np.array([[parts.get(k, Q(0)) for k in signs] for parts in spread], dtype=object))
         later = AffineRound(*(in_balls(part) for part in vars(affine).values()))
         start = np.zeros((len(spread) + 1, len(signs) + 1), dtype=object)
-        start[:-1, :-1], start[-1, -1] = alone * ball(share).sqrt(), 1
-        variance = np.array(ball(share), dtype=object)
-        (found,) = counted.statistics(ball(first), later, start, [rounds], variance)
+        start[:-1, :-1], start[-1, -1] = alone * ball_of(share).sqrt(), 1
+        variance = np.array(ball_of(share), dtype=object)
+        (found,) = counted.statistics(ball_of(first), later, start, [rounds], variance)
         larger = np.frompyfunc(lambda a, b: a.max(b), 2, 1)
         reach = later.reach(alone, (rounds - 2).bit_length(), larger)
         return ends(found).pair, [ends(far).upper for far in reach]
-    finally:
-        ctx.prec = before

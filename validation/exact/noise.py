@@ -11,6 +11,7 @@ from typing import Any
 
 from torch import Tensor
 
+from ...bounds.language.bounding import joint
 from .curve import Curve
 from .draws import SignDraws
 from .interval import Bends, Interval
@@ -282,9 +283,9 @@ class BatchMeans(SignDraws):
     refusal = InexactError
 
     def __init__(self, clients: int, sizes: Sequence[int] | None = None, chosen: Tensor | None = None) -> None:
-        laws = [((1, Q(1, 2 * n)), (-1, Q(1, 2 * n)), *([(0, 1 - Q(1, n))] if n > 1 else [])) for n in sizes or ()]
-        self.outcomes = [tuple(value for value, _ in lane) for lane in product(*laws)]
-        self.weights = [prod((weight for _, weight in lane), start=Q(1)) for lane in product(*laws)]
+        sides = ((n, [(Q(1, 2 * n), 1), (Q(1, 2 * n), -1)]) for n in sizes or ())
+        lanes = joint([*law, (1 - Q(1, n), 0)] if n > 1 else law for n, law in sides)
+        self.outcomes, self.weights = [values for _, values in lanes], [Q(weight) for weight, _ in lanes]
         self.sizes, self.is_counting, self.chosen = [*(sizes or ())], sizes is None, chosen
         super().__init__(clients, len(self.outcomes))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...synthetic.families.piecewise import FederatedFamily, MetaFamily
 from .base import ExactProblem, Instance, OfOneCurve, Signs, at, curves, integral_at, per_client
-from .curve import Curve, mean, minimiser, polyak_lojasiewicz
+from .curve import Curve, mean, minimiser, polyak_lojasiewicz, tilted
 from .interval import Bends
 from .noise import Noisy
 from .sampled import Sampled, root_above
@@ -26,10 +26,7 @@ class ExactFederated(OfOneCurve):
     def client_slopes(self) -> list[Curve]:
         """F_i'."""
         rate = self.parameters.get("curvature", Q(0))
-        return [
-            Curve(tuple((t, v + rate * t) for t, v in p.knots), rate)
-            for p in curves(self.parameters["knots"], self.parameters["slopes"])
-        ]
+        return [tilted(p, rate) for p in curves(self.parameters["knots"], self.parameters["slopes"])]
 
     @cached_property
     def derivative(self) -> Curve:

@@ -25,6 +25,8 @@ MOST_STEPS = 4096
 """Longer runs are not iterated."""
 _EXACT_STEPS = 256
 """Longer runs keep numbers short by intervals rounded outward."""
+LATER = (1, 2, 5)
+"""Rounds that are compared: a method that does something else from round to round is not run by what one of them does."""
 MOST_SIGNS = 10
 """More signs have too many paths."""
 T = TypeVar("T")

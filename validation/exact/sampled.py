@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from math import isqrt
 
+from ...bounds.evaluation.enclosure import root_near
 from ...bounds.language.bounding import AT_POINTS, LIPSCHITZ, MEAN, NOISE, NOISE_SIZE, SIZE, UNLIKE, Form, squares
 from ...bounds.language.quantities import QUANTITIES
 from .curve import Curve
@@ -114,8 +114,4 @@ def constants_of(functions: Mapping[str, Sampled]) -> dict[str, Fraction]:
 
 def root_above(square: Fraction) -> Fraction:
     """The root of a square, or a fraction just above it."""
-    top, bottom = isqrt(square.numerator), isqrt(square.denominator)
-    if Q(top, bottom) ** 2 == square:
-        return Q(top, bottom)
-    scaled = isqrt(square.numerator * 2**240 // square.denominator) + 1
-    return Q(scaled, 2**120)
+    return root_near(square, 2**120)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from ...synthetic.families.piecewise import BilevelFamily, MinimaxFamily
 from .base import Instance, OfOneCurve, Signs, at, curves
-from .curve import Curve, composed, mean
+from .curve import Curve, composed, mean, tilted, total
 from .sampled import Sampled
 from .tensor import ExactTensor, raw
 
@@ -91,9 +91,7 @@ class ExactMinimax(_SecondVariable):
 
     @cached_property
     def derivative(self) -> Curve:
-        slope, intercept = self.coupling * self.rate, self.coupling * self.offset
-        average = mean(self.client_slopes)
-        return Curve(tuple((t, v + slope * t + intercept) for t, v in average.knots), slope)
+        return tilted(mean(self.client_slopes), self.coupling * self.rate, self.coupling * self.offset)
 
     def descent_gradient(self, x: Any, y: Any, sample: Signs | None = None) -> ExactTensor:
         return ExactTensor.of(self._slope_in_x(x, sample).numbers + self.coupling * raw(y))
@@ -129,8 +127,7 @@ class ExactBilevel(_SecondVariable):
 
     @cached_property
     def derivative(self) -> Curve:
-        of_x, of_y = mean(self.client_slopes), composed(mean(self.dual_slopes), self.rate, self.offset)
-        return Curve(tuple((t, of_x(t) + of_y(t)) for t in sorted({*of_x.positions, *of_y.positions})))
+        return total([mean(self.client_slopes), composed(mean(self.dual_slopes), self.rate, self.offset)])
 
     def upper_gradient(self, x: Any, y: Any, sample: Signs | None = None) -> ExactTensor:
         return self._slope_in_x(x, sample)

@@ -143,12 +143,9 @@ class Statistic:
         if self.weights is None:
             return [Q(1, len(times))] * len(times)
         try:
-            each = [self.weights.exactly(t) for t in times]
+            return self.weights.exact_shares(times)
         except InputError as error:
             raise InexactError(str(error)) from error
-        if not (whole := sum(each, Q(0))):
-            raise InexactError(f"the weights {self.weights.formula} are all 0")
-        return [weight / whole for weight in each]
 
     def of_run(self, rows: Sequence[Sequence[Ends]], shares: Sequence[Fraction] | None = None) -> Ends:
         """From what is measured at the times that count, `(times, lanes)`, and the shares of these times in a mean."""

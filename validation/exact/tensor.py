@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import isqrt
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from ...bounds.language.recursion import IrrationalError, root
 from .interval import Bends
 
 _LONGEST_FLOAT = 2**20
@@ -176,11 +176,10 @@ def _roots(a: Any) -> np.ndarray:
     for place in np.ndindex(numbers.shape):
         if not isinstance(numbers[place], (int, Fraction)):
             raise Bends("sqrt of a random number")
-        number = Fraction(numbers[place])
-        top, bottom = isqrt(number.numerator), isqrt(number.denominator)
-        if (top**2, bottom**2) != (number.numerator, number.denominator):
-            raise InexactError(f"sqrt({number}): irrational")
-        found[place] = Fraction(top, bottom)
+        try:
+            found[place] = root(numbers[place])
+        except IrrationalError as error:
+            raise InexactError(f"{error}: irrational") from None
     return found
 
 

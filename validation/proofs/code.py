@@ -21,14 +21,14 @@ from flint import fmpq
 
 from ...algorithms import Start
 from ...algorithms.declared import declared as own_methods
+from ...bounds.evaluation.enclosure import fmpq_of
 from ...bounds.language.bounding import PARTICIPANTS, SERVER_MODEL
 from ...bounds.language.clients import OverClients
 from ...bounds.language.metrics import LAST
 from ...bounds.language.reading import InputError
 from ...bounds.language.schedule import read_schedule
 from ...bounds.language.theorem import Theorem
-from ...bounds.proof.finite import rational
-from ...bounds.proof.instances import Functions, is_outer
+from ...bounds.proof.instances import Functions, part_of
 from ...bounds.proof.kernel import (
     CLOCK,
     COMMUNICATION,
@@ -45,7 +45,7 @@ from ...bounds.proof.kernel import (
 from ...bounds.proof.kernel.derivation import Progress
 from ...bounds.proof.kernel.problem import metric_points
 from ...bounds.proof.kernel.terms import inside, variables
-from ...bounds.proof.runs import NOT_OF_THE_PROBLEM, Style, arranged, instance
+from ...bounds.proof.runs import Style, arranged, instance, symbols_at
 from ..exact.tensor import ExactTensor, InexactError
 from ..lemmas.trace import walk
 from ..runs.method_of import build_of, built_in_fractions
@@ -211,9 +211,10 @@ class Beside:
         rows = method.mixing(values.clients) if self.mixes else None
         if rows is not None:
             self._check_mixing(method.name, rows, paths)
-        return functions.built_on(
-            (lambda v: values.exact(self._checked_sent(method, values.floats(v), paths))) if sends else None,
-            rows and tuple(tuple(map(rational, row)) for row in rows),
+        return replace(
+            functions,
+            sent=(lambda v: values.exact(self._checked_sent(method, values.floats(v), paths))) if sends else None,
+            mixing=rows and tuple(tuple(map(fmpq_of, row)) for row in rows),
         )
 
     def _value_of(self, quantity: str, paths: Paths) -> float | None:
@@ -254,14 +255,13 @@ class Beside:
         problem = Oracles(run, code, noiseless=self.is_noiseless, values=Values(run, exactly=exactly))
         start = problem.values.floats(run.variable(code.model, 0))
         given = problem.values.floats(run.variable(code.embedding, -1))[0, 0] if code.embedding else None
-        method = built_in_fractions(self.progress.theorem, self._given(run)) if exactly else code.build(numbers_of(run))
+        method = (
+            built_in_fractions(self.progress.theorem, symbols_at(self.progress, run))
+            if exactly
+            else code.build(numbers_of(run))
+        )
         found = walk(method, problem, self.length, PATHS, start=Start(x=start[0, 0], y=given), draws=problem.draws)
         return tuple(found)
-
-    def _given(self, run: Paths) -> dict[str, Fraction]:
-        """The values of the statement's symbols."""
-        symbols = self.progress.theorem.statement(self.progress.label).symbols
-        return {p.name: value for p, value in run.point.items() if p.name in symbols}
 
     @property
     def is_noiseless(self) -> bool:
@@ -513,16 +513,16 @@ def _named_method(theorem: Theorem, progress: Progress) -> Code | None:
     symbols = theorem.statement(progress.label).symbols
     roles: dict[str, str] = {}
     compressors, sets = ([f for f in setting.functions if f.role == role] for role in (COMPRESSOR, "random_set"))
-    for function in (f for f in setting.functions if f.role not in (*NOT_OF_THE_PROBLEM, "random_set")):
-        operator = not isinstance(function.space, str)
-        plain = function.space == function.domain
-        role = "jacobian" if operator else "gradient" if plain else "outer" if is_outer(function) else "inner"
-        roles.setdefault(role, function.name)
+    for function in setting.functions:
+        shape, order = part_of(setting, function)
+        role = "jacobian" if order else shape if shape in ("inner", "outer") else "gradient"
+        if shape:
+            roles.setdefault(role, function.name)
     model = progress.derivation.model
     kept = tuple(source for each in compressors for source in each.sources)
     chosen = {source for each in sets for source in each.sources}
     drawn = tuple(name for name in setting.source_names if name not in kept and name not in chosen)
-    outer = {source for f in setting.functions if is_outer(f) for source in f.sources}
+    outer = {source for f in setting.functions if part_of(setting, f)[0] == "outer" for source in f.sources}
     samples = dict.fromkeys(("sample", "outer", "inner"), drawn) | ({"kept": kept} if kept else {})
     if theorem.problem == "conditional":
         samples["inner"] = tuple(source for source in drawn if source not in outer)

@@ -15,8 +15,9 @@ import numpy as np
 import torch
 
 from ...algorithms import Start
+from ...bounds.evaluation.evaluate import fraction_of
 from ...bounds.language.reading import InputError
-from ...bounds.proof.finite import Component, Vector, as_fraction, plus, total
+from ...bounds.proof.finite import Component, Vector, plus, total
 from ...bounds.proof.instances import is_draw
 from ...bounds.proof.kernel import COMMUNICATION, COMPRESSOR, LOCAL, MIXING, Act, Function, Sum, Term
 from ..lemmas.trace import walk
@@ -40,7 +41,7 @@ class Wide(Paths):
         return found if source in self.laws else found.astype(float)
 
     def _factor(self, c: Any, t: int) -> Any:
-        return float(as_fraction(super()._factor(c, t)))
+        return float(fraction_of(super()._factor(c, t)))
 
     def _averaged(self, array: Component, axes: Any) -> Component:
         return array.mean(axis=tuple(axes), keepdims=True)

@@ -14,10 +14,9 @@ from typing import Any
 from ...bounds.language.reading import InputError
 from ...bounds.language.theorem import Theorem
 from ...bounds.proof.check_on_instances import ALONG, STYLES, Style, examine, instance, reached
-from ...bounds.proof.derivations import derivation
-from ...bounds.proof.kernel import Alternatives, Corollary, Derivation, Loop, Plan, ProofError
+from ...bounds.proof.derivations import derivation, parts_of
+from ...bounds.proof.kernel import Corollary, Derivation, Loop, Plan, ProofError
 from ...bounds.proof.kernel.derivation import Progress
-from ...bounds.proof.kernel.loop import loops
 from ...bounds.proof.kernel.terms import variables
 from ...bounds.proof.locks import Instances
 from ...bounds.proof.runs import unmeasured
@@ -75,26 +74,15 @@ def code_beside(plan: Plan, theorem: Theorem) -> Instances:
         ProofError: the declarations of the derivation are refused.
     """
     found = _Found()
-    for case, plans in _cases(plan):
+    for case, plans in parts_of(plan):
         _codes([reached(each, theorem, theorem.default) for _, each in plans], case, None, found)
     return found.done()
-
-
-def _cases(plan: Plan) -> Iterator[tuple[str, Iterable[tuple[str, Derivation | Loop]]]]:
-    """The derivations of a plan that is no corollary: of each case one, or a loop with those before it."""
-    match plan:
-        case Alternatives(cases=cases):
-            yield from ((case, [("", each)]) for case, each in cases)
-        case Loop():
-            yield "", loops(plan)
-        case Derivation():
-            yield "", [("", plan)]
 
 
 def _try_plan(plan: Plan, theorem: Theorem, label: str, codes: Sequence[Any] | None, found: _Found) -> None:
     if isinstance(plan, Corollary):
         _try_corollary(plan, theorem, label, found)
-    for case, plans in _cases(plan):
+    for case, plans in parts_of(plan):
         _try(theorem, label, plans, codes, found, case)
 
 
@@ -127,7 +115,7 @@ def _families(progress: Progress, where: str, found: _Found) -> None:
     ran: list[Style] = []
     for style in families(progress):
         try:
-            result = examine(progress, {style: instance(style, progress, seed_of(style))})
+            result = examine(progress, {style: instance(style, progress)})
         except (InputError, ProofError) as error:
             reasons[style.name] = str(error)
         except BEYOND as error:
@@ -157,17 +145,12 @@ def families(progress: Progress) -> Iterator[Style]:
             yield from (style.seeded(seed) for seed in range(1, SEEDS + 1))
 
 
-def seed_of(style: Style) -> int:
-    _, comma, number = style.name.rpartition(", seed ")
-    return int(number) if comma else 0
-
-
 def _left_out(progress: Progress, ran: list[Style], steps: set[str], reasons: dict[str, str]) -> Iterator[str]:
     """What no family that ran says anything of."""
     if not ran:
         yield f"every claim: no instance satisfies what is assumed: {next(iter(reasons.values()), 'no family')}"
         return
-    for name, quantity in unmeasured(progress, instance(ran[0], progress, seed_of(ran[0]))).items():
+    for name, quantity in unmeasured(progress, instance(ran[0], progress)).items():
         yield f"{name}: no family has a {quantity}"
     for step in progress.derivation.steps:
         if step.name not in progress.state.facts:
@@ -181,7 +164,7 @@ def _left_out(progress: Progress, ran: list[Style], steps: set[str], reasons: di
         "clients that differ": any(s.mixed and s.clients > 1 for s in ran),
         "noise": any(s.loud for s in ran),
         "batches of more than one sample": any(s.b > 1 for s in ran) and any(s.m > 1 for s in ran),
-        "another draw": any(seed_of(s) for s in ran),
+        "another draw": any(s.seed for s in ran),
     }
     for name, there in wanted.items():
         if not there:

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from ...bounds.proof.finite import Run, Vector, as_fraction, plus, rational, times
+from ...bounds.evaluation.enclosure import fmpq_of
+from ...bounds.evaluation.evaluate import fraction_of
+from ...bounds.proof.finite import Run, Vector, plus, times
 from ..exact.tensor import ExactTensor
 
 if TYPE_CHECKING:
@@ -123,7 +125,7 @@ class Values:
         """(paths, clients, 2) -> components (clients, 1, ..., paths)."""
         middle = (1,) * (len(self.run.axes) - 1)
         numbers = tensor.numbers if isinstance(tensor, ExactTensor) else tensor.numpy()
-        table = np.frompyfunc(lambda x: rational(Fraction(x)), 1, 1)(numbers)
+        table = np.frompyfunc(lambda x: fmpq_of(Fraction(x)), 1, 1)(numbers)
         return tuple(table[..., i].T.reshape(self.clients, *middle, PATHS) for i in (0, 1))
 
     def floats(self, vector: Vector) -> torch.Tensor:
@@ -136,7 +138,7 @@ class Values:
             )
             flat = x.reshape(x.shape[0], *x.shape[len(self.run.axes) :])
             flat = np.broadcast_to(flat.reshape(x.shape[0], -1), (self.clients, PATHS))
-            rows.append([[number(as_fraction(y)) for y in row] for row in flat])
+            rows.append([[number(fraction_of(y)) for y in row] for row in flat])
         if self.exactly:
             return ExactTensor.of(np.array(rows, dtype=object).transpose(2, 1, 0))
         return torch.tensor(rows, dtype=torch.float64).permute(2, 1, 0)

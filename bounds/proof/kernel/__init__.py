@@ -13,7 +13,7 @@ alternatives a statement under one of several assumptions; corollary: a schedule
 """
 # ruff: noqa: F401 (what is imported here is what the package offers)
 
-from .alternatives import Alternatives, check_each
+from .alternatives import Alternatives, cases_of, check_each, with_cases
 from .assumptions import (
     Accuracy,
     Axiom,

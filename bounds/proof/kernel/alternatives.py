@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .derivation import AtNumbers, Derivation, Line, Verdict, check, one_case_of
@@ -21,6 +21,17 @@ class Alternatives:
         names = [name for name, _ in self.cases]
         if len(set(names)) != len(names) or len(names) < 2:
             raise ProofError(f"wanted two or more cases with different names, got {names}")
+
+
+def cases_of(plan: Any) -> tuple[tuple[str, Any], ...]:
+    """The derivations of several cases by their names; another plan by itself, without a name."""
+    return plan.cases if isinstance(plan, Alternatives) else (("", plan),)
+
+
+def with_cases(plan: Any, made: Iterable[tuple[str, Any]]) -> Any:
+    """The plan with others in the places of what `cases_of` gives."""
+    cases = tuple(made)
+    return replace(plan, cases=cases) if isinstance(plan, Alternatives) else cases[0][1]
 
 
 def check_each(found: Alternatives, theorem: Any, label: str, numbers: AtNumbers | None = None) -> Verdict:

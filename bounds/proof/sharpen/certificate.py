@@ -19,7 +19,6 @@ from ...language.theorem import Theorem
 from ..derivations import verdict
 from ..kernel import (
     Act,
-    Alternatives,
     App,
     AtNumbers,
     AtStart,
@@ -37,13 +36,15 @@ from ..kernel import (
     Step,
     SumOver,
     Verdict,
+    cases_of,
     signomial,
+    with_cases,
 )
 from ..kernel.rules.base import Rule
 from ..kernel.scalars import At, Inner, Named, One, Total, Value
 from ..kernel.signomial import ZERO
 from ..kernel.terms import Proj, Sum, Term, Var
-from .sharpening import Sharpened, Sharper, proof_of
+from .sharpening import Sharpened, proof_of
 
 FORMAT = "fedco-sharpened/1"
 
@@ -59,7 +60,7 @@ def to_data(found: Sharpened, name: str = "") -> dict[str, Any]:
     writer = Writer()
     cases = {
         key: _case(made, before, writer)
-        for (key, made), (_, before) in zip(_cases(found.plan), _cases(own), strict=True)
+        for (key, made), (_, before) in zip(cases_of(found.plan), cases_of(own), strict=True)
     }
     return {
         "format": FORMAT,
@@ -70,10 +71,6 @@ def to_data(found: Sharpened, name: str = "") -> dict[str, Any]:
         "terms": writer.terms,
         "cases": cases,
     }
-
-
-def _cases(plan: Sharper) -> tuple[tuple[str, Derivation], ...]:
-    return plan.cases if isinstance(plan, Alternatives) else (("", plan),)
 
 
 def _case(made: Derivation, own: Derivation, writer: Writer) -> dict[str, Any]:
@@ -128,8 +125,7 @@ def of_data(data: dict[str, Any], theorem: Theorem, label: str) -> Verdict:
     try:
         numbers = AtNumbers({name: fraction(text) for name, text in data["at"].items()}, fraction(data["bound"]))
         reading = Reading(Reader(theorem, theorem.statement(label)).params, data["terms"])
-        made = [(key, _read(data["cases"][key], case, reading)) for key, case in _cases(own)]
-        plan = replace(own, cases=tuple(made)) if isinstance(own, Alternatives) else made[0][1]
+        plan = with_cases(own, ((key, _read(data["cases"][key], case, reading)) for key, case in cases_of(own)))
     except ProofError as error:
         return Verdict(theorem.id, label, False, (), failure=str(error))
     return verdict(plan, theorem, label, numbers)

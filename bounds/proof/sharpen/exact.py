@@ -14,7 +14,8 @@ from fractions import Fraction
 import numpy as np
 from flint import fmpq
 
-from ..finite import as_fraction, rational
+from ...evaluation.enclosure import fmpq_of
+from ...evaluation.evaluate import fraction_of
 from .program import Gram, Program, Table
 
 Line = dict[int, fmpq]
@@ -45,9 +46,9 @@ def lines_of(program: Program, unknowns: Sequence[Unknown]) -> tuple[list[Line],
     rows: dict[object, Line] = {row: {} for row in (*program.rows, program.objective)}
     for k, unknown in enumerate(unknowns):
         for row, c in unknown.table.items():
-            rows[row][k] = rational(c)
+            rows[row][k] = fmpq_of(c)
     for row, c in program.goal.items():
-        rows[row][RIGHT] = rational(c)
+        rows[row][RIGHT] = fmpq_of(c)
     objective = rows.pop(program.objective)
     return list(rows.values()), objective
 
@@ -190,7 +191,7 @@ def _across_all(gram: Gram, directions: list[list[fmpq]]) -> Gram:
         if most is None:
             continue
         ratios = [c / direction[most] for c in direction]
-        gram = across(gram, most, [as_fraction(c) for c in ratios])
+        gram = across(gram, most, [fraction_of(c) for c in ratios])
         for other in left:
             factor = other[most]
             for i, c in enumerate(ratios):
@@ -279,11 +280,11 @@ def exact(program: Program, point: Point, digits: int) -> Solution:
             raise NotExact(f"the multiplier of {column.premise} is negative")
     squares, place = [], width
     for gram in program.grams:
-        cells = {(i, j): rational(values[place + k]) for k, (i, j, _) in enumerate(gram.cells)}
+        cells = {(i, j): fmpq_of(values[place + k]) for k, (i, j, _) in enumerate(gram.cells)}
         found = squares_of(len(gram.vectors), cells)
         if found is None:
             raise NotExact("a matrix is not positive semidefinite")
-        squares.append(tuple((as_fraction(d), tuple(map(as_fraction, direction))) for d, direction in found))
+        squares.append(tuple((fraction_of(d), tuple(map(fraction_of, direction))) for d, direction in found))
         place += len(gram.cells)
     right = program.goal.get(program.objective, Fraction(0))
     for value, unknown in zip(values, unknowns, strict=True):
@@ -326,8 +327,8 @@ def _repaired(program: Program, unknowns: list[Unknown], point: Point, digits: i
         total = line.get(RIGHT, fmpq(0))
         for k, c in line.items():
             if k not in (pivot, RIGHT):
-                total -= c * rational(values[k])
-        values[pivot] = as_fraction(total / line[pivot])
+                total -= c * fmpq_of(values[k])
+        values[pivot] = fraction_of(total / line[pivot])
     return values
 
 

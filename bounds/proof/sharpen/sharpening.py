@@ -31,8 +31,10 @@ from ..kernel import (
     Reader,
     Step,
     Verdict,
+    cases_of,
     check,
     signomial,
+    with_cases,
 )
 from ..kernel.derivation import reading
 from ..kernel.facts import Inequality
@@ -174,11 +176,10 @@ def sharpen(
     if outside:
         reason = f"the method cannot be run at these values: {str(outside[0]).replace('**', '^')} is wanted"
         return Sharpened(theorem, label, numbers, stated, None, None, reason, perf_counter() - started)
-    cases = plan.cases if isinstance(plan, Alternatives) else (("", plan),)
     found: list[tuple[str, Derivation]] = []
     optima: list[float] = []
     worst, reason = Fraction(0), ""
-    for name, case in cases:
+    for name, case in cases_of(plan):
         note(f"{theorem.id}{f', case {name}' if name else ''}: {len(case.steps)} steps, weighed anew")
         try:
             bound, sharper = least(case, theorem, label, numbers, stated, optima)
@@ -192,8 +193,7 @@ def sharpen(
         worst, found = max(worst, bound), [*found, (name, sharper)]
     if reason:
         return Sharpened(theorem, label, numbers, stated, None, None, reason, perf_counter() - started)
-    sharper_plan: Sharper = replace(plan, cases=tuple(found)) if isinstance(plan, Alternatives) else found[0][1]
-    result = Sharpened(theorem, label, numbers, stated, worst, sharper_plan, "", perf_counter() - started)
+    result = Sharpened(theorem, label, numbers, stated, worst, with_cases(plan, found), "", perf_counter() - started)
     if stated is not None and worst >= Fraction(stated):
         return replace(result, bound=None, plan=None, reason=not_smaller(stated, min(optima)))
     return result
@@ -238,9 +238,8 @@ def proof_of(theorem: Theorem, label: str) -> Sharper:
         raise InputError(
             f"{theorem.id}: its derivation is a {type(plan).__name__.lower()}, of which there is nothing to weigh anew"
         )
-    if isinstance(plan, Alternatives):
-        return replace(plan, cases=tuple((name, _without_certificates(case)) for name, case in plan.cases))
-    return _without_certificates(plan)
+    found: Sharper = with_cases(plan, ((name, _without_certificates(case)) for name, case in cases_of(plan)))
+    return found
 
 
 def _without_certificates(case: Derivation) -> Derivation:

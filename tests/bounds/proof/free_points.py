@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 
-from fedco.bounds.proof.instances import is_outer
+from fedco.bounds.proof.instances import part_of
 from fedco.bounds.proof.kernel import (
     App,
     Axiom,
@@ -86,6 +86,6 @@ def _points(setting: Setting, function: Function) -> tuple[Term, ...]:
 
 def _vectors(setting: Setting) -> Iterator[tuple[Term, ...]]:
     for function in setting.functions:
-        if is_outer(function):
+        if part_of(setting, function)[0] == "outer":
             for drawn in product((0, None), repeat=len(function.sources)):
                 yield (App(function.name, _points(setting, function)[0], drawn),)

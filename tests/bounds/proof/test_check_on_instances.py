@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from types import SimpleNamespace
 
 import pytest
+from altered import with_stated
 from fedco.bounds import get_theorem
+from fedco.bounds.evaluation.enclosure import fmpq_of
+from fedco.bounds.evaluation.evaluate import fraction_of
 from fedco.bounds.language.change import narrowed
 from fedco.bounds.language.quantities import QUANTITIES
 from fedco.bounds.language.reading import InputError
@@ -15,6 +19,7 @@ from fedco.bounds.proof.check_on_instances import (
     NORMAL,
     STATEMENT,
     STYLES,
+    as_written,
     both_sides,
     conclusion,
     derivation_names,
@@ -25,7 +30,6 @@ from fedco.bounds.proof.check_on_instances import (
     leaf_names,
 )
 from fedco.bounds.proof.derivations import unsolved
-from fedco.bounds.proof.finite import Run, as_fraction
 from fedco.bounds.proof.instances import constant
 from fedco.bounds.proof.kernel import (
     FIRST,
@@ -37,14 +41,17 @@ from fedco.bounds.proof.kernel import (
     Convexity,
     Loop,
     Minimum,
+    Param,
     SmoothDescent,
     Source,
     StrongConvexity,
     Var,
+    signomial,
 )
 from fedco.bounds.proof.kernel.assumptions import OF_FUNCTIONS
 from fedco.bounds.proof.kernel.facts import Equation
-from fedco.bounds.proof.runs import unmeasured
+from fedco.bounds.proof.runs import metric_at, unmeasured
+from flint import fmpq
 from free_points import allowed
 from quick import slow_but
 from representatives import NAMES, SHORT
@@ -65,30 +72,25 @@ ATTAINED = tuple(kind for kind in OF_FUNCTIONS if kind is not CentralDifference)
 
 
 @cache
-def checked(name):
-    return established(name)
-
-
-@cache
 def runs(name):
     """All styles for a loop, whose instances are small; it goes back along what the loop before made."""
-    return instances(checked(name), STYLES if name in LOOPS else QUICK)
+    return instances(established(name), STYLES if name in LOOPS else QUICK)
 
 
 @cache
 def free(name):
     """The same with free points, where a loop goes back along another."""
-    return instances(checked(name), QUICK, free=True) if name in REVERSED else runs(name)
+    return instances(established(name), QUICK, free=True) if name in REVERSED else runs(name)
 
 
 @cache
 def quick(name):
-    return examine(checked(name), runs(name))
+    return examine(established(name), runs(name))
 
 
 @pytest.mark.parametrize("name", slow_but(SHORT, IDS))
 def test_every_step_holds_on_small_instances(name):
-    found, steps = quick(name), len(checked(name).derivation.steps)
+    found, steps = quick(name), len(established(name).derivation.steps)
     assert found.compared > min(10, steps) * len(QUICK) and not found.failed, str(found.failed[0])
 
 
@@ -96,7 +98,7 @@ def test_every_step_holds_on_small_instances(name):
 @pytest.mark.parametrize("pathwise", [False, True])
 def test_what_is_written_is_compared_with_its_normal_form(by, pathwise):
     """A side that is larger or smaller as it is written; as an expectation, and outcome by outcome."""
-    progress = checked("library.gd_convex")
+    progress = established("library.gd_convex")
     fact = progress.state.facts["approach"]
     left, right = fact.sides
     run = next(iter(runs("library.gd_convex").values()))
@@ -108,7 +110,7 @@ def test_what_is_written_is_compared_with_its_normal_form(by, pathwise):
 
 @pytest.mark.parametrize("name", slow_but(SHORT, LOOPS))
 def test_every_step_of_a_loop_and_its_constants_are_compared(name):
-    progress, found = checked(name), quick(name)
+    progress, found = established(name), quick(name)
     constants = {f"{STATEMENT} {each.target}".strip() for each in progress.derivation.delivers}
     assert found.steps == {step.name for step in progress.derivation.steps} | constants
 
@@ -116,7 +118,7 @@ def test_every_step_of_a_loop_and_its_constants_are_compared(name):
 @pytest.mark.parametrize("name", slow_but(SHORT, REVERSED))
 def test_the_steps_of_a_loop_hold_at_free_points_too(name):
     """All but what rests on the loop before."""
-    progress = checked(name)
+    progress = established(name)
     found = examine(progress, free(name))
     assert not found.failed and found.steps and not found.steps & set(along(progress))
 
@@ -129,7 +131,7 @@ def along(progress):
 @pytest.mark.parametrize("name", slow_but(SHORT, REVERSED))
 def test_what_is_read_in_reverse_is_nearly_attained(name):
     """Where a bound of the loop before is: two paths come closer on convex functions, but for long steps."""
-    progress = checked(name)
+    progress = established(name)
     for step in along(progress):
         fact = progress.state.facts[step]
         best = max(one.ratio or 0 for run in runs(name).values() for one in both_sides(step, fact, run))
@@ -138,7 +140,7 @@ def test_what_is_read_in_reverse_is_nearly_attained(name):
 
 def kinds(names):
     """The rules of these derivations, the assumptions that they may use, and over what and where their metrics are taken."""
-    found = [checked(name) for name in names]
+    found = [established(name) for name in names]
     rules = {type(step.rule) for each in found for step in each.derivation.steps}
     metrics = {
         (metric.over, metric.at, "probability" in metric.name) for metric in (each.theorem.metric for each in found)
@@ -154,7 +156,7 @@ def test_the_names_of_the_quick_suite_use_every_rule_assumption_and_metric():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", IDS)
 def test_every_step_holds_on_every_instance(name):
-    found = examine(checked(name), instances(checked(name)))
+    found = examine(established(name), instances(established(name)))
     assert not found.failed, str(found.failed[0])
 
 
@@ -171,7 +173,7 @@ def is_about_values(progress, rule) -> bool:
 @pytest.mark.parametrize("name", slow_but(SHORT, IDS))
 def test_every_assumption_is_nearly_attained(name):
     """A leaf is an instance of an assumption or of independence; an equation such as a common start has no two sides."""
-    found, progress = quick(name), checked(name)
+    found, progress = quick(name), established(name)
     leaves = {leaf for leaf in leaf_names(progress) if not isinstance(progress.state.facts[leaf], Equation)}
     leaves -= {step.name for step in progress.derivation.steps if is_about_values(progress, step.rule)}
     assert leaves <= {leaf for leaf in found.tightest if not leaf.startswith(STATEMENT)}
@@ -182,7 +184,7 @@ def test_every_assumption_is_nearly_attained(name):
 @pytest.mark.parametrize("name", slow_but(ALLOWED, IDS))
 def test_what_the_assumptions_allow_is_true(name):
     """With and without samples, at free points, also where the derivation does not use it."""
-    progress = checked(name)
+    progress = established(name)
     facts = allowed(progress)
     found = examine(progress, free(name), facts)
     for axiom in (key for key, a in progress.state.axioms.items() if isinstance(a, OF_FUNCTIONS)):
@@ -192,7 +194,7 @@ def test_what_the_assumptions_allow_is_true(name):
 
 @pytest.mark.parametrize("name", slow_but(SHORT, LOOPS))
 def test_every_assumption_of_a_loop_is_nearly_attained_at_free_points(name):
-    progress = checked(name)
+    progress = established(name)
     found = examine(progress, free(name), allowed(progress))
     for axiom in (key for key, a in progress.state.axioms.items() if isinstance(a, ATTAINED)):
         assert max(r for key, r in found.tightest.items() if key.startswith(f"{axiom} (")) >= NEARLY, axiom
@@ -210,7 +212,7 @@ def with_axiom(progress, name, axiom):
 @pytest.mark.parametrize("name", slow_but(ALLOWED, IDS))
 def test_a_constant_that_is_too_small_is_caught(name):
     """0.98 times the constant of each assumption about a function."""
-    progress = checked(name)
+    progress = established(name)
     for key, axiom in progress.state.axioms.items():
         if isinstance(axiom, ATTAINED):
             slipped = with_axiom(progress, key, replace(axiom, constant=axiom.constant * Fraction(98, 100)))
@@ -223,7 +225,7 @@ def test_a_number_of_several_bounds_is_measured_by_those_that_are_assumed():
     run = instance(next(style for style in STYLES if style.name == "bent with noise"), progress)
     shapes, value = {"inner": run.problem.shapes["g"]}, {param.name: value for param, value in run.point.items()}
     jacobian, inner = (constant((form,), shapes) for form in QUANTITIES["inner_noise"].bounds[::-1])
-    assert value["sigma_g"] == as_fraction(jacobian) < as_fraction(inner) == value["delta_g"]
+    assert value["sigma_g"] == fraction_of(jacobian) < fraction_of(inner) == value["delta_g"]
 
 
 def test_a_word_of_a_theorems_own_is_measured_by_what_it_bounds():
@@ -234,20 +236,20 @@ def test_a_word_of_a_theorems_own_is_measured_by_what_it_bounds():
     progress = replace(established(base.id), theorem=theorem)
     run = instance(style, progress)
     noise = constant(own.bounds, {"plain": next(iter(run.problem.shapes.values()))})
-    assert {param.name: value for param, value in run.point.items()}["sigma"] == as_fraction(noise) != 1
+    assert {param.name: value for param, value in run.point.items()}["sigma"] == fraction_of(noise) != 1
     assert unmeasured(progress, run) == {}
 
 
 def test_an_assumption_about_the_mean_taken_for_every_sample_is_caught():
     """What this harness found: FedDRO bounds the Jacobian of the mean map; its derivation had assumed it of every sample."""
-    progress = checked("feddro.theorem_5_1")
+    progress = established("feddro.theorem_5_1")
     for key in ("B_g of dg", "L_g of dg", "L_h of dh"):
         facts = with_axiom(progress, key, replace(progress.state.axioms[key], of_mean=False))
         assert examine(progress, runs("feddro.theorem_5_1"), facts).failed, key
 
 
 def test_noise_shared_by_the_clients_is_caught():
-    progress = checked("baselines.local_sgd")
+    progress = established("baselines.local_sgd")
     setting = progress.derivation.setting
     shared = replace(setting, sources=(Source("xi", ("i",), "independence"),))
     state = replace(progress.state.copy(), setting=shared)
@@ -258,20 +260,7 @@ def test_noise_shared_by_the_clients_is_caught():
 
 def with_other(run, **changed):
     """The run with something else in its place; what came first is drawn first."""
-    names = (
-        "setting",
-        "problem",
-        "point",
-        "horizon",
-        "period",
-        "start",
-        "free",
-        "quiet",
-        "quantities",
-        "moving",
-        "laws",
-    )
-    other = Run(**{name: getattr(run, name) for name in names} | changed)
+    other = replace(run, **changed)
     for source, step in run.bits[:1]:
         other.sample(source, step)
     return other
@@ -295,7 +284,7 @@ def too_early(run):
 @pytest.mark.parametrize("name", slow_but(SHORT, REVERSED))
 def test_a_slip_in_the_reverse_is_caught(name, change):
     """By what is read in reverse itself; paths are not far apart at their start, where a wrong order has their end."""
-    progress = checked(name)
+    progress = established(name)
     rules = {step.name: step.rule for step in progress.derivation.steps}
     steps = [step for step in along(progress) if not (change is forward and rules[step].end)]
     slipped = [change(run) for style, run in runs(name).items() if not style.ends]
@@ -308,7 +297,7 @@ def test_a_slip_in_the_reverse_is_caught(name, change):
 @pytest.mark.slow
 def test_feddro_may_keep_its_first_estimate():
     """The other reading of the start: step 0 uses the given estimate. No step about step 0 holds then, but the statement does."""
-    progress, given = checked("feddro.theorem_5_1"), Var("y", -1)
+    progress, given = established("feddro.theorem_5_1"), Var("y", -1)
     setting = progress.derivation.setting
     y = setting.variable("y")
     kept = replace(y, equations=((FIRST, given), *((phases & LATER, term) for phases, term in y.equations)))
@@ -325,7 +314,7 @@ def test_feddro_may_keep_its_first_estimate():
 
 def test_a_wrong_size_is_caught():
     """A batch of B at step 0, and of b later, in the place of each other."""
-    progress = checked("fcsg.theorem_4_1")
+    progress = established("fcsg.theorem_4_1")
     (style,) = (s for s in STYLES if s.name == "batches")
     run = instance(style, progress)
     later, first = (progress.state.facts[f"independence over i, {when}"] for when in ("later", "first"))
@@ -335,7 +324,7 @@ def test_a_wrong_size_is_caught():
 
 
 def with_condition(name, text):
-    progress = checked(name)
+    progress = established(name)
     return replace(progress, theorem=narrowed(progress.theorem, progress.label, [text]))
 
 
@@ -356,7 +345,7 @@ def test_a_condition_that_is_an_equality_chooses_no_constant():
 
 def test_a_size_that_a_condition_sets_is_that_of_the_instances():
     name = "library.sgd_strongly_convex"
-    assert {instance(style, checked(name)).size("i", True) for style in STYLES if style.b > 1} != {1}
+    assert {instance(style, established(name)).size("i", True) for style in STYLES if style.b > 1} != {1}
     for style in (style for style in STYLES if style.b > 1):
         made = instance(style, with_condition(name, "b == 1"))
         assert made.size("i", True) == 1
@@ -364,7 +353,7 @@ def test_a_size_that_a_condition_sets_is_that_of_the_instances():
 
 def test_a_round_has_four_steps_where_a_condition_has_a_root_of_their_number():
     """Of two steps the root is not rational."""
-    progress = checked("baselines.local_sgd")
+    progress = established("baselines.local_sgd")
     period, region = progress.state.period, progress.state.region
     assert instance(STYLES[0], progress).period == 2
     rooted = replace(region, conditions={**region.conditions, "rounds": 2 - period ** Fraction(1, 2)})
@@ -377,3 +366,60 @@ def test_the_instances_are_not_degenerate():
     assert any(style.b == 2 and style.B == 3 for style in STYLES) and any(style.m == 2 for style in STYLES)
     assert any(style.period == 1 for style in STYLES)
     assert any(style.horizon % style.period for style in STYLES), "a last short round"
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_a_constant_that_is_a_root_has_its_value(order):
+    """Of a cube root the square root was taken."""
+    progress, names = established("library.gd_convex"), [Param("whole"), Param("between")]
+    formulas = dict(zip(names, (signomial(2**order), signomial(7)), strict=True))
+    region = progress.state.region
+    rooted = replace(region, formulas={**region.formulas, **formulas}, powers=dict.fromkeys(names, order))
+    point = instance(STYLES[0], replace(progress, state=replace(progress.state.copy(), region=rooted))).point
+    whole, between = (point[name] for name in names)
+    assert whole == 2 and 7 <= between**order < 7 + Fraction(1, 10**40)
+
+
+def test_every_case_and_every_loop_before_another_has_a_name():
+    assert {"local_scgdm.theorem_3_4 A", "local_scgdm.theorem_3_4 B", "meta_fl.lemma_4 before:"} < {*IDS}
+    for name in ("local_scgdm.theorem_3_4", "local_scgdm.theorem_3_4 C", "meta_fl.lemma_4 after:"):
+        with pytest.raises(InputError, match="no derivation of its own"):
+            established(name)
+
+
+@pytest.mark.parametrize(("average", "first"), [("before", 0), ("after", 1)])
+def test_the_metric_weighs_the_iterates_that_it_speaks_of(average, first):
+    """t + t0 of the iterate at t, from 0 on or from 1 on."""
+    name = "library.sgd_strongly_convex_weighted"
+    progress = established(name)
+    progress = replace(progress, theorem=replace(progress.theorem, average=average))
+    run = instance(next(style for style in STYLES if style.name == "rounds"), established(name))
+    (start,) = (value for param, value in run.point.items() if param.name == "t0")
+    gap = progress.reading.above_minimum(progress.reading.mean_model)
+    rows = [(fmpq_of(t + start), run.scalar(gap, t)) for t in range(first, first + run.horizon)]
+    wanted = sum((weight * value for weight, value in rows), fmpq(0)) / sum((weight for weight, _ in rows), fmpq(0))
+    assert run.horizon > 1 and metric_at(progress, run) == wanted > 0
+
+
+def test_a_constant_that_a_loop_delivers_is_compared_where_the_loop_has_ended():
+    name = "meta_fl.lemma_4"
+    progress = established(name)
+    target = next(each.target for each in progress.derivation.delivers if each.target)
+    expr = progress.theorem.statement(progress.label).constant(target).expr
+    smaller = with_stated(progress.theorem, "derived", target, expr=expr / 1000)
+    failed = {one.step for one in examine(replace(progress, theorem=smaller), runs(name)).failed}
+    assert failed == {f"{STATEMENT} {target}"}
+
+
+def test_a_normal_form_with_another_value_is_seen():
+    """With the real normal forms nothing is found; with twice these every vector that is not 0."""
+    progress = established("library.gd_convex")
+    algebra, run = progress.state.algebra, next(iter(runs("library.gd_convex").values()))
+    for factor, is_seen in ((1, False), (2, True)):
+        other = SimpleNamespace(normal=lambda term, factor=factor: factor * algebra.normal(term))
+        found = [
+            one
+            for step in progress.derivation.steps
+            for one in as_written(step.name, step.rule, progress.state.facts[step.name], other, run)
+        ]
+        assert bool(found) == is_seen and not any(one.holds for one in found)

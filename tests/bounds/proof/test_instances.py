@@ -19,7 +19,7 @@ from fedco.bounds.language.bounding import AVERAGE, FROBENIUS, MEAN_SQUARE, OPER
 from fedco.bounds.language.bounding import noise as noise_of
 from fedco.bounds.language.bounding import size as size_of
 from fedco.bounds.language.quantities import QUANTITIES
-from fedco.bounds.proof.finite import LAW, as_fraction
+from fedco.bounds.proof.finite import LAW
 from fedco.bounds.proof.instances import (
     IDENTITY,
     ROLES,
@@ -27,9 +27,8 @@ from fedco.bounds.proof.instances import (
     Functions,
     Shape,
     constant,
-    is_draw,
-    is_outer,
     largest_square,
+    part_of,
     turned,
 )
 from fedco.bounds.proof.kernel import Function, Index, Setting, Source, parameter
@@ -211,19 +210,20 @@ def test_a_random_set_has_weights_of_mean_one() -> None:
 
 
 def test_which_function_is_which() -> None:
-    assert [is_outer(SETTING.function(name)) for name in ("inner", "J", "plain", "outer")] == [
-        False,
-        False,
-        False,
-        True,
-    ]
-    labelled = Setting(
-        SETTING.indices,
-        SETTING.sources,
-        (Function("draw", "x", "label", ("a",), CLIENT, CLIENT), Function("g", "x", "y", (), label="label")),
-        (),
-    )
-    assert is_draw(labelled, labelled.function("draw")) and not is_draw(labelled, labelled.function("g"))
+    """By its spaces: whatever it says of itself."""
+    said = replace(SETTING, functions=tuple(replace(f, role="outer_gradient") for f in SETTING.functions))
+    for setting in (SETTING, said):
+        found = [part_of(setting, function) for function in setting.functions]
+        assert found == [("inner", 0), ("inner", 1), ("plain", 0), ("plain", 0), ("outer", 0)]
+    plain, error = Function("plain", "x", "x"), Function("error", "x", "x", ("a",), CLIENT, CLIENT)
+    hessian, mix = Function("H", "x", ("x", "x")), Function("W", "x", "x", role="mixing_matrix")
+    other = Setting(SETTING.indices, SETTING.sources, (plain, error, hessian, mix), ())
+    assert [part_of(other, f) for f in other.functions] == [("plain", 0), ("error", 0), ("plain", 1), ("", 0)]
+
+
+def test_a_drawn_client_is_its_sample() -> None:
+    draw = Function("draw", "x", "label", ("a",), CLIENT, CLIENT)
+    labelled = Setting(SETTING.indices, SETTING.sources, (draw, Function("g", "x", "y", (), label="label")), ())
     drawn, nothing = Functions(labelled, {}).apply(
         "draw", arrays([(fmpq(1), fmpq(1))]), (np.array([fmpq(2)], dtype=object),)
     )
@@ -449,7 +449,6 @@ def test_constants_of_other_functions_are_none() -> None:
     assert constant(bounds_of("inner_noise"), {"outer": shape_of("outer", 5)}) is None
     assert constant(bounds_of("lower_strong_convexity"), {"plain": shape_of("plain", 5)}) is None
     assert constant((unlike("outer_gradient"),), {"outer": shape_of("outer", 5)}) is None  # each bends at its own place
-    assert as_fraction(fmpq(-3, 7)) == Fraction(-3, 7)
 
 
 @pytest.mark.parametrize("quantity", ["inner_value_noise", "inner_jacobian_noise", "local_hessian_noise"])
