@@ -22,7 +22,7 @@ def turned(oracle: Oracle, a: Pair, b: Pair, along: str) -> Tensor:
     """How much an oracle turns along x at the first y, or along y at the first x, per distance; 0 where that is 0."""
     (x, y), (x_b, y_b) = a, b
     if along == "x":
-        return difference_quotient(lambda at: oracle(at, y), norm, x, x_b)
+        return difference_quotient(lambda at: oracle(at, y), norm, x, x_b).nan_to_num(0.0)
     return difference_quotient(lambda at: oracle(x, at), norm, y, y_b).nan_to_num(0.0)
 
 

@@ -419,6 +419,7 @@ def test_what_a_certificate_fails_by():
         "the stated points attain 1.599999, less"
     )
     assert verdict(2.0, "upper", 1.6, stated=1.6 - 1e-7, witness=0.8) == ""
+    assert "attain nan, less" in verdict(2.0, "upper", 1.6, stated=math.nan, witness=0.8)
     assert (
         verdict(2.0, "upper", 1.6, witness=0.8) == "" == verdict(2.0, "exact", 1.6, witness=1.0)
     )  # without its points

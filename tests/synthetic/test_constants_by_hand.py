@@ -6,17 +6,30 @@ The conformance suite notices a bound that is too small where an adversary comes
 import math
 from itertools import product
 
+import mpmath
 import numpy as np
 import pytest
 import torch
+from fedco.synthetic.certificate import rounded_up
 from fedco.synthetic.families.auprc import AveragePrecision
 from fedco.synthetic.families.bowls import AgnosticMAML, FederatedBowl, FederatedMAML, Meta
 from fedco.synthetic.families.composite import LocalComposite, SharedComposite
 from fedco.synthetic.families.conditional import Conditional
 from fedco.synthetic.families.dro import ClientChi2, ClientKL, RobustLoss
 from fedco.synthetic.families.fairness import FairClassifier
+from fedco.synthetic.families.federated import (
+    FederatedHuber,
+    FederatedQuadratic,
+    FederatedSines,
+    FederatedStronglyConvex,
+)
 from fedco.synthetic.families.federated_logistic import FederatedLogistic
 from fedco.synthetic.families.invariant import InvariantLogistic
+from fedco.synthetic.parts.bowl import RippledBowl
+from fedco.synthetic.parts.outer import CenteredOuter
+from hypothesis import given
+from hypothesis import strategies as st
+from test_conformance import AWAY
 
 T = torch.linspace(-25.0, 25.0, 40_001, dtype=torch.float64).requires_grad_()
 TANH_2 = 4 / (3 * math.sqrt(3))  # sup |tanh''|
@@ -535,3 +548,162 @@ def test_constants_of_the_families_with_and_without_each_term():
             else:
                 assert found[quantity] == pytest.approx(value, rel=1e-7, abs=1e-12), (p, quantity)
         assert p.certificates["objective_gap"].kind == ("exact" if exact else "upper"), p
+
+
+# --- which constants are exact
+
+SMALL = dict(clients=4, dim=4)
+
+
+@pytest.mark.parametrize(
+    ("instance", "upper"),
+    [
+        # a sum of two functions that are steepest, or most curved, at different points is bounded by the sum of the bounds
+        (SharedComposite(**SMALL), {"objective_smoothness", "gradient_cap"}),
+        (SharedComposite(**SMALL, B_h=0.7, L_h=0.6, sigma_h=0.2, sigma_g=0.3, Delta_g=0.2, Delta_h=0.1),
+         {"objective_smoothness", "gradient_cap", "objective_gap", "inner_sample_smoothness", "noncompositional_sample_smoothness"}),
+        (LocalComposite(**SMALL), {"objective_smoothness", "gradient_cap"}),
+        (LocalComposite(**SMALL, sigma_f=0.3), {"objective_smoothness", "gradient_cap", "outer_sample_smoothness"}),
+        (LocalComposite(**SMALL, C_g=1.5, sigma_g=0.3, delta_g=0.2, Delta_g=0.2),
+         {"objective_smoothness", "gradient_cap", "objective_gap", "inner_sample_smoothness"}),
+        (LocalComposite(**SMALL, spread=0.3), {"objective_smoothness", "gradient_cap", "objective_gap"}),
+        (Conditional(**SMALL, S_g=0.9, sigma_g=0.0, jacobian_noise=0.0), {"objective_smoothness", "gradient_cap"}),
+        (Conditional(**SMALL, S_g=0.9, Delta=0.2), {"objective_smoothness", "gradient_cap", "objective_gap", "inner_sample_smoothness"}),
+        (FederatedQuadratic(**SMALL, sigma=0.3, Delta=0.2), set()),
+        (FederatedHuber(**SMALL, sigma=0.3, Delta=0.2), set()),
+        (FederatedSines(**SMALL, sigma=0.3, Delta=0.2), set()),
+        (FederatedStronglyConvex(**SMALL, sigma=0.3, Delta=0.2), set()),
+    ],
+    ids=lambda v: getattr(v, "name", ""),
+)  # fmt: skip
+def test_which_constants_are_suprema(instance, upper):
+    kinds = {quantity: certificate.kind for quantity, certificate in instance.certificates.items()}
+    assert {quantity for quantity, kind in kinds.items() if kind != "exact"} == upper
+
+
+@pytest.mark.parametrize(
+    ("instance", "exact"),
+    [
+        (RobustLoss(clients=2, samples=4), {"outer_lipschitz", "outer_smoothness", "noncompositional_smoothness",
+         "noncompositional_sample_smoothness", "noncompositional_gradient_noise", "noncompositional_heterogeneity"}),
+        (RobustLoss(clients=2, samples=4, penalty="chi2", weight=2.0), {"outer_lipschitz", "outer_smoothness"}),
+        (ClientChi2(clients=2, samples=4), {"outer_lipschitz", "outer_smoothness"}),
+        (FairClassifier(clients=2, samples=8), {"outer_lipschitz", "outer_smoothness"}),
+        (AveragePrecision(clients=2, samples=8), set()),
+        (InvariantLogistic(clients=2), {"outer_sample_smoothness"}),
+        (FederatedLogistic(clients=2, samples=4), {"local_smoothness", "local_sample_smoothness", "objective_smoothness", "objective_gap",
+         "initial_gradient_heterogeneity"}),
+    ],
+    ids=lambda v: getattr(v, "name", ""),
+)  # fmt: skip
+def test_what_is_exact_with_data(instance, exact):
+    """Of data only the curvature of the logistic loss at 0; else the outer functions, and what is 0."""
+    found = {quantity for quantity, certificate in instance.certificates.items() if certificate.kind == "exact"}
+    assert found == exact
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.4])
+@pytest.mark.parametrize(
+    ("target", "spread"), [(0.0, 0.0), (5e3, 0.0), (-5e3, 0.0), (0.0, 5e3), (3e3, 4e3), (0.3, 0.2)]
+)
+def test_stated_points_are_far_from_every_centre(target, spread, noise):
+    """However far the centres are: the slope is within 1e-4 of its supremum there, and the curvature at the pair."""
+    made = CenteredOuter(3, 2, 1.3, 0.7, noise, target, spread)
+    stated = {
+        c.quantity: [torch.tensor(p).double().expand(1, 3, 2) for p in c.points]
+        for c in made.certificates()
+        if c.points
+    }
+    ones = torch.ones(1, 3, dtype=torch.float64)
+    for quantity, sup in (("outer_lipschitz", 1.3), ("outer_mean_square_lipschitz", 1.3)):
+        (far,) = stated[quantity]
+        assert float(made.gradient(far).norm(dim=-1).max()) >= 0.9999 * sup
+    (far,) = stated["outer_sample_lipschitz"]
+    assert float(made.gradient(far, ones).norm(dim=-1).max()) >= 0.9999 * (1.3 + noise)
+    a, b = stated["outer_smoothness"]
+    turn = (made.gradient(b) - made.gradient(a)).norm(dim=-1) / (b - a).norm(dim=-1)
+    assert float(turn.max()) >= 0.9998 * 0.7
+
+
+def test_hessians_that_do_not_differ_do_so_exactly():
+    """Without heterogeneity the constant is 0, and exact; with it, it is attained where all clients have a crest."""
+    for delta in (0.0, 0.3):
+        found = Meta(clients=4, dim=2, Delta=delta).certificates["local_hessian_heterogeneity"]
+        assert found.kind == "exact" and found.points and (found.value == 0) == (delta == 0)
+
+
+def test_constants_of_a_bowl_whose_noise_turns_faster():
+    made = RippledBowl(3, 4, 1.3, 0.8, noise=0.4, heterogeneity=0.5, noise_wavenumber=1.7)
+    assert {c.quantity: c.value for c in made.certificates()} == {
+        "noncompositional_smoothness": 0.8,
+        "noncompositional_sample_smoothness": pytest.approx(0.8 + 0.4 * 1.7),
+        "noncompositional_gradient_noise": 0.4,
+        "noncompositional_heterogeneity": 0.5,
+    }
+
+
+def test_separable_losses_by_hand():
+    p = AWAY["huber"]
+    x = torch.tensor([[0.1, -3.0, 0.5]], dtype=torch.float64)
+    g = 1.6 / math.sqrt(3)
+    heights = [0.85 * t * t if abs(t) <= g / 1.7 else g * abs(t) - g * g / 3.4 for t in x[0].tolist()]
+    assert float(p.objective(x)) == pytest.approx(sum(heights))
+    assert AWAY["quadratic"].curvatures.tolist() == pytest.approx([1.7, 1.05, 0.4])
+    assert FederatedQuadratic(clients=1, dim=1, L=2.0).curvatures.tolist() == [2.0]
+    assert FederatedQuadratic(clients=1, dim=2, L=2.0, mu=0.5).curvatures.tolist() == [2.0, 0.5]
+
+
+@pytest.mark.parametrize("start", [1e-9, 1.8e-8, 1e-3, 3.0])
+def test_the_gap_of_a_cosine_is_known_near_its_minimum_too(start):
+    """1 - cos t is 0 in doubles where t is 1e-9, and t^2/2 is not; the certificate says that it is exact."""
+    gap = FederatedSines(clients=3, dim=1, start=start, L=1.0, G=1.0).certificates["objective_gap"]
+    with mpmath.workdps(40):
+        assert gap.kind == "exact" and abs(gap.value / (1 - mpmath.cos(start)) - 1) < 1e-14
+
+
+@pytest.mark.parametrize("ridge", [1e-2, 1e10, 1e15])
+def test_a_gap_that_is_smaller_than_the_rounding_of_its_parts_is_not_below_the_truth(ridge):
+    made = FederatedLogistic(ridge=ridge, start=0.0)
+    rows = made.data.features.flatten(0, 1)
+    first = float(rows.mean(0).square().sum()) / 4  # |grad F(0)|^2, where the curvature is at least ridge and near it
+    gap = made.certificates["objective_gap"].value
+    if ridge > 1:
+        assert gap >= first / (2 * (ridge + float(rows.square().sum(-1).mean()))) > 0
+    assert 0 < gap < 1
+
+
+def test_lemma_3_9_needs_its_cross_term():
+    """Spectral norms: the paper's C_g^2 = (1 + lam L_1)^2 + lam^2 sigma_2^2 is below the second moment at a point."""
+    instance = FederatedMAML(clients=1, dim=2, lam=1.0, L_1=0.05, G=1.0, sigma_1=0.5, sigma_2=0.5)
+    crest = torch.tensor(instance.certificates["local_hessian_noise"].points[0], dtype=torch.float64).expand(1, 1, 2)
+    sample, weights = instance.atoms()
+    basis = torch.eye(2, dtype=torch.float64)
+    second_moment = 0.0
+    for i, weight in enumerate(weights.tolist()):
+        columns = [instance.inner_vjp(crest, e.expand(1, 1, 2), sample.at(i))[0, 0] for e in basis]
+        second_moment += weight * float(torch.linalg.matrix_norm(torch.stack(columns), ord=2)) ** 2
+    printed = (1 + instance.lam * instance.L_1) ** 2 + (instance.lam * instance.sigma_2) ** 2
+    assert printed < second_moment <= float(instance.certificates["inner_jacobian_mean_square"].value) ** 2
+
+
+# --- sizes computed from data are rounded up to a grid
+
+
+@given(st.floats(1e-12, 1e12))
+def test_rounding_goes_up_by_little_and_keeps_the_order(size):
+    found = rounded_up(size)
+    assert size * (1 + 5e-13) < found <= size * (1 + 2e-10)
+    assert rounded_up(math.nextafter(size, math.inf)) >= found
+
+
+def test_last_bits_do_not_show():
+    sizes = [math.sqrt(n) for n in range(2, 400)]
+    assert all(rounded_up(size) == rounded_up(size * (1 + 1e-15)) == rounded_up(size * (1 - 1e-15)) for size in sizes)
+    assert rounded_up(0.0) == 0.0
+
+
+def test_constants_of_data_are_on_the_grid():
+    found = FederatedLogistic().certificates
+    for name in ("local_gradient_noise", "local_gradient_heterogeneity", "objective_gap"):
+        mantissa, _ = math.frexp(float(found[name].value))
+        assert math.ldexp(mantissa, 40).is_integer(), name

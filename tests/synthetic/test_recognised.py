@@ -141,7 +141,10 @@ def test_the_gap_is_an_upper_bound_only_where_something_says_that_no_loss_is_bel
     plain = estimated(nn.Linear(3, 3), nn.CrossEntropyLoss())["objective_gap"]
     own = estimated(nn.Linear(3, 3), lambda o, y: nn.functional.cross_entropy(o, y))["objective_gap"]
     assert (plain.kind, own.kind) == ("upper", "estimated") and "as is known of this loss" in plain.method
-    for targets in (torch.randn(2, 12, 3).double(), torch.arange(72).view(2, 12, 3)):  # three real or whole numbers each
+    for targets in (
+        torch.randn(2, 12, 3).double(),
+        torch.arange(72).view(2, 12, 3),
+    ):  # three real or whole numbers each
         assert estimated(nn.Linear(3, 3), nn.MSELoss(), rows(targets=targets))["objective_gap"].kind == "upper"
     with pytest.raises(InputError, match="lower_bound"):
         estimated(nn.Linear(3, 3), shifted)
