@@ -1,5 +1,9 @@
-"""What the conformance suite and its adversary are made of: each check against small problems, right and slightly wrong."""
+"""What the conformance suite and its adversary are made of: each check against small problems, right and slightly wrong.
 
+A broken oracle gets its own complaint, once, and no other.
+"""
+
+import itertools
 import math
 from dataclasses import dataclass, replace
 from functools import partial
@@ -7,12 +11,16 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from broken import mutant_of
+from broken import OFF, mutant_of
 from fedco.synthetic import Certificate, problem
-from fedco.synthetic.conformance import inequalities, oracle_checks, property_checks, suite
+from fedco.synthetic.conformance import inequalities, oracle_checks, suite
 from fedco.synthetic.conformance.kinds import get_kind
+from fedco.synthetic.conformance.kinds import oracle_checks as checks_of
 from fedco.synthetic.conformance.suite import Budget, ConformanceError, check_problem
-from fedco.synthetic.families.composite import SharedComposite
+from fedco.synthetic.families.bowls import Meta
+from fedco.synthetic.families.composite import LocalComposite, SharedComposite
+from fedco.synthetic.families.conditional import Conditional
+from fedco.synthetic.families.federated import FederatedHuber
 from fedco.synthetic.kinds import InnerSample, OuterSample, Sample
 from fedco.synthetic.parts import adversary
 from fedco.synthetic.parts.adversary import Attack, maximise
@@ -23,7 +31,17 @@ def double(*rows):
     return torch.tensor(rows, dtype=torch.float64)
 
 
-# --- draws and comparisons -------------------------------------------------------------------------------------------------
+SHARED = SharedComposite(
+    clients=3, dim=4, inner_dim=2, B_h=0.7, L_h=0.6, sigma_g=0.3, sigma_h=0.2, Delta_g=0.2, Delta_h=0.1
+)
+LOCAL = LocalComposite(clients=2, dim=4, C_g=1.4, sigma_f=0.3, sigma_g=0.2, delta_g=0.3, Delta_g=0.2, spread=0.4)
+META = Meta(clients=3, dim=3, sigma_G=0.2, sigma_H=0.3, Delta=0.2, kurtosis=2)
+PLAIN = FederatedHuber(clients=3, dim=3, sigma=0.3, kurtosis=2, Delta=0.2)
+GIVEN = Conditional(clients=2, dim=4, Delta=0.2, spread=0.3)
+broken = partial(mutant_of, SHARED)
+
+
+# --- draws and comparisons
 
 
 def test_draws_for_tests_are_a_function_of_seed_and_purpose():
@@ -120,45 +138,37 @@ def test_probabilities_that_are_none_are_named():
         assert "atoms: probabilities must be nonnegative and sum to 1" in next(oracle_checks.check_sampling(made, 0))
 
 
-HEALTHY = SharedComposite(
-    clients=3, dim=4, inner_dim=2, B_h=0.7, L_h=0.6, sigma_g=0.3, sigma_h=0.2, Delta_g=0.2, Delta_h=0.1
-)
-
-
-broken = partial(mutant_of, HEALTHY)
-
-
 def test_a_gradient_is_compared_with_autograd_and_with_differences():
     off = 1 + 1e-7
-    found = list(oracle_checks.check_objective(broken(gradient=lambda x: off * HEALTHY.gradient(x)), 0))
+    found = list(oracle_checks.check_objective(broken(gradient=lambda x: off * SHARED.gradient(x)), 0))
     assert found == ["gradient differs from autograd of objective"]
-    found = list(oracle_checks.check_objective(broken(gradient=lambda x: 1.01 * HEALTHY.gradient(x)), 0))
+    found = list(oracle_checks.check_objective(broken(gradient=lambda x: 1.01 * SHARED.gradient(x)), 0))
     assert found[1:] == ["gradient differs from central differences of objective"]
 
     def detached(x):  # autograd sees another gradient than the values have
-        return HEALTHY.objective(x) + (x.detach() ** 2).sum(-1)
+        return SHARED.objective(x) + (x.detach() ** 2).sum(-1)
 
     found = list(oracle_checks.check_objective(broken(objective=detached), 0))
     assert found == ["gradient differs from central differences of objective"]
-    assert list(oracle_checks.check_objective(HEALTHY, 0)) == []
+    assert list(oracle_checks.check_objective(SHARED, 0)) == []
 
 
 def test_shapes_and_types_of_the_whole_are_checked():
     for name, wrong in (
-        ("objective", lambda x: HEALTHY.objective(x).unsqueeze(-1)),
-        ("objective", lambda x: HEALTHY.objective(x).float()),
-        ("gradient", lambda x: HEALTHY.gradient(x)[:, :2]),
-        ("gradient", lambda x: HEALTHY.gradient(x).float()),
-        ("objective", lambda x: HEALTHY.objective(x) + 1e-12 * x.sum()),
+        ("objective", lambda x: SHARED.objective(x).unsqueeze(-1)),
+        ("objective", lambda x: SHARED.objective(x).float()),
+        ("gradient", lambda x: SHARED.gradient(x)[:, :2]),
+        ("gradient", lambda x: SHARED.gradient(x).float()),
+        ("objective", lambda x: SHARED.objective(x) + 1e-12 * x.sum()),
     ):
         (found,) = oracle_checks.check_objective_bits(broken(**{name: wrong}), 0)
         assert found.startswith(f"{name}: "), found
-    assert list(oracle_checks.check_objective_bits(HEALTHY, 0)) == []
+    assert list(oracle_checks.check_objective_bits(SHARED, 0)) == []
 
 
 def bits(oracle):
-    point = oracle_checks.random_points(HEALTHY, 5, 4, 0)
-    return list(oracle_checks.check_bits(HEALTHY, {"inner": (point, oracle)}))
+    point = oracle_checks.random_points(SHARED, 5, 4, 0)
+    return list(oracle_checks.check_bits(SHARED, {"inner": (point, oracle)}))
 
 
 def test_bits_of_an_oracle():
@@ -166,38 +176,213 @@ def test_bits_of_an_oracle():
 
     def restless(x, sample=None):
         calls.append(1)
-        return HEALTHY.inner(x, sample) + 1e-13 * len(calls)
+        return SHARED.inner(x, sample) + 1e-13 * len(calls)
 
-    assert bits(HEALTHY.inner) == []
+    assert bits(SHARED.inner) == []
     assert "inner: two calls with one sample differ" in bits(restless)
-    assert bits(lambda x, s=None: HEALTHY.inner(x, s) + 1e-13 * len(x)) == [
+    assert bits(lambda x, s=None: SHARED.inner(x, s) + 1e-13 * len(x)) == [
         "inner: a run alone differs from the same run in a batch"
     ]
-    (found,) = bits(lambda x, s=None: HEALTHY.inner(x, s).float())[:1]
+    (found,) = bits(lambda x, s=None: SHARED.inner(x, s).float())[:1]
     assert found.startswith("inner: expected float64 for (5, 3) lanes, got torch.float32")
-    assert bits(lambda x, s=None: HEALTHY.inner(x, s if s.inner.shape[-1] == 1 else s.at(0))) == [
+    assert bits(lambda x, s=None: SHARED.inner(x, s if s.inner.shape[-1] == 1 else s.at(0))) == [
         "inner: a batch does not give the mean of its samples"
     ]
 
 
 def test_an_expectation_is_over_the_atoms_with_their_probabilities():
     weights = double(0.7, 0.1, 0.1, 0.1)
-    point = oracle_checks.random_points(HEALTHY, 5, 4, 0)
-    made = broken(atoms=lambda: (HEALTHY.atoms()[0], weights))
-    assert list(oracle_checks.check_unbiased(HEALTHY, {"inner": (point, HEALTHY.inner)})) == []
-    assert list(oracle_checks.check_unbiased(made, {"inner": (point, HEALTHY.inner)})) == [
+    point = oracle_checks.random_points(SHARED, 5, 4, 0)
+    made = broken(atoms=lambda: (SHARED.atoms()[0], weights))
+    assert list(oracle_checks.check_unbiased(SHARED, {"inner": (point, SHARED.inner)})) == []
+    assert list(oracle_checks.check_unbiased(made, {"inner": (point, SHARED.inner)})) == [
         "inner: its expectation over the atoms is not the exact oracle"
     ]
 
 
-def test_redrawing_one_client_leaves_the_others():
-    usual, other = (kind(4, 3, 2) for kind in (oracle_checks.SeededDraws, property_checks.FirstClientRedrawn))
-    for draw in (lambda d: d.integers("a", 9, 50), lambda d: d.uniform("a", 50), lambda d: d.signs("a", 50)):
-        a, b = draw(usual), draw(other)
-        assert torch.equal(a[:, 1:], b[:, 1:]) and not torch.equal(a[:, 0], b[:, 0])
+# --- each check of an oracle, kind by kind
+
+PARTS = {
+    "inner_vjp": (
+        SHARED,
+        dict(inner_vjp=lambda x, v, sample=None: OFF * SHARED.inner_vjp(x, v, sample)),
+        ["inner_vjp differs from autograd of inner (sample False)"],
+    ),
+    "inner_vjp without its noise": (
+        SHARED,
+        dict(inner_vjp=lambda x, v, sample=None: SHARED.inner_vjp(x, v)),
+        ["inner_vjp differs from autograd of inner (sample True)"],
+    ),
+    "outer_gradient": (
+        SHARED,
+        dict(outer_gradient=lambda y, sample=None: OFF * SHARED.outer_gradient(y, sample)),
+        ["outer_gradient differs from autograd of outer"],
+    ),
+    "extra_gradient": (
+        SHARED,
+        dict(extra_gradient=lambda x, sample=None: OFF * SHARED.extra_gradient(x, sample)),
+        ["extra_gradient differs from autograd of extra"],
+    ),
+    "inner_mean": (
+        SHARED,
+        dict(inner_mean=lambda x: OFF * SHARED.inner_mean(x)),
+        [
+            "inner_mean differs from the mean of inner over the clients",
+            "objective differs from mean_k h_k(x) + f(mean_k g_k(x))",  # it is computed with inner_mean
+        ],
+    ),
+    "a shared objective": (
+        SHARED,
+        dict(objective=lambda x: OFF * SHARED.objective(x)),
+        ["objective differs from mean_k h_k(x) + f(mean_k g_k(x))"],
+    ),
+    "a local objective": (
+        LOCAL,
+        dict(objective=lambda x: OFF * LOCAL.objective(x)),
+        ["objective differs from mean_k f_k(g_k(x))"],
+    ),
+    "local_gradient": (
+        META,
+        # off by a constant: its derivative stays that of the Hessian
+        dict(local_gradient=lambda x, sample=None: META.local_gradient(x, sample) + 1e-6),
+        ["local_gradient differs from autograd of local_value"],
+    ),
+    "local_hvp": (
+        META,
+        dict(local_hvp=lambda x, v, sample=None: OFF * META.local_hvp(x, v, sample)),
+        ["local_hvp differs from autograd of local_gradient (sample False)"],
+    ),
+    "local_hvp without its noise": (
+        META,
+        dict(local_hvp=lambda x, v, sample=None: META.local_hvp(x, v)),
+        ["local_hvp differs from autograd of local_gradient (sample True)"],
+    ),
+    "a fine-tuned objective": (
+        META,
+        dict(objective=lambda x: OFF * META.objective(x)),
+        ["objective differs from mean_i f_i(w_nu^i)"],
+    ),
+    "a client's gradient": (
+        PLAIN,
+        dict(local_gradient=lambda x, sample=None: PLAIN.local_gradient(x, sample) + 1e-6),
+        ["local_gradient differs from autograd of local_value", "gradient differs from mean_i grad F_i(x)"],
+    ),
+    "the objective": (
+        PLAIN,
+        dict(objective=lambda x: OFF * PLAIN.objective(x)),
+        ["objective differs from mean_i F_i(x)"],
+    ),
+    "the gradient": (
+        PLAIN,
+        dict(gradient=lambda x: OFF * PLAIN.gradient(x)),
+        ["gradient differs from mean_i grad F_i(x)"],
+    ),
+    "a map given an outcome": (
+        GIVEN,
+        dict(inner_vjp=lambda x, v, outer, inner=None: OFF * GIVEN.inner_vjp(x, v, outer, inner)),
+        [f"inner_vjp differs from autograd of inner (sample {given})" for given in (False, True)],
+    ),
+    "an outer gradient given an outcome": (
+        GIVEN,
+        dict(outer_gradient=lambda y, outer: OFF * GIVEN.outer_gradient(y, outer)),
+        ["outer_gradient differs from autograd of outer_value"],
+    ),
+    "a conditional objective": (
+        GIVEN,
+        dict(objective=lambda x: OFF * GIVEN.objective(x)),
+        ["objective differs from mean_n E_xi f_xi(E_eta g_eta(x, xi))"],
+    ),
+}
 
 
-# --- ratios ----------------------------------------------------------------------------------------------------------------
+def complaints(check, problem, **methods):
+    """What one check of the problem's kind says, where these methods are others."""
+    return list(dict(checks_of(mutant_of(problem, **methods), 0))[check])
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_that_is_wrong_is_named_once(name):
+    original, methods, wanted = PARTS[name]
+    assert complaints("parts", original) == [] and complaints("parts", original, **methods) == wanted
+
+
+@pytest.mark.parametrize("original", [SHARED, LOCAL, META, PLAIN, GIVEN], ids=lambda p: p.kind)
+def test_every_check_of_a_kind_has_a_name_and_is_made(original):
+    own = ["parts", *(["chain"] if original is GIVEN else []), "unbiased", "bits", "sampling"]
+    found = [(name, list(failures)) for name, failures in checks_of(original, 2)]
+    assert found == [(name, []) for name in ("certificates", "gradient", "properties", "objective bits", *own)]
+    biased = {
+        "shared_composite": ("inner", lambda x, sample=None: SHARED.inner(x, sample) + 1e-6 * (sample is not None)),
+        "local_composite": ("inner", lambda x, sample=None: LOCAL.inner(x, sample) + 1e-6 * (sample is not None)),
+        "meta": ("local_hvp", lambda x, v, sample=None: META.local_hvp(x, v, sample) + 1e-6 * (sample is not None)),
+        "federated": (
+            "local_gradient",
+            lambda x, sample=None: PLAIN.local_gradient(x, sample) + 1e-6 * (sample is not None),
+        ),
+        "conditional": (
+            "inner",
+            lambda x, outer, inner=None: GIVEN.inner(x, outer, inner) + 1e-6 * (inner is not None),
+        ),
+    }
+    name, oracle = biased[original.kind]
+    kind = "conditional expectation over the inner atoms" if original is GIVEN else "expectation over the atoms"
+    failures = {check: list(found) for check, found in checks_of(mutant_of(original, **{name: oracle}), 0)}
+    assert failures["unbiased"] == [f"{name}: its {kind} is not the exact oracle"]
+    assert all(not found for check, found in failures.items() if check not in ("unbiased", "parts"))
+
+
+def test_the_chain_rule_is_tried_without_with_one_and_with_several_inner_samples():
+    said = "sample_gradient is not the chain rule through inner and outer_gradient ({} inner samples)"
+
+    def wrong_for(sizes):
+        def sample_gradient(x, outer, inner=None):
+            m = 0 if inner is None else inner.eta.shape[-1]
+            return GIVEN.sample_gradient(x, outer, inner) * (OFF if m in sizes else 1)
+
+        return complaints("chain", GIVEN, sample_gradient=sample_gradient)
+
+    for sizes in ((), (0,), (1,), (4,), (0, 1, 4)):
+        assert wrong_for(sizes) == [said.format(m) for m in sizes]
+
+
+def test_bits_of_a_conditional_oracle():
+    calls = itertools.count()
+
+    def bits(**methods):
+        return complaints("bits", GIVEN, **methods)
+
+    assert bits() == []
+    restless = bits(inner=lambda x, outer, inner=None: GIVEN.inner(x, outer, inner) + 1e-13 * next(calls))
+    assert restless[0] == "inner: two calls with one sample differ"
+    assert bits(outer_gradient=lambda y, outer: GIVEN.outer_gradient(y, outer) + 1e-13 * len(y)) == [
+        "outer_gradient: a run alone differs from the same run in a batch"
+    ]
+    assert bits(inner_vjp=lambda x, v, outer, inner=None: GIVEN.inner_vjp(x, v, outer, inner.only(0))) == [
+        "inner_vjp: an inner batch does not give the mean of its samples"
+    ]
+    (single, *_) = bits(inner=lambda x, outer, inner=None: GIVEN.inner(x, outer, inner).float())
+    assert single == "inner: expected float64 (runs, clients, batch, ...), got torch.float32 (5, 2, 3, 1)"
+    (flat,) = bits(outer_gradient=lambda y, outer: GIVEN.outer_gradient(y, outer).flatten(1, 2))
+    assert flat == "outer_gradient: expected float64 (runs, clients, batch, ...), got torch.float64 (5, 6, 1)"
+
+
+def test_draws_of_a_conditional_problem_are_its_atoms_as_often_as_it_says():
+    def sampling(**methods):
+        return complaints("sampling", GIVEN, **methods)
+
+    rare, foreign = (
+        "sample: an atom's frequency is far from its probability",
+        "sample: drew something that is not an atom",
+    )
+    assert sampling() == []
+    inner, outer = GIVEN.sample_inner, GIVEN.sample_outer
+    assert sampling(sample_outer=lambda draws, n: OuterSample(outer(draws, n).outcome.clamp_max(2))) == [rare]
+    assert sampling(sample_inner=lambda draws, o, m: InnerSample(inner(draws, o, m).eta.abs())) == [rare]
+    assert sampling(sample_outer=lambda draws, n: OuterSample(outer(draws, n).outcome + 1))[0] == foreign
+    assert sampling(sample_inner=lambda draws, o, m: InnerSample(2 * inner(draws, o, m).eta))[0] == foreign
+
+
+# --- ratios
 
 
 class Matrices:
@@ -398,7 +583,7 @@ def test_ratios_given_an_outer_sample_by_hand():
         assert torch.allclose(found[0], value.double(), rtol=1e-12, atol=1e-14), name
 
 
-# --- verdicts ----------------------------------------------------------------------------------------------------------------
+# --- verdicts
 
 
 def verdict(value, kind, best, stated=None, witness=None):
@@ -429,27 +614,27 @@ def test_what_a_certificate_fails_by():
 
 
 def test_a_report_tells_what_was_attained():
-    report = check_problem(HEALTHY, Budget(lanes=2, steps=3), quantities=("outer_lipschitz", "inner_noise"))
+    report = check_problem(SHARED, Budget(lanes=2, steps=3), quantities=("outer_lipschitz", "inner_noise"))
     assert [check.name for check in report.checks] == [
         "outer_lipschitz",
         "inner_noise",
     ] and report.evaluations == 2 * 12
     assert all(0.99 < check.attained <= 1 and check.detail.startswith("largest found ") for check in report.checks)
-    report = check_problem(HEALTHY, Budget(lanes=1, steps=1), skip=("bits",))
+    report = check_problem(SHARED, Budget(lanes=1, steps=1), skip=("bits",))
     names = [check.name for check in report.checks]
-    assert "bits" not in names and {"parts", "unbiased", "sampling", *HEALTHY.certificates} <= set(names)
+    assert "bits" not in names and {"parts", "unbiased", "sampling", *SHARED.certificates} <= set(names)
     flat = check_problem(problem("feddro_without_h"), Budget(1, 1), quantities=("noncompositional_smoothness",))
     assert [check.attained for check in flat.checks] == [None]
-    wrong = suite.with_scaled_certificate(HEALTHY, "inner_noise", 0.5)
+    wrong = suite.with_scaled_certificate(SHARED, "inner_noise", 0.5)
     with pytest.raises(ConformanceError, match=r"fails 1 checks:\n  inner_noise: declared 0\.15") as failed:
         check_problem(wrong, Budget(1, 1), quantities=("inner_noise", "outer_lipschitz"))
     assert [check.passed for check in failed.value.report.checks] == [False, True]
 
 
 def test_a_certificate_that_is_missing_or_that_nothing_checks_is_named():
-    stray = replace(HEALTHY.certificates["inner_noise"])
+    stray = replace(SHARED.certificates["inner_noise"])
     object.__setattr__(stray, "quantity", "task_smoothness")
-    known = dict(HEALTHY.certificates)
+    known = dict(SHARED.certificates)
     for certificates, said in (
         ({q: c for q, c in known.items() if q != "inner_noise"}, "missing: inner_noise"),
         (known | {"task_smoothness": stray}, "no inequality"),
@@ -460,14 +645,14 @@ def test_a_certificate_that_is_missing_or_that_nothing_checks_is_named():
 
 def test_a_broken_oracle_fails_the_suite_by_the_names_of_its_checks():
     def lopsided(draws, batch, purpose="sample"):
-        sample = HEALTHY.sample(draws, batch, purpose)
+        sample = SHARED.sample(draws, batch, purpose)
         return SignPair(torch.maximum(sample.inner, sample.other), sample.other)
 
     with pytest.raises(ConformanceError, match=r"fails 2 checks:\n  gradient: .*\n(?s:.*)sampling: .*frequency"):
-        check_problem(broken(gradient=lambda x: 1.001 * HEALTHY.gradient(x), sample=lopsided), Budget(1, 1))
+        check_problem(broken(gradient=lambda x: 1.001 * SHARED.gradient(x), sample=lopsided), Budget(1, 1))
 
 
-# --- the adversary -----------------------------------------------------------------------------------------------------------
+# --- the adversary
 
 
 def evaluated(ratio, size, pair, budget, hints=()):
@@ -589,13 +774,13 @@ def test_the_suite_runs_on_one_thread_and_leaves_the_others_as_they_were():
 
     def spy(*given):
         seen.add(torch.get_num_threads())
-        return HEALTHY.inner(*given)
+        return SHARED.inner(*given)
 
     torch.set_num_threads(3)
     try:
         check_problem(broken(inner=spy), Budget(1, 1), quantities=("inner_noise",))
         with pytest.raises(KeyError):
-            check_problem(HEALTHY, Budget(1, 1), quantities=("nonsense",))
+            check_problem(SHARED, Budget(1, 1), quantities=("nonsense",))
         assert seen == {1} and torch.get_num_threads() == 3
     finally:
         torch.set_num_threads(before)
