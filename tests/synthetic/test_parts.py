@@ -51,25 +51,9 @@ def test_counterexample_is_the_papers():
 GRID = torch.linspace(-60.0, 60.0, 400_001, dtype=torch.float64)
 
 
-def derivative(function, t):
-    t = t.clone().requires_grad_()
-    return torch.autograd.grad(function(t).sum(), t)[0]
-
-
 def test_flat_waves_are_linear_or_zero():
     assert torch.equal(Sine(2.0, 0.0).value(GRID), 2.0 * GRID)
     assert torch.equal(Cosine(2.0, 0.0).value(GRID), 0.0 * GRID)
-
-
-def test_the_radial_block_is_b_times_the_root_less_its_width():
-    """B (sqrt(w^2 + |y|^2) - w) with w = B / L = 3."""
-    radial = RadialPseudoHuber(1.5, 0.5)
-    y = torch.randn(50, 4, dtype=torch.float64)
-    assert torch.allclose(radial.value(y), 1.5 * ((9 + y.norm(dim=-1) ** 2).sqrt() - 3))
-    assert torch.allclose(radial.gradient(y), derivative(radial.value, y), atol=1e-12)
-    value, slope = radial.scalar(2.0)
-    assert math.isclose(value, 1.5 * (math.sqrt(13) - 3), rel_tol=1e-6)
-    assert math.isclose(slope, 3 / math.sqrt(13), rel_tol=1e-6)
 
 
 def test_values_keep_their_digits_near_the_minimum():
