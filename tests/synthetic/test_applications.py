@@ -280,14 +280,6 @@ def test_rows_of_a_table_are_dealt_in_order_where_clients_are_sorted():
         assert bool((of_class.flatten().diff() >= 0).all())
     rare, _, _ = deal("wine", 2, 4, 3, 0.01, 0.0, seed=0)
     assert rare.shape == (2, 4, 3)  # never without a positive row
-    for dims in (2, 13):
-        assert deal("wine", 2, 3, dims, 0.5, 0.0, seed=0)[0].shape == (2, 3, dims)
-    for wrong in ((0.5, -0.1), (1.0, 0.5), (0.5, 1.1)):
-        with pytest.raises(ValueError, match="need 0 < positives < 1 and 0 <= shift <= 1"):
-            deal("wine", 2, 4, 3, *wrong, seed=0)
-    with pytest.raises(ValueError, match=r"dim must be in \[2, 13\]"):
-        deal("wine", 2, 4, 1, 0.5, 0.5, seed=0)
-    assert deal("wine", 4, 24, 3, 0.5, 0.5, seed=0)[0].shape == (4, 24, 3)  # all 48 rows of the rare class
 
 
 def test_predictions_of_margins():

@@ -201,7 +201,7 @@ NEITHER = "must be both zero or both positive"
                                     ("noise", 0.0, -0.1))),
         (deal, DEALT, dict(name="iris"), "table must be one of"),
         *((deal, {**DEALT, "dim": end}, dict(dim=beyond), r"dim must be in \[2, 13\]") for end, beyond in ((2, 1), (13, 14))),
-        (deal, {**DEALT, "clients": 4, "samples": 24}, dict(clients=20, samples=16), "has 48 rows of one class"),  # all 48
+        (deal, {**DEALT, "clients": 4, "samples": 24}, dict(clients=7, samples=14), "has 48 rows of one class"),
         *((deal, {**DEALT, name: end}, {name: beyond}, "need 0 < positives < 1 and 0 <= shift <= 1")
           for name, end, beyond in (("shift", 0.0, -0.1), ("positives", 0.01, 0.0), ("positives", 0.5, 1.0), ("shift", 1.0, 1.1))),
     ],

@@ -72,6 +72,10 @@ def minimax_mutants(p):
             ascent_gradient=lambda x, y, s=None: p.ascent_gradient(x, y, s) + 0.2 * p.mu * y,
             local_value=lambda x, y: p.local_value(x, y) + 0.1 * p.mu * (y * y).sum(-1),
         ),
+        # a client that is convex in y
+        "strong_concavity: declared .* but found inf": dict(
+            ascent_gradient=lambda x, y, s=None: p.ascent_gradient(x, y, s) + 2 * p.mu * y
+        ),
         "coupling: declared": dict(
             ascent_gradient=lambda x, y, s=None: p.ascent_gradient(x, y, s) + 0.2 * x,
             descent_gradient=lambda x, y, s=None: p.descent_gradient(x, y, s) + 0.2 * y,
@@ -104,6 +108,10 @@ def bilevel_mutants(p):
         "lower_gradient_noise: declared": dict(
             lower_gradient=lambda x, y, s=None: p.lower_gradient(x, y, louder(s)),
         ),
+        # a client that is concave in y
+        "lower_strong_convexity: declared .* but found inf": dict(
+            lower_gradient=lambda x, y, s=None: p.lower_gradient(x, y, s) - 2 * p.l * y
+        ),
         "lower_coupling: declared": dict(
             lower_gradient=lambda x, y, s=None: p.lower_gradient(x, y, s) - 0.2 * x,
         ),
@@ -131,28 +139,6 @@ def test_a_broken_oracle_is_caught(instance, complaint):
 )
 def test_every_certificate_a_little_too_small_is_caught(instance, quantity):
     is_caught_a_little_too_small(quantity, instance)
-
-
-def test_a_client_that_is_convex_in_y_has_no_strong_concavity():
-    p = MINIMAX
-    complaint = r"strong_concavity: declared .* but found inf"
-    is_caught(
-        complaint,
-        p,
-        ("strong_concavity",),
-        ascent_gradient=lambda x, y, s=None: p.ascent_gradient(x, y, s) + 2 * p.mu * y,
-    )
-
-
-def test_a_client_that_is_concave_in_y_has_no_strong_convexity():
-    p = BILEVEL
-    complaint = r"lower_strong_convexity: declared .* but found inf"
-    is_caught(
-        complaint,
-        p,
-        ("lower_strong_convexity",),
-        lower_gradient=lambda x, y, s=None: p.lower_gradient(x, y, s) - 2 * p.l * y,
-    )
 
 
 @pytest.mark.parametrize(
