@@ -10,6 +10,7 @@ from fedco.synthetic.conformance import inequalities, suite
 from fedco.synthetic.conformance.inequalities import along_axes, atom_list, each_atom, mean_square, norm
 from fedco.synthetic.conformance.kinds import get_kind
 from fedco.synthetic.conformance.suite import Budget, ConformanceError, check_problem, with_scaled_certificate
+from fedco.synthetic.families.auprc import AveragePrecision
 from fedco.synthetic.families.bilevel import QuadraticLower
 from fedco.synthetic.families.bowls import AgnosticMAML, FederatedBowl, FederatedMAML, Meta
 from fedco.synthetic.families.composite import LocalComposite, SharedComposite
@@ -141,6 +142,9 @@ def test_presets_are_not_convex(name):
 
 # --- away from the registered ones
 
+DATA = dict(clients=3, samples=7, dim=4, shift=0.7, seed=2, start=2.5)
+TABLE = dict(table="wine", clients=3, samples=6, dim=5, positives=0.4, shift=0.6, seed=1, start=1.5)
+LOGISTIC = dict(loss="logistic", M=1.9)
 LOWER_NOISE = {"sigma": 0.4, "sigma_y": 0.2, "sigma_g": 0.3}
 AWAY = {
     "shared": SharedComposite(clients=3, dim=6, inner_dim=2, B_f=1.3, L_f=0.4, B_g=1.7, L_g=0.2, B_h=0.7, L_h=0.6,
@@ -155,23 +159,31 @@ AWAY = {
         jacobian_noise=0.4, Delta=0.3, spread=0.5, clients_differ=True, target=1.2, start=3.0),
     "bowl": FederatedBowl(clients=5, dim=4, G=1.3, L=0.8, sigma=0.4, kurtosis=3, noise_wavenumber=1.7, Delta=0.5),
     "meta": Meta(clients=4, dim=2, alpha=0.7, nu=3, B=1.9, L=0.6, sigma_G=0.2, sigma_H=0.3, kurtosis=2, Delta=1.1, start=2.0),
+    "meta, fine-tuned twice": Meta(clients=5, dim=4, alpha=0.3, nu=2, B=1.3, L=0.8, sigma_G=0.4, sigma_H=0.3, kurtosis=3, Delta=0.5,
+        start=3.0),
     "quadratic": FederatedQuadratic(clients=4, dim=3, L=1.7, mu=0.4, sigma=0.6, kurtosis=3, Delta=0.7, start=2.0),
     "huber": FederatedHuber(clients=5, dim=3, L=1.7, G=2.3, sigma=0.6, kurtosis=2, Delta=0.7, start=2.0),
     "sines": FederatedSines(clients=3, dim=2, L=1.7, G=2.3, sigma=0.6, kurtosis=3, Delta=0.7, start=2.0),
     "strongly convex": FederatedStronglyConvex(clients=4, dim=3, L=1.7, mu=0.4, knee=0.6, sigma=0.6, Delta=0.7, start=2.0),
-    "logistic": FederatedLogistic(clients=3, samples=7, dim=4, shift=0.7, seed=2, start=2.5, ridge=0.3),
-    "invariance": InvariantLogistic(clients=3, points=5, dim=3, sigma_2=0.4, saturation=1.7, reg=0.3, gamma=2.2, shift=0.5),
+    "logistic": FederatedLogistic(**DATA, ridge=0.3),
+    "invariance": InvariantLogistic(clients=3, points=5, dim=3, sigma_2=0.4, saturation=1.7, reg=0.3, gamma=2.2, shift=0.5, seed=4),
     "counterexample": FedAvgCounterexample(),
-    "KL": RobustLoss(clients=3, samples=5, dim=3, M=1.6, weight=0.7),
-    "chi-square": RobustLoss(clients=3, samples=5, dim=3, penalty="chi2", M=1.6, weight=2.3),
-    "KL over clients": ClientKL(clients=3, samples=5, dim=3, M=1.6, gamma=0.7),
-    "chi-square over clients": ClientChi2(clients=3, samples=5, dim=3, M=1.6, gamma=2.3),
+    "KL": RobustLoss(**DATA, M=1.6, weight=0.7),
+    "KL of a table": RobustLoss(**TABLE, **LOGISTIC, weight=2.3),
+    "chi-square": RobustLoss(**DATA, penalty="chi2", M=1.6, weight=2.3),
+    "KL over clients": ClientKL(**DATA, M=1.6, gamma=0.7),
+    "KL over clients, logistic": ClientKL(**TABLE, **LOGISTIC, gamma=2.3),
+    "chi-square over clients": ClientChi2(**DATA, M=1.6, gamma=2.3),
+    "chi-square over clients, logistic": ClientChi2(**TABLE, **LOGISTIC, gamma=2.3),
+    "average precision": AveragePrecision(**TABLE, margin=1.3, saturation=0.4),
+    "average precision with a wide margin": AveragePrecision(**TABLE, margin=3.0, saturation=0.4),
     "agnostic MAML": AgnosticMAML(clients=3, dim=4, lam=0.7, G=1.7, L_1=0.6, sigma_1=0.3, sigma_2=0.5, kurtosis=2, Delta=0.4,
         gamma=1.7, top=2.6),
     "MAML": FederatedMAML(clients=3, dim=4, lam=0.7, G=1.7, L_1=0.6, sigma_1=0.3, sigma_2=0.5, kurtosis=2, Delta=0.4, start=3.0),
-    "two groups": FairClassifier(clients=2, samples=6, dim=4, rho=0.6, width=0.3),
-    "logistic without a ridge": FederatedLogistic(clients=3, samples=7, dim=3, shift=0.8),
-    "logistic of a table": FederatedLogistic(clients=4, samples=12, dim=4, ridge=0.3, table="wine", positives=0.25),
+    "two groups": FairClassifier(**{**TABLE, "table": "breast_cancer"}, rho=0.6, width=0.3),
+    "three groups": FairClassifier(**{**TABLE, "samples": 8}, groups=3, rho=1.7, width=0.2, M=1.4),
+    "logistic without a ridge": FederatedLogistic(**DATA),
+    "logistic of a table": FederatedLogistic(**TABLE, ridge=0.3),
     "one sine": FederatedSines(clients=1, dim=1, G=0.7, L=2.5),
     "saddle": Saddle(clients=7, dim=3, a=0.3, b=0.8, mu=0.6, R=2.0, sigma=0.4, sigma_y=0.2, Delta=0.5, Delta_y=0.7),
     "saddle, convex, one client": Saddle(clients=1, dim=2, a=0.0, sigma=0.1, kurtosis=4),
