@@ -137,68 +137,6 @@ def test_probabilities_that_are_none_are_named():
         assert "atoms: probabilities must be nonnegative and sum to 1" in next(oracle_checks.check_sampling(made, 0))
 
 
-def test_a_gradient_is_compared_with_autograd_and_with_differences():
-    off = 1 + 1e-7
-    found = list(oracle_checks.check_objective(broken(gradient=lambda x: off * SHARED.gradient(x)), 0))
-    assert found == ["gradient differs from autograd of objective"]
-    found = list(oracle_checks.check_objective(broken(gradient=lambda x: 1.01 * SHARED.gradient(x)), 0))
-    assert found[1:] == ["gradient differs from central differences of objective"]
-
-    def detached(x):  # autograd sees another gradient than the values have
-        return SHARED.objective(x) + (x.detach() ** 2).sum(-1)
-
-    found = list(oracle_checks.check_objective(broken(objective=detached), 0))
-    assert found == ["gradient differs from central differences of objective"]
-    assert list(oracle_checks.check_objective(SHARED, 0)) == []
-
-
-def test_shapes_and_types_of_the_whole_are_checked():
-    for name, wrong in (
-        ("objective", lambda x: SHARED.objective(x).unsqueeze(-1)),
-        ("objective", lambda x: SHARED.objective(x).float()),
-        ("gradient", lambda x: SHARED.gradient(x)[:, :2]),
-        ("gradient", lambda x: SHARED.gradient(x).float()),
-        ("objective", lambda x: SHARED.objective(x) + 1e-12 * x.sum()),
-    ):
-        (found,) = oracle_checks.check_objective_bits(broken(**{name: wrong}), 0)
-        assert found.startswith(f"{name}: "), found
-    assert list(oracle_checks.check_objective_bits(SHARED, 0)) == []
-
-
-def bits(oracle):
-    point = oracle_checks.random_points(SHARED, 5, 4, 0)
-    return list(oracle_checks.check_bits(SHARED, {"inner": (point, oracle)}))
-
-
-def test_bits_of_an_oracle():
-    calls = []
-
-    def restless(x, sample=None):
-        calls.append(1)
-        return SHARED.inner(x, sample) + 1e-13 * len(calls)
-
-    assert bits(SHARED.inner) == []
-    assert "inner: two calls with one sample differ" in bits(restless)
-    assert bits(lambda x, s=None: SHARED.inner(x, s) + 1e-13 * len(x)) == [
-        "inner: a run alone differs from the same run in a batch"
-    ]
-    (found,) = bits(lambda x, s=None: SHARED.inner(x, s).float())[:1]
-    assert found.startswith("inner: expected float64 for (5, 3) lanes, got torch.float32")
-    assert bits(lambda x, s=None: SHARED.inner(x, s if s.inner.shape[-1] == 1 else s.at(0))) == [
-        "inner: a batch does not give the mean of its samples"
-    ]
-
-
-def test_an_expectation_is_over_the_atoms_with_their_probabilities():
-    weights = double(0.7, 0.1, 0.1, 0.1)
-    point = oracle_checks.random_points(SHARED, 5, 4, 0)
-    made = broken(atoms=lambda: (SHARED.atoms()[0], weights))
-    assert list(oracle_checks.check_unbiased(SHARED, {"inner": (point, SHARED.inner)})) == []
-    assert list(oracle_checks.check_unbiased(made, {"inner": (point, SHARED.inner)})) == [
-        "inner: its expectation over the atoms is not the exact oracle"
-    ]
-
-
 # --- each check of an oracle, kind by kind
 
 PARTS = {
@@ -303,6 +241,52 @@ def complaints(check, problem, **methods):
 def test_a_part_that_is_wrong_is_named_once(name):
     original, methods, wanted = PARTS[name]
     assert complaints("parts", original) == [] and complaints("parts", original, **methods) == wanted
+
+
+AUTOGRAD, DIFFERENCES = (f"gradient differs from {of} of objective" for of in ("autograd", "central differences"))
+
+
+@pytest.mark.parametrize(
+    ("check", "methods", "wanted"),
+    [
+        ("gradient", dict(gradient=lambda x: (1 + 1e-7) * SHARED.gradient(x)), [AUTOGRAD]),
+        ("gradient", dict(gradient=lambda x: 1.01 * SHARED.gradient(x)), [AUTOGRAD, DIFFERENCES]),
+        # autograd sees another gradient than the values have
+        ("gradient", dict(objective=lambda x: SHARED.objective(x) + (x.detach() ** 2).sum(-1)), [DIFFERENCES]),
+        ("bits", dict(inner=lambda x, s=None: SHARED.inner(x, s) + 1e-13 * len(x)),
+         ["inner: a run alone differs from the same run in a batch"]),
+        ("bits", dict(inner=lambda x, s=None: SHARED.inner(x, s if s.inner.shape[-1] == 1 else s.at(0))),
+         ["inner: a batch does not give the mean of its samples"]),
+        ("unbiased", dict(atoms=lambda: (SHARED.atoms()[0], double(0.7, 0.1, 0.1, 0.1))),
+         [f"{name}: its expectation over the atoms is not the exact oracle" for name in ("inner", "inner_vjp", "extra_gradient")]),
+    ],
+)  # fmt: skip
+def test_a_wrong_whole_and_a_wrong_sample_are_named_once(check, methods, wanted):
+    assert complaints(check, SHARED) == [] and complaints(check, SHARED, **methods) == wanted
+
+
+def test_bits_of_an_oracle():
+    calls = itertools.count(1)
+
+    def restless(x, sample=None):
+        return SHARED.inner(x, sample) + 1e-13 * next(calls)
+
+    assert "inner: two calls with one sample differ" in complaints("bits", SHARED, inner=restless)
+    single, *_ = complaints("bits", SHARED, inner=lambda x, s=None: SHARED.inner(x, s).float())
+    assert single.startswith("inner: expected float64 for (5, 3) lanes, got torch.float32")
+
+
+def test_shapes_and_types_of_the_whole_are_checked():
+    for name, wrong in (
+        ("objective", lambda x: SHARED.objective(x).unsqueeze(-1)),
+        ("objective", lambda x: SHARED.objective(x).float()),
+        ("gradient", lambda x: SHARED.gradient(x)[:, :2]),
+        ("gradient", lambda x: SHARED.gradient(x).float()),
+        ("objective", lambda x: SHARED.objective(x) + 1e-12 * x.sum()),
+    ):
+        (found,) = complaints("objective bits", SHARED, **{name: wrong})
+        assert found.startswith(f"{name}: "), found
+    assert complaints("objective bits", SHARED) == []
 
 
 @pytest.mark.parametrize("original", [SHARED, LOCAL, META, PLAIN, GIVEN], ids=lambda p: p.kind)
