@@ -140,11 +140,6 @@ def largest_bit_score(words):
 WITHIN_A_WORD = stats.norm.isf(LEVEL / 2 / (64 * 63 / 2 + 64))  # Bonferroni over all bits and pairs of bits
 
 
-@pytest.mark.parametrize("along", ALONG)
-def test_every_bit_is_fair_and_uncorrelated_with_every_other(along):
-    assert largest_bit_score(block(along)[:BIT_TEST_WORDS]) < WITHIN_A_WORD
-
-
 def largest_neighbour_score(words, lag):
     """Largest |z| over all 64 x 64 pairs of bits of two words that are ``lag`` apart."""
     left, right = 2 * bits_of(words[:-lag]) - 1, 2 * bits_of(words[lag:]) - 1
@@ -154,29 +149,24 @@ def largest_neighbour_score(words, lag):
 BETWEEN_WORDS = stats.norm.isf(LEVEL / 2 / 4096)
 
 
-@pytest.mark.parametrize("along", ALONG)
-@pytest.mark.parametrize("lag", [1, 2])
-def test_neighbours_along_each_coordinate_are_uncorrelated_bit_by_bit(along, lag):
-    words = block(along)[:BIT_TEST_WORDS]
-    assert largest_neighbour_score(words, lag) < BETWEEN_WORDS
-    assert words.unique().numel() == words.numel()
-
-
-@pytest.mark.parametrize("along", ALONG)
-@pytest.mark.parametrize("shift", [0, 26, 52])
-def test_twelve_bits_at_a_time_are_uniform(along, shift):
+def are_uniform(cells):
     """Chi-square over 4096 cells, both tails: a generator may also be too even."""
-    counts = torch.bincount((block(along) >> shift) & 4095, minlength=4096).numpy()
-    p = stats.chisquare(counts).pvalue
-    assert LEVEL / 2 < p < 1 - LEVEL / 2
+    counts = torch.bincount(cells, minlength=4096).numpy()
+    return LEVEL / 2 < stats.chisquare(counts).pvalue < 1 - LEVEL / 2
 
 
 @pytest.mark.parametrize("along", ALONG)
-def test_pairs_of_neighbours_fill_the_square(along):
-    """Serial test: 64 x 64 cells of the top bits of two neighbours."""
-    top = (block(along) >> 58) & 63
-    counts = torch.bincount(top[0::2] * 64 + top[1::2], minlength=4096).numpy()
-    assert LEVEL / 2 < stats.chisquare(counts).pvalue < 1 - LEVEL / 2
+def test_words_along_each_coordinate_of_the_key_look_random(along):
+    """Bits of a word and of its neighbours, twelve bits at a time, and the square that the top bits of two neighbours fill."""
+    words = block(along)
+    some = words[:BIT_TEST_WORDS]
+    assert some.unique().numel() == some.numel() and largest_bit_score(some) < WITHIN_A_WORD
+    for lag in (1, 2):
+        assert largest_neighbour_score(some, lag) < BETWEEN_WORDS, lag
+    for shift in (0, 26, 52):
+        assert are_uniform((words >> shift) & 4095), shift
+    top = (words >> 58) & 63
+    assert are_uniform(top[0::2] * 64 + top[1::2])
 
 
 def test_one_changed_bit_of_the_key_changes_half_of_the_word():
