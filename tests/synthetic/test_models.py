@@ -312,17 +312,25 @@ def test_average_precision_of_a_model_at_a_sample():
             PrecisionModel(ModelParts(FlatModel(nn.Linear(2, 1), functional.mse_loss), data))
 
 
+class Scaled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 1)
+        self.frozen = nn.Parameter(torch.tensor([3.0]), requires_grad=False)
+        self.register_buffer("shift", torch.tensor([0.5]))
+
+    def forward(self, a):
+        return self.frozen * self.layer(a) + self.shift
+
+
+def test_the_first_thing_that_is_asked_may_be_a_hessian():
+    """A buffer of float32 was made float64 within its two gradients, and could not be used after them."""
+    problem = from_model(Scaled(), squared, PARTS)
+    first = problem.local_hvp(X, V)
+    assert torch.equal(problem.local_hvp(X, V), first)
+
+
 def test_what_is_trained_and_where_a_model_starts():
-    class Scaled(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.layer = nn.Linear(2, 1)
-            self.frozen = nn.Parameter(torch.tensor([3.0]), requires_grad=False)
-            self.register_buffer("shift", torch.tensor([0.5]))
-
-        def forward(self, a):
-            return self.frozen * self.layer(a) + self.shift
-
     model = FlatModel(Scaled(), squared)
     x, inputs = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64), torch.tensor([[1.0, -1.0]], dtype=torch.float64)
     assert model.dim == 3 and model.outputs(x, inputs).tolist() == [[3 * (1 - 2 + 3) + 0.5]]
@@ -356,26 +364,6 @@ def test_any_float_type_is_computed_in_float64(dtype):
         and problem.gradient(problem.initial_point[None]).dtype == torch.float64
     )
     assert next(problem.parts.flat.model.parameters()).dtype == dtype  # the module itself is left alone
-
-
-class Shifted(nn.Module):
-    """A linear layer and a buffer of its own."""
-
-    def __init__(self):
-        super().__init__()
-        self.inner = nn.Linear(6, 3)
-        self.register_buffer("shift", torch.tensor([0.5, -1.0, 2.0]))
-
-    def forward(self, x):
-        return self.inner(x) + self.shift
-
-
-def test_the_first_thing_that_is_asked_may_be_a_hessian():
-    """A buffer of float32 was made float64 within its two gradients, and could not be used after them."""
-    problem = from_model(Shifted(), functional.cross_entropy, CLASSES)
-    point = problem.to_clients(problem.initial_point[None])
-    first = problem.local_hvp(point, point)
-    assert torch.equal(problem.local_hvp(point, point), first)
 
 
 def squaring_hook(loss):
