@@ -323,13 +323,6 @@ class Scaled(nn.Module):
         return self.frozen * self.layer(a) + self.shift
 
 
-def test_the_first_thing_that_is_asked_may_be_a_hessian():
-    """A buffer of float32 was made float64 within its two gradients, and could not be used after them."""
-    problem = from_model(Scaled(), squared, PARTS)
-    first = problem.local_hvp(X, V)
-    assert torch.equal(problem.local_hvp(X, V), first)
-
-
 def test_what_is_trained_and_where_a_model_starts():
     model = FlatModel(Scaled(), squared)
     x, inputs = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64), torch.tensor([[1.0, -1.0]], dtype=torch.float64)
