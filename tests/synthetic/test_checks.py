@@ -517,12 +517,16 @@ def test_the_best_is_kept():
     assert torch.equal(found.points[0], points[step][0][told[step].argmax()])
 
 
-def test_the_search_finds_a_smooth_maximum_and_a_kink():
-    def peak(x):
-        return 3 / (1 + (x - double(4.0, -2.0)).square().sum(-1, keepdim=True))
+TOP = double(4.0, -2.0)
 
+
+def peak(x):
+    return 3 / (1 + (x - TOP).square().sum(-1, keepdim=True))
+
+
+def test_the_search_finds_a_smooth_maximum_and_a_kink():
     found = maximise(peak, 2, False, Budget(lanes=24, steps=60, farthest=20.0))
-    assert 2.999 < found.ratio <= 3 and torch.allclose(found.points[0], double(4.0, -2.0), atol=0.03)
+    assert 2.999 < found.ratio <= 3 and torch.allclose(found.points[0], TOP, atol=0.03)
     assert found.evaluations == 2 * 60 * 24
 
     def kink(x):
@@ -540,15 +544,11 @@ def test_the_search_finds_a_smooth_maximum_and_a_kink():
 
 def test_the_ascent_climbs_by_itself():
     """Without the random search after it, which is the other half: 12 starts each end on top of the one peak."""
-
-    def peak(x):
-        return 3 / (1 + (x - double(4.0, -2.0)).square().sum(-1, keepdim=True))
-
-    budget, top = Budget(lanes=12, steps=80, farthest=10.0), double(4.0, -2.0)
+    budget = Budget(lanes=12, steps=80, farthest=10.0)
     ((last,),) = evaluated(peak, 2, False, budget)[1][79:80]
-    assert 2.99 < float(peak(last).max()) <= 3 and float((last - top).norm(dim=-1).min()) < 0.06
+    assert 2.99 < float(peak(last).max()) <= 3 and float((last - TOP).norm(dim=-1).min()) < 0.06
     ((left, right),) = evaluated(lambda a, b: peak((a + b) / 2), 2, True, budget)[1][79:80]
-    assert float(((left + right) / 2 - top).norm(dim=-1).min()) < 0.1
+    assert float(((left + right) / 2 - TOP).norm(dim=-1).min()) < 0.1
 
 
 def test_the_suite_runs_on_one_thread_and_leaves_the_others_as_they_were():
@@ -569,7 +569,5 @@ def test_the_suite_runs_on_one_thread_and_leaves_the_others_as_they_were():
 
 
 def test_nothing_found_is_nothing():
-    found = maximise(
-        lambda x: torch.full((len(x), 1), math.nan, dtype=torch.float64), 2, False, Budget(lanes=2, steps=2)
-    )
+    found = maximise(nothing, 2, False, Budget(lanes=2, steps=2))
     assert found.ratio == -math.inf and found.points == ()
