@@ -40,7 +40,7 @@ def turned_between(oracle: Callable[[Tensor, Tensor], Tensor], along: str, a: Pa
     """The same of any function of the two."""
     (x, y), (x_b, y_b) = a, b
     if along == "x":
-        return difference_quotient(lambda at: oracle(at, y), norm, x, x_b)
+        return difference_quotient(lambda at: oracle(at, y), norm, x, x_b).nan_to_num(0.0)
     return difference_quotient(lambda at: oracle(x, at), norm, y, y_b).nan_to_num(0.0)
 
 

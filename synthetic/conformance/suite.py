@@ -167,7 +167,7 @@ def failure_of(certificate: Certificate, value: float, best: float, stated: floa
         return f"declared {value:.9g} ({certificate.kind}) but found {best:.9g} ({where})"
     if stated is not None and certificate.witness is not None:
         promised = certificate.witness * value
-        if stated < promised - _RELATIVE_ROUNDING * value - _ABSOLUTE_ROUNDING:
+        if not stated >= promised - _RELATIVE_ROUNDING * value - _ABSOLUTE_ROUNDING:
             return f"the stated points attain {stated:.9g}, less than the promised {promised:.9g}"
     if certificate.kind == "exact" and stated is not None and best < MINIMUM_EXACT_WITNESS * value - _ABSOLUTE_ROUNDING:
         return f"declared exact {value:.9g} but nothing above {best:.9g} was found"

@@ -168,5 +168,6 @@ def _are_distributions(targets: Tensor) -> bool:
 def least_loss(parts: ModelParts) -> float | None:
     """What no example's loss is below, whatever the model; None where the loss is not recognised."""
     targets = parts.train.targets
-    classes = int(targets.max()) + 1 if not targets.is_floating_point() else targets.shape[3:].numel()
-    return 0.0 if any(law_of(parts, outputs) is not None for outputs in (1, classes)) else None
+    width = targets.shape[2:].numel()
+    classes = width if targets.is_floating_point() else int(targets.max()) + 1
+    return 0.0 if any(law_of(parts, outputs) is not None for outputs in (width, classes)) else None

@@ -9,7 +9,6 @@ from inspect import Parameter, signature
 from typing import Any
 
 import baselines
-import federated_baselines
 import reference
 from fedco.algorithms import METHODS, Method, Schedule
 from fedco.algorithms.engine.method import annotation_of
@@ -198,56 +197,50 @@ CASES = {
         "fedprox", baselines.fedprox, dict(eta=0.05, mu=1.5, tau=3, b=2, m=1), dict(mu=st.floats(0.0, 3.0))
     ),
     "two_sided_sgd": Case(
-        "two_sided_sgd", federated_baselines.two_sided_sgd, dict(eta=0.05, tau=3, eta_g=0.7, beta=0.6, b=2, m=1)
+        "two_sided_sgd", baselines.two_sided_sgd, dict(eta=0.05, tau=3, eta_g=0.7, beta=0.6, b=2, m=1)
     ),
-    "local_heavy_ball": Case(
-        "local_heavy_ball", federated_baselines.local_heavy_ball, dict(eta=0.05, beta=0.6, tau=3, b=2, m=1)
-    ),
+    "local_heavy_ball": Case("local_heavy_ball", baselines.local_heavy_ball, dict(eta=0.05, beta=0.6, tau=3, b=2, m=1)),
     "local_heavy_ball, kept": Case(
-        "local_heavy_ball", federated_baselines.local_heavy_ball, dict(eta=0.05, beta=0.6, tau=3, momentum="keep")
+        "local_heavy_ball", baselines.local_heavy_ball, dict(eta=0.05, beta=0.6, tau=3, momentum="keep")
     ),
     "fednova": Case(
         "fednova",
-        federated_baselines.fednova,
+        baselines.fednova,
         dict(eta=0.05, tau=3, steps=2, b=2),
         dict(tau=st.integers(3, 5), steps=st.none() | st.integers(1, 3)),
     ),
-    "delayed_sgd": Case("delayed_sgd", federated_baselines.delayed_sgd, dict(eta=0.05, D=2, b=2)),
-    "delayed_sgd, random": Case("delayed_sgd", federated_baselines.delayed_sgd, dict(eta=0.05, D=3, delays="random")),
-    "gossip_sgd": Case("gossip_sgd", federated_baselines.gossip_sgd, dict(eta=0.05, tau=2, b=2)),
-    "gossip_sgd, a part of the way": Case(
-        "gossip_sgd", federated_baselines.gossip_sgd, dict(eta=0.05, tau=2, gamma=0.3)
-    ),
+    "delayed_sgd": Case("delayed_sgd", baselines.delayed_sgd, dict(eta=0.05, D=2, b=2)),
+    "delayed_sgd, random": Case("delayed_sgd", baselines.delayed_sgd, dict(eta=0.05, D=3, delays="random")),
+    "gossip_sgd": Case("gossip_sgd", baselines.gossip_sgd, dict(eta=0.05, tau=2, b=2)),
+    "gossip_sgd, a part of the way": Case("gossip_sgd", baselines.gossip_sgd, dict(eta=0.05, tau=2, gamma=0.3)),
     "compressed_sgd": Case(
         "compressed_sgd",
-        federated_baselines.compressed_sgd,
+        baselines.compressed_sgd,
         dict(eta=0.05, ratio=4, b=2),
         dict(ratio=st.sampled_from([1, 2, 4, 8])),
     ),
     "error_feedback": Case(
         "error_feedback",
-        federated_baselines.error_feedback,
+        baselines.error_feedback,
         dict(eta=0.05, share=0.25, b=2),
         dict(share=st.sampled_from([0.125, 0.25, 0.5, 0.75, 1.0])),
     ),
     "marina": Case(
         "marina",
-        federated_baselines.marina,
+        baselines.marina,
         dict(eta=0.05, p=0.3, ratio=2, b=2),
         dict(ratio=st.sampled_from([1, 2, 4])),
     ),
-    "local_storm": Case("local_storm", federated_baselines.local_storm, dict(eta=0.05, a=0.3, tau=3, b=2, B=3)),
+    "local_storm": Case("local_storm", baselines.local_storm, dict(eta=0.05, a=0.3, tau=3, b=2, B=3)),
     "fedadam": Case(
         "fedadam",
-        federated_baselines.fedadam,
+        baselines.fedadam,
         dict(eta=0.05, tau=3, eta_g=0.1, beta_1=0.5, beta_2=0.7, epsilon=0.02, b=2, m=1),
     ),
-    "fedadam, yogi": Case(
-        "fedadam", federated_baselines.fedadam, dict(eta=0.05, tau=3, eta_g=0.1, beta_2=0.7, variant="yogi")
-    ),
-    "fedglomo": Case("fedglomo", federated_baselines.fedglomo, dict(eta=0.05, beta=0.4, tau=3, a=0.6, b=2, m=1)),
-    "local_sgda": Case("local_sgda", federated_baselines.local_sgda, dict(eta=0.05, eta_y=0.2, tau=3, b=2, m=1)),
-    "fed_ttsa": Case("fed_ttsa", federated_baselines.fed_ttsa, dict(eta=0.05, eta_y=0.2, eta_v=0.3, K=3, tau=2, b=2)),
+    "fedadam, yogi": Case("fedadam", baselines.fedadam, dict(eta=0.05, tau=3, eta_g=0.1, beta_2=0.7, variant="yogi")),
+    "fedglomo": Case("fedglomo", baselines.fedglomo, dict(eta=0.05, beta=0.4, tau=3, a=0.6, b=2, m=1)),
+    "local_sgda": Case("local_sgda", baselines.local_sgda, dict(eta=0.05, eta_y=0.2, tau=3, b=2, m=1)),
+    "fed_ttsa": Case("fed_ttsa", baselines.fed_ttsa, dict(eta=0.05, eta_y=0.2, eta_v=0.3, K=3, tau=2, b=2)),
 }
 
 ONE_OF_EACH = {(case.name, case.problem_kind): label for label, case in reversed(CASES.items())}.values()

@@ -165,32 +165,46 @@ def local_scgdm(data, noise: Draw, x0: Vector, y0: Vector | None, T: int, eta, a
     return path, sent
 
 
+def chosen(noise: Draw, t: int, K: int, m: int | None, purpose: str = "clients") -> list[int]:
+    """The clients of the round that begins at step t."""
+    return list(range(K)) if m is None else [i for i in range(K) if noise.subset(purpose, t, m)[i]]
+
+
+def local_steps(
+    gradient, noise: Draw, x0: Vector, K: int, T: int, eta, tau, m=None, update=None, numbers=0, subset="clients"
+):
+    """FedAvg: in every round each client takes tau steps x_i <- x_i - eta gradient(i, x_i, t), and those of the round share the mean.
+
+    Those outside the round are followed too: the batched code keeps them, unheard.
+
+    update: (server, models of all, clients of the round, last step) -> the server's next model; `numbers` are sent beside a model.
+    """
+    sent, server, path = Counter(), x0, [[x0] * K]
+    for begin in range(0, T, tau):
+        x, S = [server] * K, chosen(noise, begin, K, m, subset)
+        for t in range(begin, min(begin + tau, T)):
+            x = [x[i] - rate(eta, t) * gradient(i, x[i], t) for i in range(K)]
+            path.append(x)
+        if begin + tau <= T:
+            server = update(server, x, S, begin + tau - 1) if update else mean([x[i] for i in S])
+            path[-1] = [server] * K
+            sent.update(rounds=1)
+            sent["model"] += x0.size * Fraction(len(S), K)
+            sent["embedding"] += numbers * Fraction(len(S), K)
+    return path, sent
+
+
 def comfedl(data, noise: Draw, w0: Vector, y0, T: int, eta, tau, b=1, b_1=1, m=None, problem_form="general"):
     """ComFedL paper, Algorithm 1, in the names of this package (inner g, outer f)."""
-    o, sent = oracles(data), Counter()
-    everyone = list(range(o.K))
-    wbar, path = w0.copy(), [[w0.copy() for _ in everyone]]
-    for s in range(-(-T // tau)):
-        chosen = everyone if m is None else np.flatnonzero(noise.subset("clients", s * tau, m)).tolist()
-        w = [wbar.copy() for _ in everyone]
-        for j in range(min(tau, T - s * tau)):
-            t = s * tau + j
-            for i in everyone:  # those outside C_s are followed too: the batched code keeps them, unheard
-                B = noise("inner", t, i, b, 3 * P + w0.size)
-                g, J = mean([o.g(i, w[i], z) for z in B]), mean([o.jacobian(i, w[i], z) for z in B])
-                if problem_form == "special":
-                    grad = o.grad_f_local(i, g)
-                else:
-                    grad = mean([o.grad_f_local(i, g, z) for z in noise("outer", t, i, b_1, 3 * P + w0.size)])
-                w[i] = w[i] - rate(eta, t) * (J.T @ grad)
-            if j + 1 < tau:
-                path.append(list(w))
-        if (s + 1) * tau <= T:
-            wbar = mean([w[i] for i in chosen])
-            sent.update(rounds=1)
-            sent["model"] += w0.size * Fraction(len(chosen), o.K)
-            path.append([wbar] * o.K)
-    return path, sent
+    o, size = oracles(data), 3 * P + w0.size
+
+    def direction(i, w, t):
+        B = noise("inner", t, i, b, size)
+        g, J = mean([o.g(i, w, z) for z in B]), mean([o.jacobian(i, w, z) for z in B])
+        outer = [None] if problem_form == "special" else noise("outer", t, i, b_1, size)
+        return J.T @ mean([o.grad_f_local(i, g, z) for z in outer])
+
+    return local_steps(direction, noise, w0, o.K, T, eta, tau, m)
 
 
 class Conditional:
@@ -310,10 +324,11 @@ def meta_fl(
     alpha=0.1,
 ):
     """Generalised meta FL paper, Algorithm 1 with the local updates of Algorithms 2, 3 and 4."""
-    o, sent = Task(data), Counter()
-    everyone, size = list(range(o.N)), 2 * w0.size
+    o, size = Task(data), 2 * w0.size
+    D = [D] * (nu + 1) if isinstance(D, int) else list(D)
+    D_H = D[:nu] if D_H is None else [D_H] * nu if isinstance(D_H, int) else list(D_H)
 
-    def local_update(i: int, w_in: Vector, t: int) -> Vector:
+    def direction(i: int, w_in: Vector, t: int) -> Vector:
         w = [w_in]
         for l in range(1, nu + 1):
             w.append(w[l - 1] - alpha * o.gradient(i, w[l - 1], noise(f"gradient {l - 1}", t, i, D[l - 1], size)))
@@ -325,21 +340,6 @@ def meta_fl(
             elif variant == "hessian_free":
                 ahead, behind = o.gradient(i, w[nu - l] + delta * d, batch), o.gradient(i, w[nu - l] - delta * d, batch)
                 d = d - alpha / (2 * delta) * (ahead - behind)
-        return w_in - rate(beta, t) * d
+        return d
 
-    D = [D] * (nu + 1) if isinstance(D, int) else list(D)
-    D_H = D[:nu] if D_H is None else [D_H] * nu if isinstance(D_H, int) else list(D_H)
-    w_k, path = w0.copy(), [[w0.copy() for _ in everyone]]
-    for k in range(-(-T // tau)):
-        chosen = everyone if m is None else np.flatnonzero(noise.subset("agents", k * tau, m)).tolist()
-        w = [w_k.copy() for _ in everyone]
-        for j in range(min(tau, T - k * tau)):
-            w = [local_update(i, w[i], k * tau + j) for i in everyone]
-            if j + 1 < tau:
-                path.append(list(w))
-        if (k + 1) * tau <= T:
-            w_k = mean([w[i] for i in chosen])
-            sent.update(rounds=1)
-            sent["model"] += w0.size * Fraction(len(chosen), o.N)
-            path.append([w_k] * o.N)
-    return path, sent
+    return local_steps(direction, noise, w0, o.N, T, beta, tau, m, subset="agents")

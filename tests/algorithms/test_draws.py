@@ -1,4 +1,4 @@
-"""Keyed random numbers: the mixer against big integers, lane independence to the bit, and honest statistics.
+"""Keyed random numbers: the mixer and what is made of its words against big integers, lane independence to the bit, and honest statistics.
 
 Each statistical test has its seeds fixed and its level stated: with 1e-6 per test the suite as a whole would raise a
 false alarm about once in ten thousand other root seeds.
@@ -54,15 +54,15 @@ def test_words_are_a_function_of_their_key(root, seed, step, purpose):
 def test_numbers_from_words():
     """The top 52 bits and a half over 2^52; that times the range; Box-Muller of two of them; signs from the lowest bit on."""
     draws = Draws(3, [5], 1).at(2)
-    words = [plain_word(3, 5, 0, 2, "p", i) for i in range(4)]
+    words = [plain_word(3, 5, 0, 2, "p", i) for i in range(12)]
     uniform = [((word >> 12) + 0.5) / 2**52 for word in words]
-    assert draws.uniform("p", 4).flatten().tolist() == uniform
-    assert draws.integers("p", 7, 4).flatten().tolist() == [int(7 * u) for u in uniform]
-    assert draws.integers("p", 2**31, 4).flatten().tolist() == [int(2**31 * u) for u in uniform]
-    pairs = [(math.sqrt(-2 * math.log(u)), 2 * math.pi * v) for u, v in (uniform[:2], uniform[2:])]
+    assert draws.uniform("p", 12).flatten().tolist() == uniform
+    for high in (1, 2, 3, 7, 1000, 2**31):
+        assert draws.integers("p", high, 12).flatten().tolist() == [int(high * u) for u in uniform]
+    pairs = [(math.sqrt(-2 * math.log(u)), 2 * math.pi * v) for u, v in zip(uniform[::2], uniform[1::2], strict=True)]
     normal = [r * turn(angle) for r, angle in pairs for turn in (math.cos, math.sin)]
-    assert draws.normal("p", 4).flatten().tolist() == pytest.approx(normal, rel=1e-12)
-    assert draws.normal("p", 3).flatten().tolist() == pytest.approx(normal[:3], rel=1e-12)
+    for n in (12, 11, 3):
+        assert draws.normal("p", n).flatten().tolist() == pytest.approx(normal[:n], rel=1e-12)
     bits = [2.0 * (words[i // 64] >> i % 64 & 1) - 1 for i in range(200)]
     signs = draws.signs("p", 200).flatten().tolist()
     assert signs in (bits, [-bit for bit in bits])
@@ -106,17 +106,6 @@ def test_two_threads_draw_the_same_bits():
     assert torch.equal(*drawn)
 
 
-def test_asking_twice_gives_the_same_and_other_keys_give_others():
-    draws = Draws(5, 2, 3)
-    base = draws.at(4).uniform("p", 8)
-    assert torch.equal(base, draws.at(4).uniform("p", 8))
-    others = [draws.at(5).uniform("p", 8), draws.at(4).uniform("q", 8), Draws(6, 2, 3).at(4).uniform("p", 8)]
-    others.append(draws.uniform("p", 8))
-    for other in others:
-        assert not (base == other).any()
-    assert len(base.unique()) == base.numel()
-
-
 BLOCKS = {
     "seeds": lambda: Draws(11, 2**17, 1).at(0).words("p", 8).reshape(-1),
     "clients": lambda: Draws(11, 1, 2**17).at(0).words("p", 8).reshape(-1),
@@ -151,11 +140,6 @@ def largest_bit_score(words):
 WITHIN_A_WORD = stats.norm.isf(LEVEL / 2 / (64 * 63 / 2 + 64))  # Bonferroni over all bits and pairs of bits
 
 
-@pytest.mark.parametrize("along", ALONG)
-def test_every_bit_is_fair_and_uncorrelated_with_every_other(along):
-    assert largest_bit_score(block(along)[:BIT_TEST_WORDS]) < WITHIN_A_WORD
-
-
 def largest_neighbour_score(words, lag):
     """Largest |z| over all 64 x 64 pairs of bits of two words that are ``lag`` apart."""
     left, right = 2 * bits_of(words[:-lag]) - 1, 2 * bits_of(words[lag:]) - 1
@@ -165,29 +149,24 @@ def largest_neighbour_score(words, lag):
 BETWEEN_WORDS = stats.norm.isf(LEVEL / 2 / 4096)
 
 
-@pytest.mark.parametrize("along", ALONG)
-@pytest.mark.parametrize("lag", [1, 2])
-def test_neighbours_along_each_coordinate_are_uncorrelated_bit_by_bit(along, lag):
-    words = block(along)[:BIT_TEST_WORDS]
-    assert largest_neighbour_score(words, lag) < BETWEEN_WORDS
-    assert words.unique().numel() == words.numel()
-
-
-@pytest.mark.parametrize("along", ALONG)
-@pytest.mark.parametrize("shift", [0, 26, 52])
-def test_twelve_bits_at_a_time_are_uniform(along, shift):
+def are_uniform(cells):
     """Chi-square over 4096 cells, both tails: a generator may also be too even."""
-    counts = torch.bincount((block(along) >> shift) & 4095, minlength=4096).numpy()
-    p = stats.chisquare(counts).pvalue
-    assert LEVEL / 2 < p < 1 - LEVEL / 2
+    counts = torch.bincount(cells, minlength=4096).numpy()
+    return LEVEL / 2 < stats.chisquare(counts).pvalue < 1 - LEVEL / 2
 
 
 @pytest.mark.parametrize("along", ALONG)
-def test_pairs_of_neighbours_fill_the_square(along):
-    """Serial test: 64 x 64 cells of the top bits of two neighbours."""
-    top = (block(along) >> 58) & 63
-    counts = torch.bincount(top[0::2] * 64 + top[1::2], minlength=4096).numpy()
-    assert LEVEL / 2 < stats.chisquare(counts).pvalue < 1 - LEVEL / 2
+def test_words_along_each_coordinate_of_the_key_look_random(along):
+    """Bits of a word and of its neighbours, twelve bits at a time, and the square that the top bits of two neighbours fill."""
+    words = block(along)
+    some = words[:BIT_TEST_WORDS]
+    assert some.unique().numel() == some.numel() and largest_bit_score(some) < WITHIN_A_WORD
+    for lag in (1, 2):
+        assert largest_neighbour_score(some, lag) < BETWEEN_WORDS, lag
+    for shift in (0, 26, 52):
+        assert are_uniform((words >> shift) & 4095), shift
+    top = (words >> 58) & 63
+    assert are_uniform(top[0::2] * 64 + top[1::2])
 
 
 def test_one_changed_bit_of_the_key_changes_half_of_the_word():
@@ -200,39 +179,6 @@ def test_one_changed_bit_of_the_key_changes_half_of_the_word():
             assert z.abs().max().item() < stats.norm.isf(LEVEL / 2 / 1024)
 
 
-def test_signs_are_fair_and_independent_across_lanes():
-    signs = Draws(2, 500, 8).at(3).signs("p", 64)
-    assert set(signs.unique().tolist()) == {-1.0, 1.0}
-    flat = signs.reshape(4000, 64)
-    lanes = flat[:400] @ flat[:400].T / 8
-    lanes.fill_diagonal_(0)
-    exact_tail = stats.binom.isf(LEVEL / 400**2, 64, 0.5) * 2 - 64
-    assert abs(flat.sum().item()) < stats.norm.isf(LEVEL / 2) * math.sqrt(flat.numel())
-    assert (lanes * 8).abs().max().item() <= exact_tail
-
-
-def test_uniform_and_normal_have_their_laws():
-    draws = Draws(2, 1000, 10).at(3)
-    u, x = draws.uniform("p", 100).flatten(), draws.normal("q", 101)
-    assert u.min() > 0 and u.max() < 1
-    assert stats.kstest(u.numpy(), "uniform").pvalue > LEVEL
-    assert stats.kstest(x.flatten().numpy(), "norm").pvalue > LEVEL
-    scores = x.reshape(-1, 101).T @ x.reshape(-1, 101) / math.sqrt(10_000)
-    scores.fill_diagonal_(0)
-    assert scores.abs().max().item() < stats.norm.isf(LEVEL / 101**2), "components, also of one Box-Muller pair"
-    n = x.numel()
-    for power, mean, variance in ((1, 0, 1), (2, 1, 2), (3, 0, 15), (4, 3, 96)):
-        assert abs((x**power).mean().item() - mean) < stats.norm.isf(LEVEL / 2) * math.sqrt(variance / n)
-
-
-@pytest.mark.parametrize("high", [1, 2, 3, 10, 1000])
-def test_integers_are_uniform(high):
-    k = Draws(2, 1000, 10).at(3).integers("p", high, 30).flatten()
-    assert k.dtype == torch.int64 and k.min() >= 0 and k.max() < high
-    if high > 1:
-        assert LEVEL / 2 < stats.chisquare(torch.bincount(k, minlength=high).numpy()).pvalue < 1 - LEVEL / 2
-
-
 def test_subsets_have_the_size_and_every_one_is_as_likely():
     masks = Draws(2, 6000, 5).at(3).subset("participants", 2)
     assert (masks.sum(1) == 2).all()
@@ -241,21 +187,15 @@ def test_subsets_have_the_size_and_every_one_is_as_likely():
     assert (counts > 0).sum() == 10
     assert LEVEL / 2 < stats.chisquare(counts[counts > 0].numpy()).pvalue < 1 - LEVEL / 2
     assert torch.equal(Draws(2, [17], 5).at(3).subset("participants", 2)[0], masks[17])
+    for size in (0, 6):
+        with pytest.raises(ValueError, match="size must be in"):
+            Draws(0, 1, 5).subset("p", size)
 
 
 @pytest.mark.parametrize("wrong", [dict(seeds=0), dict(seeds=[]), dict(seeds=[-1]), dict(clients=0), dict(grid=0)])
 def test_impossible_sizes_are_refused(wrong):
     with pytest.raises(ValueError, match="must be at least 1"):
         Draws(**{"root_seed": 0, "seeds": 2, "clients": 2, "grid": 1, **wrong})
-
-
-def test_impossible_ranges_are_refused():
-    draws = Draws(0, 1, 3)
-    with pytest.raises(ValueError, match="high must be in"):
-        draws.integers("p", 0, 1)
-    for size in (0, 4):
-        with pytest.raises(ValueError, match="size must be in"):
-            draws.subset("p", size)
 
 
 @pytest.mark.parametrize("lanes", [(1, 1), (7, 3), (900, 8)])

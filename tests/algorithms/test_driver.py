@@ -69,15 +69,6 @@ def test_grid_points_are_laid_out_slowly():
     assert (result.final("F")[1] != at_rest).all()
 
 
-def test_a_start_is_used_and_checked():
-    x = torch.arange(6, dtype=torch.float64).view(2, 3)
-    result = drive(METHOD, PROBLEM, steps=1, seeds=2, start=Start(x=x), record={"F": metrics.objective})
-    torch.testing.assert_close(result.values["F"][0], PROBLEM.objective(x))
-    for wrong in (torch.zeros(4, dtype=torch.float64), torch.zeros(3), torch.zeros(3, 3, dtype=torch.float64)):
-        with pytest.raises(ValueError, match=r"start\.x must be float64 of shape"):
-            drive(METHOD, PROBLEM, steps=1, seeds=2, start=Start(x=wrong))
-
-
 def test_the_average_is_over_the_clients_of_the_round():
     problem = TinyLocal(TinyData.random(1, 5))
     state = drive(ComFedL(eta=0.05, tau=4, m=2), problem, steps=6, seeds=3).state
@@ -225,8 +216,10 @@ def test_a_start_with_one_row_per_run_is_cut_along_the_seeds():
     whole, cut = (drive(method, PROBLEM, steps=4, seeds=3, start=start, seeds_at_once=n, record=RECORD) for n in (3, 1))
     assert torch.equal(whole.values["F"][0], PROBLEM.objective(start.x))
     assert torch.equal(whole.state.x, cut.state.x) and torch.equal(whole.values["F"], cut.values["F"])
-    with pytest.raises(ValueError, match=r"start\.x must be float64 of shape"):
-        drive(method, PROBLEM, steps=4, seeds=3, start=Start(x=start.x[:2]), seeds_at_once=1)
+    for wrong in (start.x[:2], start.x[:3], torch.zeros(4, dtype=torch.float64), torch.zeros(3)):
+        for at_once in (1, 3):
+            with pytest.raises(ValueError, match=r"start\.x must be float64 of shape"):
+                drive(method, PROBLEM, steps=4, seeds=3, start=Start(x=wrong), seeds_at_once=at_once)
     for wrong in (dict(threads=0), dict(seeds_at_once=0), dict(every=0)):
         with pytest.raises(ValueError, match="must be at least 1"):
             drive(method, PROBLEM, **{"steps": 4, **wrong})

@@ -5,7 +5,15 @@ import json
 import fedco
 import pytest
 from fedco.cli import app
-from fedco.synthetic import PRESETS, problem, problems
+from fedco.errors import InputError
+from fedco.synthetic import PRESETS, catalogue, problem, problems
+from fedco.synthetic.conformance import kinds
+from fedco.synthetic.conformance.kinds import KINDS
+from fedco.synthetic.families.composite import SharedComposite
+from fedco.synthetic.families.federated import (
+    FederatedHuber,
+)
+from fedco.synthetic.kinds import AbstractProblem
 from typer.testing import CliRunner
 
 
@@ -60,3 +68,72 @@ def test_the_text_names_theorems_parameters_and_what_is_not_proved():
         and "properties independent_clients" in shown
         and "parameters clients=" in shown
     )
+
+
+# --- problems and kinds that are not fedco's own
+
+OUTSIDE = """
+from fedco.synthetic.catalogue import Preset
+from fedco.synthetic.families.federated import FederatedHuber
+
+instance = FederatedHuber(clients=3, dim=2, L=0.7)
+preset = Preset(FederatedHuber, "mine", {"clients": 3, "dim": 2})
+
+
+def made(clients=5, dim=4):
+    return FederatedHuber(clients=clients, dim=dim)
+
+
+number = 7
+"""
+
+
+def test_a_problem_of_a_file_is_taken_as_it_stands_or_made(tmp_path):
+    """An instance, a preset, a class and a function, each with and without parameters."""
+    file = tmp_path / "mine.py"
+    file.write_text(OUTSIDE)
+    sizes = {"instance": (3, 2), "preset": (3, 2), "made": (5, 4), "FederatedHuber": (8, 6)}
+    for name, (clients, dim) in sizes.items():
+        plain, other = problem(f"{file}:{name}"), problem(f"{file}:{name}", clients=4)
+        assert isinstance(plain, AbstractProblem) and (plain.clients, plain.dim, other.clients) == (clients, dim, 4), (
+            name
+        )
+    assert problem(f"{file}:preset").name == f"{file}:preset" and problem(f"{file}:instance").L == 0.7
+    for name, parameters, said in (
+        (
+            "number",
+            {},
+            r"mine\.py:number: wanted a problem, .*; got int, which has no kind, certificates, gradient, initial_point",
+        ),
+        ("number", {"clients": 4}, r"mine\.py:number: "),
+        ("made", {"colour": 1}, r"mine\.py:made: .*colour"),
+        ("instance", {"L": -1.0}, r"mine\.py:instance: L must be finite and positive"),
+    ):
+        with pytest.raises(InputError, match=said):
+            problem(f"{file}:{name}", **parameters)
+
+
+def test_a_problem_of_an_installed_package_comes_after_fedcos_own(monkeypatch):
+    loaded = []
+    monkeypatch.setattr(catalogue, "installed", lambda group: {"problems": ("rings", "feddro_noisy")}[group])
+    monkeypatch.setattr(catalogue, "load_installed", lambda group, name: loaded.append((group, name)) or FederatedHuber)
+    assert problem("rings", clients=4).clients == 4 and loaded == [("problems", "rings")]
+    assert isinstance(problem("feddro_noisy"), SharedComposite) and len(loaded) == 1
+    with pytest.raises(InputError, match=r"unknown problem 'feddro_noizy'; .*feddro_noisy.*, or FILE\.py:NAME"):
+        problem("feddro_noizy")
+
+
+def test_a_kind_of_an_installed_package_is_found_after_fedcos_own(monkeypatch):
+    monkeypatch.setattr(kinds, "installed", lambda group: {"kinds": ("rings", "federated")}[group])
+    monkeypatch.setattr(kinds, "load_installed", lambda group, name, wanted: (group, name, wanted))
+    assert kinds.get_kind("rings") == ("kinds", "rings", kinds.Kind)
+    assert kinds.get_kind("federated") is KINDS["federated"]
+    with pytest.raises(ValueError, match=r"kind must be one of \['bilevel', 'conditional', .*\], got 'chains'"):
+        kinds.get_kind("chains")
+
+
+def test_unknown_names_and_parameters_are_refused():
+    with pytest.raises(ValueError, match="unknown problem 'nonsense'"):
+        problem("nonsense")
+    with pytest.raises(ValueError, match="colour"):
+        problem("feddro_noisy", colour="red")

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 import torch
 from fedco.synthetic.catalogue import problem
-from fedco.synthetic.certificate import WORDS, Certificate, Formula, hypotenuse, largest, root, upper
+from fedco.synthetic.certificate import WORDS, Formula, hypotenuse, largest, root, upper
 from fedco.synthetic.families.composite import LocalComposite
-from fedco.synthetic.families.dro import ClientKL
 from fedco.synthetic.families.federated_logistic import FederatedLogistic, dual_bound, minimiser_of
 from fedco.synthetic.parts import scalar
 from fedco.synthetic.parts.blocks import RadialPseudoHuber
@@ -23,7 +22,6 @@ from fedco.synthetic.parts.composition import (
     heterogeneity_of_average,
     shaken_mean_square,
 )
-from fedco.synthetic.parts.scalar import exponential_of
 from flint import arb, ctx
 
 
@@ -76,24 +74,6 @@ def test_arithmetic_with_formulas_is_that_of_their_numbers():
     assert hypotenuse(3.0, 4.0) == 5.0 and upper("inner_noise", a + b).argument == "a + b."
 
 
-def one_datum(gamma=0.7, M=1.5):
-    """One client, one datum, one coordinate: F(x) = exp(sigmoid loss(a x) / gamma), whose suprema are enclosed."""
-    instance = ClientKL(clients=1, samples=1, dim=1, gamma=gamma, M=M, shift=0.0)
-    return instance, exponential_of(instance.loss_function, gamma), float(instance.data.spectrum.longest)
-
-
-def without(instance, forgotten):
-    parts = {**instance.certificates, forgotten: Certificate(forgotten, 0.0, "upper", "A term is dropped.")}
-    return composite_smoothness(parts).value
-
-
-def test_a_composition_that_forgets_the_inner_curvature_is_below_the_whole():
-    instance, whole, length = one_datum(gamma=50.0, M=1.0)
-    direct = whole.smoothness * length**2
-    assert without(instance, "inner_smoothness") < 0.1 * direct
-    assert direct <= composite_smoothness(instance.certificates).value
-
-
 def test_with_an_affine_inner_map_the_rule_is_exact():
     """F(x) = f(c x): the curvature at the centre of f is c^2 L_f, seen by a second difference."""
     instance = LocalComposite(clients=1, dim=1, C_g=1.5, L_g=0.0, ripple=0.0, L_f=0.4, target=1.0)
@@ -101,7 +81,6 @@ def test_with_an_affine_inner_map_the_rule_is_exact():
     centre = torch.tensor([[1.0 / 1.5]], dtype=torch.float64)
     direct = float(((instance.gradient(centre + step) - instance.gradient(centre - step)) / (2 * step)).abs())
     assert rule == pytest.approx(1.5**2 * 0.4, rel=1e-12) == pytest.approx(direct, rel=1e-5)
-    assert without(instance, "outer_smoothness") == 0.0 < direct
 
 
 def test_composite_smoothness_holds_on_every_ball_of_a_line():

@@ -54,30 +54,33 @@ MADE = {"invariant": invariant, "maml_tasks": tasks, "average_precision": ranked
 X = normal(1, CLIENTS, 6)
 
 
-def test_an_invariant_model_by_definition():
-    problem = invariant()
+def check_by_definition(problem, x, inner, rows_of, tuned, judged, v):
+    """Values, pulled vectors, losses and slopes at every client and place, for y = tuned(k, i, rows, x) and the loss judged(k, i, y)."""
+    size = len(v)
+    for k, place in itertools.product(range(CLIENTS), range(2)):
+        i = int(OUTER.outcome[0, k, place])
+        at = x[0, k].clone().requires_grad_()
+        y = tuned(k, i, rows_of if inner is None else inner.eta[0, k, place].tolist(), at)
+        values = problem.inner(x, OUTER, inner)
+        torch.testing.assert_close(values[0, k, place], y.detach())
+        (pulled,) = torch.autograd.grad(y @ v, at, retain_graph=True)
+        found = problem.inner_vjp(x, v.expand(1, CLIENTS, 2, size), OUTER, inner)
+        torch.testing.assert_close(found[0, k, place], pulled)
+        loss = judged(k, i, y)
+        torch.testing.assert_close(problem.outer_value(values, OUTER)[0, k, place], loss.detach())
+        (slope,) = torch.autograd.grad(loss, at)
+        torch.testing.assert_close(problem.sample_gradient(x, OUTER, inner)[0, k, place], slope)
 
+
+@pytest.mark.parametrize("inner", [None, INNER], ids=["exact", "sampled"])
+def test_an_invariant_model_by_definition(inner):
     def g(k, i, views, x):
-        rows = VIEWED[k][0][i][views]
-        return torch.sin(rows @ x[:4].view(2, 2).T + x[4:]).mean(0)
+        return torch.sin(VIEWED[k][0][i][views] @ x[:4].view(2, 2).T + x[4:]).mean(0)
 
-    for inner in (None, INNER):
-        for k, place in itertools.product(range(CLIENTS), range(2)):
-            i = int(OUTER.outcome[0, k, place])
-            views = list(range(VIEWS)) if inner is None else inner.eta[0, k, place].tolist()
-            at = X[0, k].clone().requires_grad_()
-            y = g(k, i, views, at)
-            torch.testing.assert_close(problem.inner(X, OUTER, inner)[0, k, place], y.detach())
-            v = torch.tensor([2.0, -1.0], dtype=torch.float64)
-            (pulled,) = torch.autograd.grad(y @ v, at, retain_graph=True)
-            torch.testing.assert_close(
-                problem.inner_vjp(X, v.expand(1, CLIENTS, 2, 2), OUTER, inner)[0, k, place], pulled
-            )
-            loss = functional.cross_entropy(y[None], VIEWED[k][1][i : i + 1])
-            (slope,) = torch.autograd.grad(loss, at)
-            torch.testing.assert_close(problem.sample_gradient(X, OUTER, inner)[0, k, place], slope)
-            values = problem.inner(X, OUTER, inner)
-            torch.testing.assert_close(problem.outer_value(values, OUTER)[0, k, place], loss.detach())
+    def judged(k, i, y):
+        return functional.cross_entropy(y[None], VIEWED[k][1][i : i + 1])
+
+    check_by_definition(invariant(), X, inner, list(range(VIEWS)), g, judged, torch.tensor([2.0, -1.0]).double())
 
 
 def test_an_invariant_model_may_give_one_number_for_a_view():
@@ -93,34 +96,28 @@ def test_an_invariant_model_may_give_one_number_for_a_view():
     assert torch.equal(number.objective(x), row.objective(x)) and torch.equal(number.gradient(x), row.gradient(x))
 
 
-def test_maml_over_tasks_by_definition():
-    problem = tasks()
-    x = X[..., :3]
+def task_loss(k, i, rows, at):
+    inputs, targets = TASKS[k][0][i][rows], TASKS[k][1][i][rows]
+    return (torch.sin(inputs @ at[:2] + at[2]) - targets[:, 0]).square().mean()
 
-    def loss(k, i, rows, at):
-        inputs, targets = TASKS[k][0][i][rows], TASKS[k][1][i][rows]
-        return (torch.sin(inputs @ at[:2] + at[2]) - targets[:, 0]).square().mean()
 
-    for inner, k, place in itertools.product((None, InnerSample(INNER.eta % 2)), range(CLIENTS), range(2)):
-        i = int(OUTER.outcome[0, k, place])
-        rows = [0, 1] if inner is None else inner.eta[0, k, place].tolist()
-        at = x[0, k].clone().requires_grad_()
-        (step,) = torch.autograd.grad(loss(k, i, rows, at), at, create_graph=True)
-        y = at - 0.3 * step
-        torch.testing.assert_close(problem.inner(x, OUTER, inner)[0, k, place], y.detach())
-        v = torch.tensor([2.0, -1.0, 0.5], dtype=torch.float64)
-        (pulled,) = torch.autograd.grad(y @ v, at, retain_graph=True)
-        torch.testing.assert_close(problem.inner_vjp(x, v.expand(1, CLIENTS, 2, 3), OUTER, inner)[0, k, place], pulled)
-        judged = loss(k, i, [2, 3, 4], y)
-        torch.testing.assert_close(
-            problem.outer_value(y.detach().expand(1, CLIENTS, 2, 3), OUTER)[0, k, place], judged.detach()
-        )
-        (slope,) = torch.autograd.grad(judged, at)
-        torch.testing.assert_close(problem.sample_gradient(x, OUTER, inner)[0, k, place], slope)
+@pytest.mark.parametrize("inner", [None, InnerSample(INNER.eta % 2)], ids=["exact", "sampled"])
+def test_maml_over_tasks_by_definition(inner):
+    def g(k, i, rows, x):
+        return x - 0.3 * torch.autograd.grad(task_loss(k, i, rows, x), x, create_graph=True)[0]
+
+    def judged(k, i, y):
+        return task_loss(k, i, [2, 3, 4], y)
+
+    check_by_definition(tasks(), X[..., :3], inner, [0, 1], g, judged, torch.tensor([2.0, -1.0, 0.5]).double())
+
+
+def test_scores_of_tasks_are_those_of_the_tuned_models():
+    problem, x = tasks(), X[..., :3]
     found = problem.predict(x[:, 0])
     for k, i in itertools.product(range(CLIENTS), range(ROWS)):
         at = x[0, 0].clone().requires_grad_()
-        (step,) = torch.autograd.grad(loss(k, i, [0, 1], at), at)
+        (step,) = torch.autograd.grad(task_loss(k, i, [0, 1], at), at)
         own, judges = (at - 0.3 * step).detach(), slice(3 * i, 3 * i + 3)
         scores = torch.sin(TASKS[k][0][i][2:] @ own[:2] + own[2])
         torch.testing.assert_close(found.scores[0, k, judges, 0], scores)

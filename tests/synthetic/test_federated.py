@@ -12,7 +12,6 @@ from fedco.algorithms.registry import get_method
 from fedco.bounds.language.reading import InputError
 from fedco.synthetic import problem
 from fedco.synthetic.conformance.property_checks import CHECKS
-from fedco.synthetic.conformance.suite import Budget, check_problem
 from fedco.synthetic.families.bowls import FederatedBowl, Meta
 from fedco.synthetic.families.federated import (
     FederatedHuber,
@@ -23,34 +22,13 @@ from fedco.synthetic.families.federated import (
 from fedco.synthetic.families.federated_logistic import FederatedLogistic
 from fedco.synthetic.parts.noise import NoiseSample
 from fedco.validation.runs.measures import metric_cap
+from test_conformance import AWAY
 
-GLANCE = Budget(lanes=2, steps=2)
-COMMON = dict(L=0.6, sigma=0.3, kurtosis=3, Delta=0.4, clients=6, dim=5, start=3.0)
 UNBOUNDED = {"local_gradient_bound", "local_sample_gradient_bound", "gradient_cap"}
-FAMILIES = [
-    FederatedQuadratic(mu=0.2, **COMMON),
-    FederatedStronglyConvex(mu=0.2, **COMMON),
-    FederatedHuber(G=1.7, **COMMON),
-    FederatedSines(G=1.7, **COMMON),
-    FederatedBowl(G=1.7, noise_wavenumber=0.7, **COMMON),
-    FederatedLogistic(clients=3, samples=7, dim=3, shift=0.8),
-    FederatedLogistic(clients=4, samples=12, dim=4, ridge=0.3, table="wine", positives=0.25),
-    FederatedHuber(clients=4, dim=2, G=0.7, L=2.5, Delta=0.3, sigma=0.1),
-    FederatedSines(clients=1, dim=1, G=0.7, L=2.5),
-]
-
-
-def named(instance):
-    return f"{instance.name}-{instance.clients}-{instance.dim}"
-
-
-@pytest.mark.parametrize("instance", FAMILIES, ids=named)
-def test_a_family_conforms_away_from_its_presets(instance):
-    check_problem(instance, Budget(lanes=6, steps=12))
 
 
 def test_only_bounded_gradients_are_certified_as_bounded():
-    for instance in FAMILIES:
+    for instance in (each for each in AWAY.values() if each.kind == "federated"):
         is_unbounded = (
             isinstance(instance, FederatedQuadratic | FederatedStronglyConvex) or getattr(instance, "ridge", 0.0) > 0
         )
@@ -61,7 +39,12 @@ def test_only_bounded_gradients_are_certified_as_bounded():
 
 def test_the_infimum_of_the_logistic_loss_is_bounded_from_below_and_nearly_attained():
     """The gap is exact: the dual (no ridge) and the strongly convex (ridge) lower bounds meet the Newton point."""
-    for instance in (FAMILIES[5], FAMILIES[6], problem("federated_logistic"), problem("federated_breast_cancer")):
+    for instance in (
+        AWAY["logistic without a ridge"],
+        AWAY["logistic of a table"],
+        problem("federated_logistic"),
+        problem("federated_breast_cancer"),
+    ):
         gap = instance.certificates["objective_gap"]
         assert gap.kind == "exact" and gap.witness > 1 - 1e-8
 
@@ -121,12 +104,6 @@ def test_the_value_of_a_strongly_convex_problem_is_the_integral_of_its_slope():
         assert float(made.objective(point)) == pytest.approx(by_hand, rel=1e-14)
         slope = 0.25 * x + 1.25 * math.copysign(near, x)
         assert made.gradient(point)[0].tolist() == pytest.approx([slope, 0.0, 0.0])
-
-
-@pytest.mark.parametrize("wrong", [{"mu": 0.0}, {"mu": 2.0, "L": 1.0}, {"knee": 0.0}])
-def test_parameters_that_contradict_each_other_are_refused(wrong):
-    with pytest.raises(ValueError, match=r"mu|knee"):
-        FederatedStronglyConvex(**wrong)
 
 
 # --- how far a run comes from the minimiser ---------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What estimates are made of: pointwise constants by loops over the examples, the search over points, and each form at one point."""
+"""What estimates are made of: pointwise constants by loops over the examples, and each form at one point."""
 
 import math
 
@@ -7,16 +7,13 @@ import torch
 from fedco.bounds.language import bounding
 from fedco.errors import InputError
 from fedco.synthetic.estimation import estimate_constants
-from fedco.synthetic.estimation.estimate import descent
-from fedco.synthetic.estimation.functions import estimated_certificates
-from fedco.synthetic.estimation.lanczos import share_missed, spectral_norm
 from fedco.synthetic.estimation.losses import Losses, attained
-from fedco.synthetic.estimation.region import Region, share_above
-from fedco.synthetic.estimation.search import Search, beside_rule, proved
 from fedco.synthetic.models import from_model
 from sine_model import Wave, squared
 
 GENERATOR = torch.Generator().manual_seed(5)
+
+
 PARTS = [
     (
         torch.randn(n, 2, generator=GENERATOR, dtype=torch.float64),
@@ -206,6 +203,25 @@ def identity(v):
 NO_EXTRA = {f"noncompositional_{name}": 0.0 for name in ("smoothness", "gradient_noise", "heterogeneity")}
 
 
+PARTS_OF = {
+    "inner_noise": {"inner_jacobian_noise", "inner_value_noise"},
+    "composite_noise": {"inner_jacobian_noise", "inner_value_noise"},
+    "objective_smoothness": {"inner_lipschitz", "inner_smoothness", "noncompositional_smoothness"},
+    "gradient_cap": {"inner_lipschitz"},
+}
+"""What is sought for a constant that is made of others."""
+ASKED = {*PARTS_OF, "local_gradient_noise", "inner_value_noise", "noncompositional_heterogeneity", "objective_gap"}
+
+
+def check_alone(problem, every, always=frozenset(), asked=ASKED):
+    """What is asked for alone is what all of it says; nothing else comes back, and only the parts of a rule are sought with it."""
+    for name in every.keys() & asked:
+        said = []
+        found = estimate_constants(problem, **AT_ONE_POINT, only=frozenset({name}), progress=said.append)
+        assert found.keys() == {name} and found[name].value == pytest.approx(every[name], rel=1e-9), name
+        assert {*said} <= {name} | PARTS_OF.get(name, set()) | always, name
+
+
 def test_the_plain_form_at_one_point():
     problem, found, _ = estimated()
     c = constants(identity)
@@ -218,6 +234,7 @@ def test_the_plain_form_at_one_point():
         "local_gradient_heterogeneity": c["mean_square_heterogeneity"],
     }
     check(found, wanted | whole(problem, 0.05))
+    check_alone(problem, found)
 
 
 def test_kl_over_clients_at_one_point():
@@ -227,6 +244,7 @@ def test_kl_over_clients_at_one_point():
     wanted = maps | outer(steepest, steepest / 1.7) | {"composite_noise": maps["inner_noise"]}
     of_whole = whole(problem, math.exp((0.05 - 0.3) / 1.7))
     check(found, wanted | of_whole)
+    check_alone(problem, found, always={"outer_lipschitz"})
     with pytest.raises(InputError, match=r"gamma = 1e-05: exp\(\(loss - level\)/gamma\) is too large for a double"):
         estimate_constants(made("kl_clients", gamma=1e-5), **AT_ONE_POINT, only=frozenset({"outer_lipschitz"}))
 
@@ -236,6 +254,7 @@ def test_kl_over_examples_at_one_point():
     maps = inner(lambda v: torch.exp(v / 2.3))
     of_whole = whole(problem, 0.05)
     check(found, maps | outer(2.3, 2.3) | NO_EXTRA | of_whole)
+    check_alone(problem, found)
 
 
 def test_chi_square_over_examples_at_one_point():
@@ -249,6 +268,7 @@ def test_chi_square_over_examples_at_one_point():
     }
     of_whole = whole(problem, 0.05)
     check(found, maps | outer(steepest, 1 / 2.3) | of_h | of_whole)
+    check_alone(problem, found, always={"outer_lipschitz"})
 
 
 def test_a_loss_with_kinks_has_no_small_constant():
@@ -323,7 +343,7 @@ def test_fine_tuned_forms_at_one_point():
     of_whole = whole(problem, 0.05)
     del of_whole["gradient_cap"]
     check(found, wanted | of_whole)
-    _, found, _ = estimated("meta", alpha=0.3, nu=2)
+    problem, found, _ = estimated("meta", alpha=0.3, nu=2)
     c = along(0.3, 2)
     local = {
         "local_gradient_bound": c["client_gradient"],
@@ -335,177 +355,4 @@ def test_fine_tuned_forms_at_one_point():
     }
     assert {name: found[name] for name in local} == pytest.approx(local, rel=1e-9)
     assert found.keys() == {*local, "local_hessian_lipschitz", "objective_gap"}
-
-
-# --- the search ------------------------------------------------------------------------------------------------------------
-
-RUN = torch.arange(24.0, dtype=torch.float64).view(12, 2)
-
-
-def search_of(points, function, count=None, seed=4, together=3):
-    said = []
-    found = Search(Region(RUN, 0.5), points, seed, said.append, None, together).largest("L", function, "What", count)
-    assert said == ["L"]
-    return found
-
-
-@pytest.mark.parametrize(("points", "count"), [(20, None), (20, 8), (9, 30)])
-def test_the_search_takes_random_points_then_the_run_then_points_about_the_best(points, count):
-    n = min(count or points, points)
-    tried = []
-
-    def height(x):
-        tried.append(x)
-        return x[:, 0] - x[:, 1] ** 2 / 50
-
-    found = search_of(points, height, count)
-    seen = torch.cat(tried)
-    region = Region(RUN, 0.5)
-    every = max(1, 12 // max(2, n // 6))
-    first = torch.cat([region.draw(n, 4), RUN[::every]])
-    best = first[int((first[:, 0] - first[:, 1] ** 2 / 50).argmax())]
-    wanted = torch.cat([first, region.about(best, max(4, n // 6), 5)])
-    assert torch.equal(seen, wanted)
-    values = wanted[:, 0] - wanted[:, 1] ** 2 / 50
-    ends = [*sorted({max(1, n // 4), max(1, n // 2), n}), len(first), len(wanted)]
-    assert found.growth == tuple((end, float(values[:end].max())) for end in ends)
-    assert found.value == float(values.max()) and found.point == tuple(wanted[int(values.argmax())].tolist())
-    assert found.confidence == 0.95 and found.above == pytest.approx(1 - 0.05 ** (1 / n))
-    assert found.where == "within 0.5 of 12 points of the run"
-
-
-def test_a_value_that_is_not_finite_is_refused():
-    with pytest.raises(InputError, match="L: is not finite at a point of the region"):
-        search_of(8, lambda x: torch.where(x[:, 0] > 20, torch.inf, x[:, 0]))
-
-
-def test_points_of_the_region():
-    region = Region(RUN, 0.5)
-    drawn = region.draw(4000, 1)
-    away, nearest = torch.cdist(drawn, RUN).min(1)
-    counts = torch.bincount(nearest, minlength=12)
-    assert counts.min() > 250 and counts.max() < 420  # 333 of each
-    assert float(away.max()) <= 0.5 and float(away.mean()) == pytest.approx(0.25, abs=0.01)
-    assert float((drawn - RUN[nearest]).mean(0).abs().max()) < 0.02
-    about = region.about(RUN[3], 1000, 2) - RUN[3]
-    lengths = about.norm(dim=1)
-    assert float(lengths.max()) <= 0.5 / 3 and float(lengths.mean()) == pytest.approx(0.5 / 6, abs=0.01)
-    assert share_above(59, 0.95) < 0.05 < share_above(58, 0.95)
-    for radius in (-1e-9, math.nan):
-        with pytest.raises(InputError, match="radius: wanted at least 0"):
-            Region(RUN, radius)
-    with pytest.raises(InputError, match="along: wanted finite float64 points"):
-        Region(RUN.float(), 0.5)
-    with pytest.raises(InputError, match="along: wanted finite float64 points"):
-        Region(RUN[0], 0.5)
-
-
-def test_a_rule_that_gives_less_is_told_and_what_is_proved_says_so():
-    one = search_of(8, lambda x: x[:, 0])
-    assert beside_rule(one, one.value, "the rule") is one
-    told = beside_rule(one, one.value / 2, "the rule")
-    assert told.value == one.value and told.method.startswith(f"What; the rule gives only {one.value / 2:.4g}, so that")
-    sure = proved("local_smoothness", 2.0, "Because")
-    assert sure.said == "Because" and sure.certificate.kind == "upper" and sure.where == "everywhere"
-    grown = ", ".join(f"{value:.4g} after {count}" for count, value in one.growth)
-    assert one.said == (
-        f"No proof. What; at 95% confidence at most a share 0.31 of the region has more. Growth with the search: {grown} points."
-    )
-
-
-class Bowl:
-    """F(x) = |x|^2 / 2 + a quarter of a quartic: a convex function with a known minimum."""
-
-    initial_point = torch.tensor([3.0, -4.0], dtype=torch.float64)
-    kind, name = "federated", "bowl"
-
-    def objective(self, x):
-        return x.square().sum(-1) / 2
-
-    def gradient(self, x):
-        return x.clone()
-
-
-def test_a_descent_keeps_points_from_the_first_to_the_last():
-    points = descent(Bowl())
-    assert torch.equal(points[0], Bowl.initial_point) and float(points[-1].norm()) < 1e-9
-    values = Bowl().objective(points)
-    assert bool((values.diff() < 0).all()) and 2 <= len(points) <= 20
-
-    class Slow(Bowl):
-        """Every step is as long as the last that is allowed: it never gets near."""
-
-        def objective(self, x):
-            return -x[..., 0]
-
-        def gradient(self, x):
-            return torch.tensor([[-1.0, 0.0]], dtype=torch.float64).expand_as(x)
-
-    far = descent(Slow(), steps=10, kept=4)
-    sizes = 2.0 ** torch.arange(1, 11)  # the step doubles before each
-    path = 3 + torch.cat([torch.zeros(1), sizes.cumsum(0)])
-    assert far[:, 0].tolist() == [float(path[k]) for k in (0, 3, 7, 10)]
-
-    class Steep(Bowl):
-        """4 |x|^2: steps of 2, 1, 1/2 and 1/4 overshoot, and half of the last ends at the minimum."""
-
-        def objective(self, x):
-            return 4 * x.square().sum(-1)
-
-        def gradient(self, x):
-            return 8 * x
-
-    assert descent(Steep(), kept=2).tolist() == [[3.0, -4.0], [0.0, 0.0]]
-
-    class Stuck(Bowl):
-        def gradient(self, x):
-            return -x
-
-    assert len(descent(Stuck())) == 1  # no step goes down
-
-
-def test_a_short_step_of_lanczos_is_enlarged_by_its_formula():
-    """e = (ln(1.648 sqrt(d) / failure) / (2k - 1))^2, of M - m over 1 - 2e."""
-    e = (math.log(1.648 * math.sqrt(50) / 0.1) / (2 * 12 - 1)) ** 2
-    assert share_missed(50, 12, 0.1) == pytest.approx(e) and 0 < e < 0.25
-    assert share_missed(50, 2, 0.1) == 0.25 and share_missed(12, 12, 0.1) == 0
-    values = torch.linspace(-1.0, 2.0, 50, dtype=torch.float64)
-    upper, found = spectral_norm(lambda v: values * v, (50,), 12, 0.1)
-    low, high = float(2 * found - 2 * found), float(found)
-    assert low == 0 and 1.9 < high <= 2
-    width = (float(upper) - high) * (1 - 2 * e) / e
-    assert 2.8 < width <= 3  # M - m, from below
-    twice, both = spectral_norm(lambda v: torch.stack([values, -3 * values]) * v, (2, 50), 50, 0.1)
-    assert both.tolist() == pytest.approx([2.0, 6.0]) and torch.equal(twice, both)
-    nothing, _ = spectral_norm(lambda v: 0 * v, (50,), 12, 0.1)
-    assert float(nothing) == 0
-
-
-class Quadratic(Bowl):
-    """One client, F(x) = |x|^2 / 2."""
-
-    clients, dim, inner_dim, properties = 1, 2, 2, frozenset()
-
-    def to_clients(self, x):
-        return x.unsqueeze(1)
-
-    def local_value(self, x):
-        return x.square().sum(-1) / 2
-
-    def local_gradient(self, x, sample=None):
-        return x.clone()
-
-
-def test_the_gap_of_functions_is_what_a_descent_finds_or_a_bound_proves():
-    from fedco.synthetic.estimation import functions
-
-    run = torch.stack([Bowl.initial_point, torch.zeros(2, dtype=torch.float64)])
-    one = functions.gap(Bowl(), run, 1.5, None)
-    assert (one.value, one.kind) == (1.5 * 12.5, "estimated")
-    other = functions.gap(Bowl(), run, 1.5, -0.5)
-    assert (other.value, other.kind) == (13.0, "upper")
-    assert functions.gap(Bowl(), run, 1.5, 0.0).value == 12.5
-    with pytest.raises(ValueError, match=r"the objective is 0 on the descent, below 0\.1"):
-        functions.gap(Bowl(), run, 1.5, 0.1)
-    with pytest.raises(ValueError, match=r"the safety factor must be at least 1, got 0\.99"):
-        estimated_certificates(Quadratic(), None, 0.99)
+    check_alone(problem, found, asked={"local_hessian_heterogeneity", "objective_gap"})

@@ -4,8 +4,11 @@ from dataclasses import replace
 
 import pytest
 import torch
+from broken import OFF, mutant_of, only_sampled
 from fedco.synthetic import problem, problems
-from fedco.synthetic.conformance.property_checks import CHECKS, check_properties
+from fedco.synthetic.conformance.oracle_checks import SeededDraws
+from fedco.synthetic.conformance.property_checks import CHECKS, FirstClientRedrawn, check_properties
+from fedco.synthetic.families.composite import LocalComposite, SharedComposite
 from fedco.synthetic.kinds import PROPERTIES
 
 FALSE_ON = {
@@ -93,3 +96,44 @@ def test_noise_that_the_clients_share_is_caught():
 def test_an_unknown_property_is_caught():
     (failure,) = check_properties(with_properties(problem("local_noisy"), {"nice"}), 3)
     assert failure.startswith("nice: not a property")
+
+
+def holds(name, original, **methods):
+    return CHECKS[name](mutant_of(original, **methods), 0)
+
+
+def test_a_property_fails_by_each_oracle_that_it_is_about():
+    """Clients that differ in one oracle only, and noise in one oracle only."""
+    same = LocalComposite(clients=2, dim=4)
+    turn = torch.tensor([1.0, OFF], dtype=torch.float64).view(1, 2, 1)
+    for name, oracles in (
+        ("equal_inner_maps", ("inner", "inner_vjp")),
+        ("equal_outer_functions", ("outer", "outer_gradient")),
+    ):
+        assert holds(name, same)
+        for oracle in oracles:
+            of, by = getattr(same, oracle), turn.squeeze(-1) if oracle == "outer" else turn
+            assert not holds(name, same, **{oracle: lambda *given, of=of, by=by: by * of(*given)}), oracle
+    assert holds("one_outer_function", same)
+    assert not holds("one_outer_function", same, outer_gradient=lambda *given: turn * same.outer_gradient(*given))
+    still = SharedComposite(clients=2, dim=4, B_h=0.7, L_h=0.6)
+    assert holds("deterministic", still)
+    for oracle in ("inner", "inner_vjp", "outer_gradient", "extra_gradient"):
+        noisy = only_sampled(getattr(still, oracle))
+        if oracle == "inner_vjp":
+
+            def noisy(x, v, sample=None):
+                return still.inner_vjp(x, v, sample) * (1 if sample is None else OFF)
+
+        assert not holds("deterministic", still, **{oracle: noisy}), oracle
+    none = SharedComposite(clients=2, dim=4, B_h=0.0, L_h=0.0)
+    assert holds("no_extra_term", none)
+    assert not holds("no_extra_term", none, extra=lambda x: none.extra(x) + 1e-300)
+    assert not holds("no_extra_term", none, extra_gradient=lambda x, sample=None: torch.zeros_like(x))
+
+
+def test_redrawing_one_client_leaves_the_others():
+    usual, other = (kind(4, 3, 2) for kind in (SeededDraws, FirstClientRedrawn))
+    for draw in (lambda d: d.integers("a", 9, 50), lambda d: d.uniform("a", 50), lambda d: d.signs("a", 50)):
+        a, b = draw(usual), draw(other)
+        assert torch.equal(a[:, 1:], b[:, 1:]) and not torch.equal(a[:, 0], b[:, 0])

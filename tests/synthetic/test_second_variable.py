@@ -3,42 +3,18 @@
 import fedco
 import pytest
 import torch
-from broken import GLANCE, is_caught, is_caught_a_little_too_small
+from broken import is_caught, is_caught_a_little_too_small
 from fedco.algorithms import FedTTSA, LocalSGDA, Schedule, drive
 from fedco.algorithms.engine import metrics
 from fedco.synthetic import problem
-from fedco.synthetic.conformance.suite import check_problem
-from fedco.synthetic.families.bilevel import QuadraticLower
 from fedco.synthetic.families.minimax import Saddle
 from fedco.synthetic.parts.noise import NoisePair
 from fedco.validation import validate
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_conformance import AWAY
 
-SADDLES = [
-    Saddle(
-        name="uneven", clients=7, dim=3, a=0.3, b=0.8, mu=0.6, R=2.0, sigma=0.4, sigma_y=0.2, Delta=0.5, Delta_y=0.7
-    ),
-    Saddle(name="convex, one client", clients=1, dim=2, a=0.0, sigma=0.1, kurtosis=4),
-    Saddle(name="a small box", clients=3, dim=5, R=0.01, mu=2.0, Delta_y=3.0),
-]
-
-NOISE = {"sigma": 0.4, "sigma_y": 0.2, "sigma_g": 0.3}
-UNEVEN = {"a": 0.3, "r": 0.7, "c": 0.8, "mu": 0.6, "l": 1.5}
-LOWER = [
-    QuadraticLower(name="uneven", clients=7, dim=3, Delta=0.5, Delta_y=0.7, Delta_g=0.4, **UNEVEN, **NOISE),
-    QuadraticLower(name="curvatures differ", clients=6, dim=5, chi=1.5, Delta_g=0.4, mu=0.2, kurtosis=3, **NOISE),
-    QuadraticLower(name="convex, one client", clients=1, dim=2, a=0.0, sigma=0.1, kurtosis=4),
-    QuadraticLower(name="one coordinate", clients=2, dim=1, mu=0.1, l=0.1),
-]
-
-
-MINIMAX, BILEVEL = SADDLES[0], LOWER[0]
-
-
-@pytest.mark.parametrize("instance", [*SADDLES, *LOWER], ids=lambda p: p.name)
-def test_a_family_conforms_away_from_its_presets(instance):
-    check_problem(instance, GLANCE)
+MINIMAX, BILEVEL = AWAY["saddle"], AWAY["bilevel"]
 
 
 def test_the_objective_is_a_bump_and_a_huber_function():
@@ -70,29 +46,6 @@ def test_the_objective_is_what_minimising_the_lower_level_gives(x):
         assert slope == pytest.approx(by_hand, abs=1e-8)
 
 
-@pytest.mark.parametrize(
-    ("family", "parameters", "complaint"),
-    [
-        (Saddle, {"mu": 0.0}, "mu"),
-        (Saddle, {"b": 0.0}, "b"),
-        (Saddle, {"R": -1.0}, "R"),
-        (Saddle, {"sigma_y": -1.0}, "sigma_y"),
-        (Saddle, {"Delta": 1.0, "clients": 2}, "at least 3 clients, got 2"),
-        (Saddle, {"kurtosis": 1.5}, "kurtosis"),
-        (QuadraticLower, {"mu": 0.0}, "mu"),
-        (QuadraticLower, {"mu": 2.0}, "mu must be at most l"),
-        (QuadraticLower, {"c": 0.0}, "c"),
-        (QuadraticLower, {"sigma_g": -1.0}, "sigma_g"),
-        (QuadraticLower, {"chi": 2.0}, "chi must be below 2"),
-        (QuadraticLower, {"chi": 0.5, "clients": 2}, "at least 3 clients, got 2"),
-        (QuadraticLower, {"kurtosis": 1.5}, "kurtosis"),
-    ],
-)
-def test_contradicting_parameters_are_refused(family, parameters, complaint):
-    with pytest.raises(ValueError, match=complaint):
-        family(**parameters)
-
-
 def minimax_mutants(p):
     def noise_of_x(x, y, sample=None):
         return p.ascent_gradient(x, y, sample and NoisePair(sample.noise, sample.noise))
@@ -118,6 +71,10 @@ def minimax_mutants(p):
         "strong_concavity: declared": dict(
             ascent_gradient=lambda x, y, s=None: p.ascent_gradient(x, y, s) + 0.2 * p.mu * y,
             local_value=lambda x, y: p.local_value(x, y) + 0.1 * p.mu * (y * y).sum(-1),
+        ),
+        # a client that is convex in y
+        "strong_concavity: declared .* but found inf": dict(
+            ascent_gradient=lambda x, y, s=None: p.ascent_gradient(x, y, s) + 2 * p.mu * y
         ),
         "coupling: declared": dict(
             ascent_gradient=lambda x, y, s=None: p.ascent_gradient(x, y, s) + 0.2 * x,
@@ -151,6 +108,10 @@ def bilevel_mutants(p):
         "lower_gradient_noise: declared": dict(
             lower_gradient=lambda x, y, s=None: p.lower_gradient(x, y, louder(s)),
         ),
+        # a client that is concave in y
+        "lower_strong_convexity: declared .* but found inf": dict(
+            lower_gradient=lambda x, y, s=None: p.lower_gradient(x, y, s) - 2 * p.l * y
+        ),
         "lower_coupling: declared": dict(
             lower_gradient=lambda x, y, s=None: p.lower_gradient(x, y, s) - 0.2 * x,
         ),
@@ -178,28 +139,6 @@ def test_a_broken_oracle_is_caught(instance, complaint):
 )
 def test_every_certificate_a_little_too_small_is_caught(instance, quantity):
     is_caught_a_little_too_small(quantity, instance)
-
-
-def test_a_client_that_is_convex_in_y_has_no_strong_concavity():
-    p = MINIMAX
-    complaint = r"strong_concavity: declared .* but found inf"
-    is_caught(
-        complaint,
-        p,
-        ("strong_concavity",),
-        ascent_gradient=lambda x, y, s=None: p.ascent_gradient(x, y, s) + 2 * p.mu * y,
-    )
-
-
-def test_a_client_that_is_concave_in_y_has_no_strong_convexity():
-    p = BILEVEL
-    complaint = r"lower_strong_convexity: declared .* but found inf"
-    is_caught(
-        complaint,
-        p,
-        ("lower_strong_convexity",),
-        lower_gradient=lambda x, y, s=None: p.lower_gradient(x, y, s) - 2 * p.l * y,
-    )
 
 
 @pytest.mark.parametrize(
@@ -244,11 +183,6 @@ def test_local_lower_steps_lead_elsewhere_where_curvatures_differ():
         for run in (drive(m, p, steps=300, record={}) for m in (method, FedTTSA(eta=0.0, eta_y=0.3, eta_v=0.6, K=1)))
     )
     assert near < 1e-8 < 1e-2 < away
-
-
-@pytest.mark.parametrize(("c", "mu"), [(1.0, 1e-3), (100.0, 0.5)])
-def test_what_is_attained_is_attained_where_the_lower_level_answers_strongly(c, mu):
-    check_problem(QuadraticLower(c=c, mu=mu), GLANCE)
 
 
 LOOSE = {

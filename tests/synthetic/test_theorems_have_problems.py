@@ -57,8 +57,7 @@ def client_gradients(instance, x: torch.Tensor) -> torch.Tensor:
         return instance.inner_vjp(x, instance.outer_gradient(instance.inner(x)))
     if instance.kind == "conditional":
         outer, weights = instance.outer_atoms()
-        pulled = instance.inner_vjp(x, instance.outer_gradient(instance.inner(x, outer), outer), outer)
-        return (pulled * weights.view(1, 1, -1, 1)).sum(2)
+        return (instance.sample_gradient(x, outer) * weights.view(1, 1, -1, 1)).sum(2)
     if instance.kind == "federated":
         return instance.local_gradient(x)
     if instance.kind == "minimax":
@@ -68,11 +67,7 @@ def client_gradients(instance, x: torch.Tensor) -> torch.Tensor:
         slope = instance.upper_gradient_in_y(x, instance.to_clients(y)).mean(1)
         y, v = (instance.to_clients(part) for part in (y, instance.solve_lower(x[:, 0], y, slope)))
         return instance.upper_gradient(x, y) - instance.lower_cross(x, y, v)
-    steps = instance.fine_tuned(x)
-    direction = instance.local_gradient(steps[-1])
-    for w in reversed(steps[:-1]):
-        direction = direction - instance.alpha * instance.local_hvp(w, direction)
-    return direction
+    return instance.client_gradients(x)
 
 
 def steepest(instance) -> float:

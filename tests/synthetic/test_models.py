@@ -1,16 +1,18 @@
-"""Problems made of a module, by plain torch and loops: clients of 3, 5 and 4 examples, samples, fine-tuning, what is deployed."""
+"""Problems made of a module: by plain torch and loops, and from what a user's `build` returns; what it must not return is refused."""
 
 import math
+import re
 from dataclasses import replace
 
+import fedco
 import pytest
 import torch
 from fedco.errors import InputError
 from fedco.synthetic import Certificate
 from fedco.synthetic.kinds import InnerSample, OuterSample
-from fedco.synthetic.models import flat, from_model
+from fedco.synthetic.models import FORMS, flat, from_description, from_model
 from fedco.synthetic.models.base import ModelParts
-from fedco.synthetic.models.data import ClientData, as_double, collect
+from fedco.synthetic.models.data import ClientData, as_double
 from fedco.synthetic.models.flat import FlatModel
 from fedco.synthetic.models.forms import finite_level
 from fedco.synthetic.models.precision import PrecisionModel
@@ -227,36 +229,6 @@ def test_filling_has_no_weight():
     assert as_double(torch.zeros(1, dtype=torch.int32)).dtype == torch.int32
 
 
-def test_data_that_do_not_fit_are_named():
-    one = torch.zeros(2, 3)
-    for parts, said in (
-        ([], "wanted at least one client, got none"),
-        ([(one, one[:1])], "client 0: wanted as many targets as inputs, at least one, got 2 and 1"),
-        ([(one[:0], one[:0])], "client 0: wanted as many targets as inputs, at least one, got 0 and 0"),
-        ([(one, one), (one[:, :2], one)], r"client 1: wanted inputs of the shape \(3,\) of client 0, got \(2,\)"),
-        ([(one, one), (one, one[:, :2])], r"client 1: wanted targets of the shape \(3,\) of client 0, got \(2,\)"),
-    ):
-        with pytest.raises(InputError, match=said):
-            ClientData.of(parts)
-    for loaders, said in (
-        ([3], "client 0: wanted a DataLoader, a Dataset of .input, target., or a pair of tensors, got int"),
-        ([(one, one), [[1, 2, 3]]], "client 1: wanted a DataLoader"),
-        ([[]], "client 0: has no data"),
-    ):
-        with pytest.raises(InputError, match=said):
-            collect(loaders)
-    pair = (one + torch.arange(2).unsqueeze(1), one)
-    kinds = (
-        pair,
-        TensorDataset(*pair),
-        DataLoader(TensorDataset(*pair), batch_size=2),
-        list(TensorDataset(*pair)),
-        list(pair),
-    )
-    for kind in kinds:
-        assert torch.equal(collect([kind]).inputs[0], pair[0].double())
-
-
 def test_lanes_in_parts_are_the_lanes_of_a_whole(monkeypatch):
     """Six lanes, however few fit: the same numbers, to rounding."""
     problem = made()
@@ -286,36 +258,6 @@ def test_losses_in_one_call_are_those_one_by_one():
         eye = torch.eye(3, dtype=torch.float64).flatten()
         wanted = torch.stack([loss_(outputs[i : i + 1], targets[i : i + 1]) for i in range(4)])
         same(model.examples(eye, outputs, targets), wanted)
-
-
-def test_what_is_fixed_and_what_is_refused():
-    class Scaled(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.layer = nn.Linear(2, 1)
-            self.frozen = nn.Parameter(torch.tensor([3.0]), requires_grad=False)
-            self.register_buffer("shift", torch.tensor([0.5]))
-
-        def forward(self, a):
-            return self.frozen * self.layer(a) + self.shift
-
-    model = FlatModel(Scaled(), squared)
-    x, inputs = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64), torch.tensor([[1.0, -1.0]], dtype=torch.float64)
-    assert model.dim == 3 and model.outputs(x, inputs).tolist() == [[3 * (1 - 2 + 3) + 0.5]]
-    start = torch.cat([p.detach().double().flatten() for p in model.model.layer.parameters()])
-    assert torch.equal(model.start, start)
-    norm, drop = nn.BatchNorm1d(3), nn.Dropout(0.5)
-    for part, said in ((norm, "whose loss is a mean over examples"), (drop, "without randomness")):
-        with pytest.raises(InputError, match=f"1: wanted a model {said}"):
-            FlatModel(nn.Sequential(nn.Linear(2, 3), part), squared)
-        FlatModel(nn.Sequential(nn.Linear(2, 3), part).eval(), squared)
-    with pytest.raises(InputError, match="mean over examples"):
-        FlatModel(nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3, track_running_stats=False)).eval(), squared)
-    FlatModel(nn.Sequential(nn.Linear(2, 3), nn.Dropout(0.0)), squared)
-    begun = from_model(Wave(), squared, PARTS, start=x)
-    assert begun.initial_point is x and finite_level(begun.parts) == float(begun.local_value(x.expand(1, 3, -1)).max())
-    endless = ModelParts(FlatModel(Wave(), lambda o, y: 1e308 * 10 * (1 + (o - y).square().mean())), begun.parts.train)
-    assert finite_level(endless) == 0.0
 
 
 def precision():
@@ -370,10 +312,33 @@ def test_average_precision_of_a_model_at_a_sample():
             PrecisionModel(ModelParts(FlatModel(nn.Linear(2, 1), functional.mse_loss), data))
 
 
+class Scaled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 1)
+        self.frozen = nn.Parameter(torch.tensor([3.0]), requires_grad=False)
+        self.register_buffer("shift", torch.tensor([0.5]))
+
+    def forward(self, a):
+        return self.frozen * self.layer(a) + self.shift
+
+
+def test_what_is_trained_and_where_a_model_starts():
+    model = FlatModel(Scaled(), squared)
+    x, inputs = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64), torch.tensor([[1.0, -1.0]], dtype=torch.float64)
+    assert model.dim == 3 and model.outputs(x, inputs).tolist() == [[3 * (1 - 2 + 3) + 0.5]]
+    start = torch.cat([p.detach().double().flatten() for p in model.model.layer.parameters()])
+    assert torch.equal(model.start, start)
+    begun = from_model(Wave(), squared, PARTS, start=x)
+    assert begun.initial_point is x and finite_level(begun.parts) == float(begun.local_value(x.expand(1, 3, -1)).max())
+    endless = ModelParts(FlatModel(Wave(), lambda o, y: 1e308 * 10 * (1 + (o - y).square().mean())), begun.parts.train)
+    assert finite_level(endless) == 0.0
+
+
 # --- classes of three: float types, buffers, losses that were changed, and one linear layer in closed form
 
 
-ROWS = [
+CLASSES = [
     (torch.randn(n, 6, generator=GENERATOR, dtype=torch.float64), torch.randint(3, (n,), generator=GENERATOR))
     for n in (5, 9, 4)
 ]
@@ -386,32 +351,12 @@ def model(dtype=torch.float32) -> nn.Module:
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 def test_any_float_type_is_computed_in_float64(dtype):
-    problem = from_model(model(dtype), functional.cross_entropy, [(a.to(dtype), b) for a, b in ROWS])
+    problem = from_model(model(dtype), functional.cross_entropy, [(a.to(dtype), b) for a, b in CLASSES])
     assert (
         problem.initial_point.dtype == torch.float64
         and problem.gradient(problem.initial_point[None]).dtype == torch.float64
     )
     assert next(problem.parts.flat.model.parameters()).dtype == dtype  # the module itself is left alone
-
-
-class Shifted(nn.Module):
-    """A linear layer and a buffer of its own."""
-
-    def __init__(self):
-        super().__init__()
-        self.inner = nn.Linear(6, 3)
-        self.register_buffer("shift", torch.tensor([0.5, -1.0, 2.0]))
-
-    def forward(self, x):
-        return self.inner(x) + self.shift
-
-
-def test_the_first_thing_that_is_asked_may_be_a_hessian():
-    """A buffer of float32 was made float64 within its two gradients, and could not be used after them."""
-    problem = from_model(Shifted(), functional.cross_entropy, ROWS)
-    point = problem.to_clients(problem.initial_point[None])
-    first = problem.local_hvp(point, point)
-    assert torch.equal(problem.local_hvp(point, point), first)
 
 
 def squaring_hook(loss):
@@ -429,8 +374,8 @@ def test_a_loss_that_was_changed_is_taken_of_one_example_at_a_time(change):
     """The losses of a batch are asked of torch before the mean over the three numbers of an example: a hook then sees these."""
     torch.manual_seed(0)
     plain = nn.Linear(6, 3).double()
-    problem = from_model(plain, change(nn.MSELoss()), [(a, a[:, :3]) for a, _ in ROWS])
-    wanted = [(plain(a) - a[:, :3]).square().mean(-1).square().mean() for a, _ in ROWS]
+    problem = from_model(plain, change(nn.MSELoss()), [(a, a[:, :3]) for a, _ in CLASSES])
+    wanted = [(plain(a) - a[:, :3]).square().mean(-1).square().mean() for a, _ in CLASSES]
     found = problem.objective(problem.initial_point[None]).item()
     assert found == pytest.approx(torch.stack(wanted).mean().item(), rel=1e-12)
 
@@ -448,7 +393,7 @@ def test_a_loss_that_was_changed_is_taken_of_one_example_at_a_time(change):
 def test_one_linear_layer_has_the_gradient_of_autograd_in_closed_form(loss, outputs, targets, bias, monkeypatch):
     """With and without a sample, for many runs in parts as well."""
     layer = nn.Sequential(nn.Flatten(), nn.Linear(6, outputs, bias=bias))
-    parts = from_model(layer, loss, [(a.view(-1, 2, 3), targets(len(a))) for a, _ in ROWS]).parts
+    parts = from_model(layer, loss, [(a.view(-1, 2, 3), targets(len(a))) for a, _ in CLASSES]).parts
     closed = LinearGradient.of(parts)
     assert closed is not None
     x = torch.randn(5, 3, parts.flat.dim, dtype=torch.float64)
@@ -461,7 +406,272 @@ def test_one_linear_layer_has_the_gradient_of_autograd_in_closed_form(loss, outp
 
 
 def test_what_is_not_recognised_has_autograd():
-    assert LinearGradient.of(from_model(model(), functional.cross_entropy, ROWS).parts) is None
+    assert LinearGradient.of(from_model(model(), functional.cross_entropy, CLASSES).parts) is None
     assert (
-        LinearGradient.of(from_model(nn.Linear(6, 3), lambda o, y: functional.cross_entropy(o, y), ROWS).parts) is None
+        LinearGradient.of(from_model(nn.Linear(6, 3), lambda o, y: functional.cross_entropy(o, y), CLASSES).parts)
+        is None
     )
+
+
+# --- from a description
+
+
+FILE = """
+import torch
+from torch import nn
+
+def build(size=20):
+    torch.manual_seed(0)
+    x = torch.randn(2 * size, 3)
+    data = [(part, (part[:, 0] > 0).long()) for part in x.split(size)]
+    return {"model": nn.Linear(3, 2), "loss": "cross_entropy", "clients": data, "points": 3}
+
+described = build()
+number = 3
+
+def pair():
+    return nn.Linear(3, 2), []
+
+def fails():
+    raise FileNotFoundError("no table\\nhere")
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    (tmp_path / "my_model.py").write_text(FILE)
+    return tmp_path / "my_model.py"
+
+
+def agree(one, other):
+    return torch.equal(one.objective(one.initial_point[None]), other.objective(other.initial_point[None]))
+
+
+def test_a_function_a_description_and_a_dict_are_the_same_problem(file):
+    made = fedco.problem(f"{file}:build")
+    assert made.kind == "federated" and made.name == "my_model" and made.clients == 2
+    others = [
+        fedco.problem(f"{file}:described"),
+        fedco.problem(from_description(_loaded(file))),
+        fedco.problem(_loaded(file)),
+    ]
+    assert all(agree(made, other) for other in others)
+    assert fedco.problem(made) is made
+
+
+def _loaded(file):
+    from fedco.user_files import load_object
+
+    return load_object(f"{file}:described")
+
+
+def test_parameters_go_to_the_function_and_else_to_the_description(file):
+    small = fedco.problem(f"{file}:build", size=5, form="kl_dro", weight=2.5)
+    assert (small.kind, small.weight, small.name) == ("shared_composite", 2.5, "my_model")
+    assert small.parts.train.counts.tolist() == [5, 5]
+    assert fedco.problem(_loaded(file), form="meta", alpha=0.2, nu=3).nu == 3
+
+
+def test_estimates_of_a_file_look_as_the_description_says(file):
+    asked = {"form": "kl_dro", "theorem": "feddro.theorem_4_2", "along": torch.zeros(1, 8, dtype=torch.float64)}
+    found = fedco.estimate(f"{file}:build", **asked)
+    assert 3 in dict(found["inner_smoothness"].growth)  # points, of the description
+    more = fedco.estimate(_loaded(file), **asked, points=4)
+    assert 4 in dict(more["inner_smoothness"].growth)
+    ready = found.problem
+    assert ready.certificates["inner_smoothness"].kind == "estimated" and not ready.certified
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("number", "wanted a problem, or a dict with model, loss and clients, or a function that makes one; got int"),
+        ("pair", "wanted a problem, or a dict with model, loss and clients, or a function that makes one; got tuple"),
+        ("fails", "my_model.py:fails: FileNotFoundError: no table here"),
+        ("nothing", "wanted FILE.py:NAME with one of its names"),
+    ],
+)
+def test_a_file_with_something_else_is_refused(file, name, said):
+    with pytest.raises(InputError, match=said) as caught:
+        fedco.problem(f"{file}:{name}")
+    assert "\n" not in str(caught.value)
+
+
+ROWS = torch.randn(6, 3, generator=torch.Generator().manual_seed(0))
+
+
+LABELS = torch.tensor([0, 1, 1, 0, 1, 0])
+
+
+class Counting(nn.Module):
+    """A buffer that counts the calls, in place, and another that is only read."""
+
+    def __init__(self, counts):
+        super().__init__()
+        self.layer, self.counts = nn.Linear(3, 2), counts
+        self.register_buffer("calls", torch.zeros(1))
+        self.register_buffer("shift", torch.full((2,), float("nan")))
+
+    def forward(self, x):
+        if self.counts:
+            self.calls.add_(1)
+        return self.layer(x) + torch.nan_to_num(self.shift)
+
+
+class Random(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 2)
+
+    def forward(self, x):
+        return functional.dropout(self.layer(x))
+
+
+def described(**changed):
+    return {"model": nn.Linear(3, 2), "loss": functional.cross_entropy, "clients": [(ROWS, LABELS)] * 2, **changed}
+
+
+@pytest.mark.parametrize(
+    "clients",
+    [
+        [TensorDataset(ROWS, LABELS)] * 2,
+        [DataLoader(TensorDataset(ROWS, LABELS), batch_size=4)] * 2,
+        [list(TensorDataset(ROWS, LABELS))] * 2,
+        [[ROWS, LABELS]] * 2,
+        iter([(ROWS, LABELS)] * 2),
+    ],
+    ids=["dataset", "loader", "examples", "list", "generator"],
+)
+@pytest.mark.parametrize(
+    "loss", ["cross_entropy", nn.CrossEntropyLoss, nn.CrossEntropyLoss(), lambda o, y: functional.cross_entropy(o, y)]
+)
+def test_losses_by_type_and_data_of_any_kind(loss, clients):
+    torch.manual_seed(0)
+    if not isinstance(clients, list):
+        clients = [(ROWS, LABELS)] * 2  # a generator is read once; here as often as the test runs
+    made, plain = fedco.problem(described(loss=loss, clients=clients)), fedco.problem(described())
+    x = torch.linspace(-1, 1, made.dim).double()[None]
+    torch.testing.assert_close(made.objective(x), plain.objective(x))
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"model": 3}, "model: wanted an nn.Module, got int"),
+        ({"model": nn.ReLU()}, "ReLU: has no parameter"),
+        ({"start": torch.zeros(3)}, r"start: wanted float64 of shape \(8,\), got torch.float32 \(3,\)"),
+        ({"model": nn.Linear(4, 2)}, r"model: wanted one that takes a batch of one example of shape \(3,\), got"),
+        ({"model": Random()}, "model: wanted one without randomness, got two answers for one example"),
+        ({"model": Counting(True)}, "calls: wanted a model whose loss is a mean over examples, got a buffer that it changes"),
+        ({"model": nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2))}, "1: wanted a model whose loss is a mean over examples"),
+        ({"model": nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2, track_running_stats=False)).eval()}, "mean over examples"),
+        ({"model": nn.Sequential(nn.Linear(3, 2), nn.Dropout(0.5))}, "1: wanted a model without randomness"),
+        ({"loss": "cross_entropi"}, "loss: wanted a function .* or one of cross_entropy mse_loss .*, got 'cross_entropi'"),
+        ({"loss": 3}, "loss: wanted a function .*, got int"),
+        ({"loss": functional.mse_loss}, r"loss: wanted one that takes outputs \(1, 2\) and targets \(1,\) of torch.int64, got"),
+        ({"loss": nn.CrossEntropyLoss(reduction="none")}, r"loss: wanted a scalar for .*, got a tensor of shape \(1,\)"),
+        ({"loss": lambda o, y: 1.0}, "loss: wanted a scalar for .*, got float"),
+        ({"clients": ROWS}, "clients: wanted a list with a DataLoader, a Dataset or a pair of tensors for each, got Tensor"),
+        ({"clients": []}, "wanted at least one client, got none"),
+        ({"clients": [(ROWS, LABELS[:1])]}, "client 0: wanted as many targets as inputs, at least one, got 6 and 1"),
+        ({"clients": [(ROWS[:0], LABELS[:0])]}, "client 0: wanted as many targets as inputs, at least one, got 0 and 0"),
+        ({"clients": [(ROWS, LABELS), (ROWS[:, :2], LABELS)]}, r"client 1: wanted inputs of the shape \(3,\) of client 0, got \(2,\)"),
+        ({"clients": [(ROWS, ROWS), (ROWS, LABELS)]}, r"client 1: wanted targets of the shape \(3,\) of client 0, got \(\)"),
+        ({"clients": [3]}, "client 0: wanted a DataLoader, a Dataset of .input, target., or a pair of tensors, got int"),
+        ({"clients": [(ROWS, LABELS), [[1, 2, 3]]]}, "client 1: wanted a DataLoader"),
+        ({"clients": [[]]}, "client 0: has no data"),
+        ({"form": "kl"}, f"form 'kl': wanted one of {' '.join(FORMS)}"),
+        ({"form": "kl_dro", "gamma": 2.0}, "form kl_dro: has no gamma; wanted weight"),
+        ({"wieght": 2.0}, "form federated: has no wieght; wanted tune_steps or tune_rate"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_refused_in_one_line(changed, said):
+    with pytest.raises(InputError, match=said) as caught:
+        fedco.problem(described(**changed))
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_missing_is_named():
+    for keys, said in ((("loss", "clients"), "without loss, clients"), (("model",), "without model")):
+        with pytest.raises(InputError, match=said):
+            fedco.problem({name: value for name, value in described().items() if name not in keys})
+
+
+def test_buffers_that_are_only_read_and_layers_that_are_off_are_no_obstacle():
+    off = [nn.Sequential(nn.Linear(3, 2), last) for last in (nn.BatchNorm1d(2), nn.Dropout(0.5))]
+    for model in (Counting(False), *(each.eval() for each in off), nn.Sequential(nn.Linear(3, 2), nn.Dropout(0.0))):
+        assert fedco.problem(described(model=model)).dim >= 8
+
+
+def fitted(outputs, targets):
+    return functional.binary_cross_entropy_with_logits(outputs, targets.double().view(outputs.shape))
+
+
+def test_accuracy_wants_classes_and_takes_zeros_and_ones_of_any_shape():
+    for targets, labels in ((LABELS, LABELS), (LABELS.double()[:, None], LABELS), (LABELS.double(), LABELS)):
+        one = nn.Sequential(nn.Linear(3, 1), nn.Flatten(0 if targets.dim() == 1 else 1))
+        changed = {"model": one, "loss": fitted, "clients": [(ROWS, targets)]}
+        made = fedco.problem(described(**changed))
+        assert made.predict(made.initial_point[None]).labels.tolist() == [labels.tolist()]
+    regression = fedco.problem(described(loss=functional.mse_loss, clients=[(ROWS, torch.randn(6, 2))]))
+    with pytest.raises(InputError, match="accuracy: wanted targets that are classes 0, 1, …, got real numbers"):
+        fedco.run("local_sgd", regression, T=1, seeds=1, settings={"eta": 0.1, "tau": 1}, metrics=["accuracy"])
+
+
+@pytest.mark.parametrize(
+    ("form", "numbers", "said"),
+    [
+        ("meta", {"nu": 1.5}, "nu: wanted a whole number of at least 1, got 1.5"),
+        ("meta", {"nu": 0}, "nu: wanted a whole number of at least 1, got 0"),
+        ("meta", {"alpha": True}, "alpha: wanted a finite number above 0, got True"),
+        ("meta", {"alpha": -0.1}, "alpha: wanted a finite number above 0, got -0.1"),
+        ("maml", {"lam": -1}, "lam: wanted a finite number above 0, got -1"),
+        ("maml", {"lam": float("nan")}, "lam: wanted a finite number above 0, got nan"),
+        ("kl_dro", {"weight": "1/3"}, "weight: wanted a finite number above 0, got '1/3'"),
+        ("kl_dro", {"weight": 0}, "weight: wanted a finite number above 0, got 0"),
+        ("kl_clients", {"gamma": float("inf"), "level": 0}, "gamma: wanted a finite number above 0, got inf"),
+        ("kl_clients", {"gamma": 1, "level": float("nan")}, "level: wanted a finite number, got nan"),
+    ],
+)
+def test_numbers_of_a_form_are_read(file, form, numbers, said):
+    with pytest.raises(InputError, match=f"^{re.escape(said)}$"):
+        fedco.problem(_loaded(file), form=form, **numbers)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"points": 0}, "points: wanted a whole number of at least 1, got 0"),
+        ({"points": 1.5}, "points: wanted a whole number of at least 1, got 1.5"),
+        ({"radius": "1"}, "radius: wanted a finite number of at least 0, got '1'"),
+        ({"seed": "a"}, "seed: wanted a whole number of at least 0, got 'a'"),
+        ({"lower_bound": float("nan")}, "lower_bound: wanted a finite number, got nan"),
+    ],
+)
+def test_numbers_of_a_search_are_read(file, given, said):
+    with pytest.raises(InputError, match=f"^{re.escape(said)}$"):
+        fedco.estimate(_loaded(file), **given)
+
+
+def test_constants_are_not_given_for_a_theorem_that_is_about_other_problems(file):
+    """Clients whose tuned models differ have no equal inner maps, and a chi-square penalty has an extra term h."""
+    for form, numbers, theorem, missing in (
+        ("maml", {"lam": 0.1}, "local_scgdm.theorem_3_4", "equal_inner_maps"),
+        ("chi2_dro", {"weight": 5}, "feddro.theorem_4_2", "no_extra_term"),
+    ):
+        with pytest.raises(InputError, match=f"does not fit {theorem} .corrected.: .*{missing}"):
+            fedco.estimate({**_loaded(file), "form": form, **numbers}, theorem=theorem)
+
+
+def test_maml_has_the_constants_of_comfedl(file):
+    """Those of docs/howto/from-a-model-to-a-schedule.md: the smoothness of an inner sample is lam times that of its Hessian.
+
+    Of two classes the loss is softplus of -+s for s = w . t, |ds| = sqrt 2 |t|: its third derivative is p (1 - p)(1 - 2p) |ds|^3.
+    """
+    few, x, lam = fedco.problem(f"{file}:build", size=3).parts.train, torch.linspace(-1, 1, 8).double(), 1e-3
+    described = {**_loaded(file), "clients": [*zip(few.inputs, few.targets, strict=True)], "form": "maml", "lam": lam}
+    found = fedco.estimate(described, along=x[None], points=1, theorem="comfedl.theorem_1")
+    p = torch.sigmoid(few.inputs.flatten(0, 1) @ (x[3:6] - x[:3]) + x[7] - x[6])
+    turns = (2 * (few.inputs.flatten(0, 1).square().sum(-1) + 1)).sqrt()
+    wanted = lam * float((p * (1 - p) * (1 - 2 * p) * turns**3).abs().max())
+    assert 0.9 * wanted < found["inner_sample_smoothness"].value < 1.05 * wanted

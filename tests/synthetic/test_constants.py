@@ -6,17 +6,30 @@ The conformance suite notices a bound that is too small where an adversary comes
 import math
 from itertools import product
 
+import mpmath
 import numpy as np
 import pytest
 import torch
+from fedco.synthetic.certificate import rounded_up
 from fedco.synthetic.families.auprc import AveragePrecision
-from fedco.synthetic.families.bowls import AgnosticMAML, FederatedBowl, FederatedMAML, Meta
+from fedco.synthetic.families.bowls import Meta
 from fedco.synthetic.families.composite import LocalComposite, SharedComposite
 from fedco.synthetic.families.conditional import Conditional
-from fedco.synthetic.families.dro import ClientChi2, ClientKL, RobustLoss
+from fedco.synthetic.families.dro import ClientChi2, RobustLoss
 from fedco.synthetic.families.fairness import FairClassifier
+from fedco.synthetic.families.federated import (
+    FederatedHuber,
+    FederatedQuadratic,
+    FederatedSines,
+    FederatedStronglyConvex,
+)
 from fedco.synthetic.families.federated_logistic import FederatedLogistic
 from fedco.synthetic.families.invariant import InvariantLogistic
+from fedco.synthetic.parts.bowl import RippledBowl
+from fedco.synthetic.parts.outer import CenteredOuter
+from hypothesis import given
+from hypothesis import strategies as st
+from test_conformance import AWAY
 
 T = torch.linspace(-25.0, 25.0, 40_001, dtype=torch.float64).requires_grad_()
 TANH_2 = 4 / (3 * math.sqrt(3))  # sup |tanh''|
@@ -87,11 +100,6 @@ def of_extra(u, instance):
 
 def start_value(instance):
     return float(instance.objective(instance.initial_point[None]))
-
-
-DATA = dict(clients=3, samples=7, dim=4, shift=0.7, seed=2, start=2.5)
-TABLE = dict(table="wine", clients=3, samples=6, dim=5, positives=0.4, shift=0.6, seed=1, start=1.5)
-LOGISTIC = dict(loss="logistic", M=1.9)
 
 
 def kl_over_samples(p):
@@ -366,55 +374,35 @@ def agnostic(p):
     }
 
 
-CASES = {
-    "KL over samples": (kl_over_samples, RobustLoss(**DATA, M=1.6, weight=0.7)),
-    "KL over samples of a table": (kl_over_samples, RobustLoss(**TABLE, **LOGISTIC, weight=2.3)),
-    "chi-square over samples": (chi2_over_samples, RobustLoss(**DATA, penalty="chi2", M=1.6, weight=2.3)),
-    "KL over clients": (kl_over_clients, ClientKL(**DATA, M=1.6, gamma=0.7)),
-    "KL over clients, logistic": (kl_over_clients, ClientKL(**TABLE, **LOGISTIC, gamma=2.3)),
-    "chi-square over clients": (chi2_over_clients, ClientChi2(**DATA, M=1.6, gamma=2.3)),
-    "chi-square over clients, logistic": (chi2_over_clients, ClientChi2(**TABLE, **LOGISTIC, gamma=2.3)),
-    "two groups": (fair, FairClassifier(**{**TABLE, "table": "breast_cancer"}, rho=0.6, width=0.3)),
-    "three groups": (fair, FairClassifier(**{**TABLE, "samples": 8}, groups=3, rho=1.7, width=0.2, M=1.4)),
-    "average precision": (average_precision, AveragePrecision(**TABLE, margin=1.3, saturation=0.4)),
-    "average precision with a wide margin": (
-        average_precision, AveragePrecision(**TABLE, margin=3.0, saturation=0.4),
-    ),
-    "invariance": (
-        invariant,
-        InvariantLogistic(clients=3, points=5, dim=3, sigma_2=0.4, saturation=1.7, reg=0.3, gamma=2.2, shift=0.5, seed=4),
-    ),
-    "logistic": (plain_logistic, FederatedLogistic(**DATA)),
-    "logistic with a ridge": (plain_logistic, FederatedLogistic(**TABLE, ridge=0.3)),
-    "fine-tuned twice": (
-        meta,
-        Meta(clients=5, dim=4, alpha=0.3, nu=2, B=1.3, L=0.8, sigma_G=0.4, sigma_H=0.3, kurtosis=3, Delta=0.5, start=3.0),
-    ),
-    "fine-tuned three times": (
-        meta,
-        Meta(clients=4, dim=2, alpha=0.7, nu=3, B=1.9, L=0.6, sigma_G=0.2, sigma_H=0.3, kurtosis=2, Delta=1.1, start=2.0),
-    ),
-    "MAML": (
-        maml,
-        FederatedMAML(
-            clients=3, dim=4, lam=0.7, G=1.7, L_1=0.6, sigma_1=0.3, sigma_2=0.5, kurtosis=2, Delta=0.4, start=3.0
-        ),
-    ),
-    "agnostic MAML": (
-        agnostic,
-        AgnosticMAML(
-            clients=3, dim=4, lam=0.7, G=1.7, L_1=0.6, sigma_1=0.3, sigma_2=0.5, kurtosis=2, Delta=0.4, gamma=1.7, top=2.6
-        ),
-    ),
-}  # fmt: skip
+BY_HAND = {
+    "KL": kl_over_samples,
+    "KL of a table": kl_over_samples,
+    "chi-square": chi2_over_samples,
+    "KL over clients": kl_over_clients,
+    "KL over clients, logistic": kl_over_clients,
+    "chi-square over clients": chi2_over_clients,
+    "chi-square over clients, logistic": chi2_over_clients,
+    "two groups": fair,
+    "three groups": fair,
+    "average precision": average_precision,
+    "average precision with a wide margin": average_precision,
+    "invariance": invariant,
+    "logistic": plain_logistic,
+    "logistic without a ridge": plain_logistic,
+    "logistic of a table": plain_logistic,
+    "meta": meta,
+    "meta, fine-tuned twice": meta,
+    "MAML": maml,
+    "agnostic MAML": agnostic,
+}
 GIVEN_ELSEWHERE = {"FederatedLogistic": {"objective_gap", "initial_gradient_heterogeneity"}}
 """Quantities that another test pins: the gap of a logistic loss needs its minimiser, and the gradients at the start are evaluated."""
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", BY_HAND)
 def test_every_constant_is_what_its_argument_says(name):
-    by_hand, instance = CASES[name]
-    wanted = by_hand(instance)
+    instance = AWAY[name]
+    wanted = BY_HAND[name](instance)
     found = {quantity: float(certificate.value) for quantity, certificate in instance.certificates.items()}
     extra = {q for q in found if q.startswith("noncompositional_")} - wanted.keys()
     assert not any(found[q] for q in extra)
@@ -435,10 +423,7 @@ def wave_sum(map_):
 
 
 def test_the_gap_of_a_shared_composite_is_that_to_a_minimum_over_the_radius():
-    shared = SharedComposite(
-        clients=3, dim=6, inner_dim=2, B_f=1.3, L_f=0.4, B_g=1.7, L_g=0.2, B_h=0.7, L_h=0.6,
-        sigma_g=0.5, Delta_g=0.4, Delta_h=0.2, ripple=0.7, target=1.5, start=4.0,
-    )  # fmt: skip
+    shared = AWAY["shared"]
     steepest, bowl = math.sqrt(1.7**2 - 0.5**2) - 0.4, shared.bowl
     radius = np.linspace(0.0, 10.0, 200_001)
     miss = np.maximum(1.5 * math.sqrt(2) - steepest * radius, 0)
@@ -449,7 +434,7 @@ def test_the_gap_of_a_shared_composite_is_that_to_a_minimum_over_the_radius():
 
 
 def test_constants_of_the_losses_without_fine_tuning():
-    plain = FederatedBowl(clients=5, dim=4, G=1.3, L=0.8, sigma=0.4, kurtosis=3, noise_wavenumber=1.7, Delta=0.5)
+    plain = AWAY["bowl"]
     c = {q: float(each.value) for q, each in plain.certificates.items()}
     wanted = {q: v for q, v in losses(plain, 1.3, 0.8, 0.4, 0.4 * 1.7, 3).items() if "hessian" not in q}
     bowl = plain.bowl
@@ -543,3 +528,148 @@ def test_a_long_range_of_the_logarithm_leaves_its_curvature_exact():
     (a,), (b,) = one.points
     assert one.kind == "exact" and b - a < 1e-3 * math.exp(1 / 0.3)
     assert (0.3 / a - 0.3 / b) / (b - a) == pytest.approx(one.witness * float(one.value), rel=1e-6)
+
+
+# --- which constants are exact
+
+SMALL = dict(clients=4, dim=4)
+
+
+@pytest.mark.parametrize(
+    ("instance", "upper"),
+    [
+        # a sum of two functions that are steepest, or most curved, at different points is bounded by the sum of the bounds
+        (SharedComposite(**SMALL), {"objective_smoothness", "gradient_cap"}),
+        (SharedComposite(**SMALL, B_h=0.7, L_h=0.6, sigma_h=0.2, sigma_g=0.3, Delta_g=0.2, Delta_h=0.1),
+         {"objective_smoothness", "gradient_cap", "objective_gap", "inner_sample_smoothness", "noncompositional_sample_smoothness"}),
+        (LocalComposite(**SMALL), {"objective_smoothness", "gradient_cap"}),
+        (LocalComposite(**SMALL, sigma_f=0.3), {"objective_smoothness", "gradient_cap", "outer_sample_smoothness"}),
+        (LocalComposite(**SMALL, C_g=1.5, sigma_g=0.3, delta_g=0.2, Delta_g=0.2),
+         {"objective_smoothness", "gradient_cap", "objective_gap", "inner_sample_smoothness"}),
+        (LocalComposite(**SMALL, spread=0.3), {"objective_smoothness", "gradient_cap", "objective_gap"}),
+        (Conditional(**SMALL, S_g=0.9, sigma_g=0.0, jacobian_noise=0.0), {"objective_smoothness", "gradient_cap"}),
+        (Conditional(**SMALL, S_g=0.9, Delta=0.2), {"objective_smoothness", "gradient_cap", "objective_gap", "inner_sample_smoothness"}),
+        (FederatedQuadratic(**SMALL, sigma=0.3, Delta=0.2), set()),
+        (FederatedHuber(**SMALL, sigma=0.3, Delta=0.2), set()),
+        (FederatedSines(**SMALL, sigma=0.3, Delta=0.2), set()),
+        (FederatedStronglyConvex(**SMALL, sigma=0.3, Delta=0.2), set()),
+    ],
+    ids=lambda v: getattr(v, "name", ""),
+)  # fmt: skip
+def test_which_constants_are_suprema(instance, upper):
+    kinds = {quantity: certificate.kind for quantity, certificate in instance.certificates.items()}
+    assert {quantity for quantity, kind in kinds.items() if kind != "exact"} == upper
+
+
+@pytest.mark.parametrize(
+    ("instance", "exact"),
+    [
+        (RobustLoss(clients=2, samples=4), {"outer_lipschitz", "outer_smoothness", "noncompositional_smoothness",
+         "noncompositional_sample_smoothness", "noncompositional_gradient_noise", "noncompositional_heterogeneity"}),
+        (RobustLoss(clients=2, samples=4, penalty="chi2", weight=2.0), {"outer_lipschitz", "outer_smoothness"}),
+        (ClientChi2(clients=2, samples=4), {"outer_lipschitz", "outer_smoothness"}),
+        (FairClassifier(clients=2, samples=8), {"outer_lipschitz", "outer_smoothness"}),
+        (AveragePrecision(clients=2, samples=8), set()),
+        (InvariantLogistic(clients=2), {"outer_sample_smoothness"}),
+        (FederatedLogistic(clients=2, samples=4), {"local_smoothness", "local_sample_smoothness", "objective_smoothness", "objective_gap",
+         "initial_gradient_heterogeneity"}),
+    ],
+    ids=lambda v: getattr(v, "name", ""),
+)  # fmt: skip
+def test_what_is_exact_with_data(instance, exact):
+    """Of data only the curvature of the logistic loss at 0; else the outer functions, and what is 0."""
+    found = {quantity for quantity, certificate in instance.certificates.items() if certificate.kind == "exact"}
+    assert found == exact
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.4])
+@pytest.mark.parametrize(
+    ("target", "spread"), [(0.0, 0.0), (5e3, 0.0), (-5e3, 0.0), (0.0, 5e3), (3e3, 4e3), (0.3, 0.2)]
+)
+def test_stated_points_are_far_from_every_centre(target, spread, noise):
+    """However far the centres are: the slope is within 1e-4 of its supremum there, and the curvature at the pair."""
+    made = CenteredOuter(3, 2, 1.3, 0.7, noise, target, spread)
+    stated = {
+        c.quantity: [torch.tensor(p).double().expand(1, 3, 2) for p in c.points]
+        for c in made.certificates()
+        if c.points
+    }
+    ones = torch.ones(1, 3, dtype=torch.float64)
+    for quantity, sup in (("outer_lipschitz", 1.3), ("outer_mean_square_lipschitz", 1.3)):
+        (far,) = stated[quantity]
+        assert float(made.gradient(far).norm(dim=-1).max()) >= 0.9999 * sup
+    (far,) = stated["outer_sample_lipschitz"]
+    assert float(made.gradient(far, ones).norm(dim=-1).max()) >= 0.9999 * (1.3 + noise)
+    a, b = stated["outer_smoothness"]
+    turn = (made.gradient(b) - made.gradient(a)).norm(dim=-1) / (b - a).norm(dim=-1)
+    assert float(turn.max()) >= 0.9998 * 0.7
+
+
+def test_hessians_that_do_not_differ_do_so_exactly():
+    """Without heterogeneity the constant is 0, and exact; with it, it is attained where all clients have a crest."""
+    for delta in (0.0, 0.3):
+        found = Meta(clients=4, dim=2, Delta=delta).certificates["local_hessian_heterogeneity"]
+        assert found.kind == "exact" and found.points and (found.value == 0) == (delta == 0)
+
+
+def test_constants_of_a_bowl_whose_noise_turns_faster():
+    made = RippledBowl(3, 4, 1.3, 0.8, noise=0.4, heterogeneity=0.5, noise_wavenumber=1.7)
+    assert {c.quantity: c.value for c in made.certificates()} == {
+        "noncompositional_smoothness": 0.8,
+        "noncompositional_sample_smoothness": pytest.approx(0.8 + 0.4 * 1.7),
+        "noncompositional_gradient_noise": 0.4,
+        "noncompositional_heterogeneity": 0.5,
+    }
+
+
+def test_separable_losses_by_hand():
+    p = AWAY["huber"]
+    x = torch.tensor([[0.1, -3.0, 0.5]], dtype=torch.float64)
+    g = 1.6 / math.sqrt(3)
+    heights = [0.85 * t * t if abs(t) <= g / 1.7 else g * abs(t) - g * g / 3.4 for t in x[0].tolist()]
+    assert float(p.objective(x)) == pytest.approx(sum(heights))
+    assert AWAY["quadratic"].curvatures.tolist() == pytest.approx([1.7, 1.05, 0.4])
+    assert FederatedQuadratic(clients=1, dim=1, L=2.0).curvatures.tolist() == [2.0]
+    assert FederatedQuadratic(clients=1, dim=2, L=2.0, mu=0.5).curvatures.tolist() == [2.0, 0.5]
+
+
+@pytest.mark.parametrize("start", [1e-9, 1.8e-8, 1e-3, 3.0])
+def test_the_gap_of_a_cosine_is_known_near_its_minimum_too(start):
+    """1 - cos t is 0 in doubles where t is 1e-9, and t^2/2 is not; the certificate says that it is exact."""
+    gap = FederatedSines(clients=3, dim=1, start=start, L=1.0, G=1.0).certificates["objective_gap"]
+    with mpmath.workdps(40):
+        assert gap.kind == "exact" and abs(gap.value / (1 - mpmath.cos(start)) - 1) < 1e-14
+
+
+@pytest.mark.parametrize("ridge", [1e-2, 1e10, 1e15])
+def test_a_gap_that_is_smaller_than_the_rounding_of_its_parts_is_not_below_the_truth(ridge):
+    made = FederatedLogistic(ridge=ridge, start=0.0)
+    rows = made.data.features.flatten(0, 1)
+    first = float(rows.mean(0).square().sum()) / 4  # |grad F(0)|^2, where the curvature is at least ridge and near it
+    gap = made.certificates["objective_gap"].value
+    if ridge > 1:
+        assert gap >= first / (2 * (ridge + float(rows.square().sum(-1).mean()))) > 0
+    assert 0 < gap < 1
+
+
+# --- sizes computed from data are rounded up to a grid
+
+
+@given(st.floats(1e-12, 1e12))
+def test_rounding_goes_up_by_little_and_keeps_the_order(size):
+    found = rounded_up(size)
+    assert size * (1 + 5e-13) < found <= size * (1 + 2e-10)
+    assert rounded_up(math.nextafter(size, math.inf)) >= found
+
+
+def test_last_bits_do_not_show():
+    sizes = [math.sqrt(n) for n in range(2, 400)]
+    assert all(rounded_up(size) == rounded_up(size * (1 + 1e-15)) == rounded_up(size * (1 - 1e-15)) for size in sizes)
+    assert rounded_up(0.0) == 0.0
+
+
+def test_constants_of_data_are_on_the_grid():
+    found = FederatedLogistic().certificates
+    for name in ("local_gradient_noise", "local_gradient_heterogeneity", "objective_gap"):
+        mantissa, _ = math.frexp(float(found[name].value))
+        assert math.ldexp(mantissa, 40).is_integer(), name
