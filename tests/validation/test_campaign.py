@@ -103,7 +103,9 @@ def test_the_key_of_a_chunk_changes_with_everything_that_its_numbers_depend_on()
         Task(experiment(instance=replace(INSTANCE, parameters={"start": 5.5})), 0, 128),
         Task(experiment(instance=replace(INSTANCE, hyperparameters={**INSTANCE.hyperparameters, "b": 3})), 0, 128),
         Task(experiment(theorem=theorem("baselines.local_sgd_heterogeneity")), 0, 128),
+        Task(experiment(method=LocalSGD), 0, 128),
         Task(experiment(method=LocalSGD(eta=0.1, tau=2)), 0, 128),
+        Task(experiment(method=LocalSGD(eta=0.1, tau=2, m=2)), 0, 128),
     ]
     keys = [task.key for task in (base, *others)]
     assert len(set(keys)) == len(keys) and all(len(key) == 24 for key in keys)

@@ -286,7 +286,7 @@ def test_no_true_statement_is_refuted(part):
     """A short form of `true_statements.py`: one in forty, a few turns each. Each is searched, not put aside."""
     for made in filter(is_written, all_made()[PARTS * part :: PARTS * 8]):
         found = searched_for(made, 2.0, clock=ticking())
-        assert found.outcome == "SURVIVED", (made.name, found.why)
+        assert found.outcome != "REFUTED" and found.evaluations > 0, (made.name, found.why)
 
 
 @pytest.mark.slow

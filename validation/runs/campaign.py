@@ -18,6 +18,7 @@ import numpy as np
 import torch
 
 from ...algorithms.engine.fingerprint import code_fingerprint, source_fingerprint
+from ...algorithms.engine.method import Method
 from ...algorithms.engine.own_metric import own_metric
 from ...algorithms.registry import get_method
 from ...bounds.language.theorem import Theorem
@@ -116,6 +117,7 @@ class Task:
         return {
             "source": source_fingerprint(MEASUREMENT),
             "code": code_fingerprint(*self._parts()),
+            "method": _answers_of_method(experiment.method),
             "statement": _statement(experiment.theorem, experiment.label),
             "problem": answers_of(experiment.instance.problem),
             "experiment": experiment.name,
@@ -141,6 +143,15 @@ class Task:
     def key(self) -> str:
         """Names the result on disk; changes when anything that the numbers depend on changes."""
         return digest(self.made_from)[:24]
+
+
+def _answers_of_method(method: Given | None) -> list[Any]:
+    """Which method runs instead of the theorem's, with the hyperparameters that it has."""
+    if method is None:
+        return []
+    if isinstance(method, Method):
+        return [type(method).__module__, type(method).__qualname__, method.hyperparameters()]
+    return [method.__module__, getattr(method, "__qualname__", repr(method))]
 
 
 @dataclass(frozen=True)
