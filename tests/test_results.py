@@ -394,34 +394,6 @@ def test_everything_compiles_with_a_real_latex(tmp_path: Path, what: str):
     assert (tmp_path / "all.pdf").stat().st_size > 10_000
 
 
-@cache
-def validated() -> Any:
-    return fedco.validate("baselines.minibatch_sgd", problems=["federated_noisy"], seeds=16, jobs=1)
-
-
-MEASURED: dict[str, Callable[[], Any]] = {
-    "validation": validated,
-    "verdict": lambda: validated().verdicts[0],
-    "falsified": lambda: fedco.falsify("comfedl.theorem_1", statement="printed", seconds=8),
-}
-
-
-@pytest.mark.parametrize("name", MEASURED)
-def test_what_was_measured_has_the_same_faces(name: str):
-    found = MEASURED[name]()
-    assert isinstance(found, AbstractResult) and len(repr(found).splitlines()) <= 6
-    page = ElementTree.fromstring(html(found))
-    assert page.find(".//table") is not None and not page.findall(".//script")
-    frame, table = found.to_frame(), found.sheet().tables[0]
-    assert list(frame.columns) == list(table.columns) and len(frame) == len(table.rows) > 0
-    assert found.to_markdown().startswith("**") and r"\begin{tabular}" in found.to_latex()
-    assert json.loads(found.to_json())
-    if name == "validation":
-        assert "status" in found.to_dict() and found.to_dict()["status"] == "proved"
-        assert [row[0] for row in table.rows] == [str(verdict.outcome) for verdict in found.verdicts]
-        assert found.plot().data
-
-
 @pytest.mark.parametrize("T", [1000, 30, 10**6])
 def test_each_border_of_a_region_has_its_name_inside_the_frame(T: int):
     """A border that meets the set only near the frame had its name cut off."""
