@@ -23,7 +23,6 @@ from fedco.bounds.proof.derivations import checked_steps, derivation, derived_id
 from fedco.bounds.proof.kernel import (
     LOCAL,
     Assume,
-    Assumed,
     Combine,
     Derivation,
     ProofError,
@@ -325,20 +324,10 @@ def test_no_rule_of_ones_own():
     refused("is no rule", steps=(Step("wish", Wish()), *plan().steps))
 
 
-def test_no_assumption_that_the_theorem_does_not_list():
-    refused("no symbol of the theorem", axioms={**plan().axioms, "wish": Assumed("wished", "df")})
-    refused("bounds nothing", axioms={**plan().axioms, "wish": Assumed("alpha", "df")})
-    refused("nothing that a symbol could bound", axioms={**plan().axioms, "wish": Assumed("S_f", "wished")})
+def test_what_it_names_is_what_the_theorem_has():
+    """Its axioms, its metric and what it knows of the samples: test_readings.py."""
     refused("not in the theorem's list", time="wished for")
-
-
-def test_the_metric_is_the_gradient_of_the_objective():
-    refused("is not the squared gradient", metric="X")
     refused("is not the value of the objective at", model="u")
-
-
-def test_the_region_is_not_empty():
-    refused("violates descent_step", inside={**plan().inside, "alpha": Fraction(9)})
     refused("not allowed", inside={**plan().inside, "q": Fraction(1, 2)})
 
 
