@@ -40,10 +40,7 @@ COMMANDS: dict[str, tuple[list[str], Callable[[], Any]]] = {
         lambda: fedco.theorem(ID).admissible("alpha", "printed", **KNOWN, q=4),
     ),
     "complexity": (["complexity", ID], lambda: fedco.theorem(ID).rates()),
-    "compare": (
-        ["compare", *TWO, "--eps", "1"],
-        lambda: compare(1, theorems=[fedco.theorem(name) for name in TWO]),
-    ),
+    "compare": (["compare", *TWO, "--eps", "1"], lambda: compare(1, theorems=[fedco.theorem(name) for name in TWO])),
     "orders": (["compare", *TWO, "--orders"], lambda: orders(theorems=[fedco.theorem(name) for name in TWO])),
     "audit": (["audit", ID, "--no-check"], lambda: fedco.audit(ID)),
     "replay": (["replay", "local_scgdm.corollary_3_5"], lambda: "confirmed\nREFUTED"),

@@ -375,11 +375,7 @@ FORMS = {
         sq(f(p, None) - f(r, None)) - C**2 * sq(p - r),
     ),
     "variance": (Variance("a", "two", C), (two(p, None),), sq(two(p, None) - two(p, None, None)) - C**2),
-    "heterogeneity": (
-        Heterogeneity("a", "f", C, "k"),
-        (f(p, None),),
-        sq(f(p, None) - Mean("k", f(p, None))) - C**2,
-    ),
+    "heterogeneity": (Heterogeneity("a", "f", C, "k"), (f(p, None),), sq(f(p, None) - Mean("k", f(p, None))) - C**2),
     "heterogeneity in the mean": (
         Heterogeneity("a", "J", C, "k", True),
         (jacobian(p, None), 5 * w),
@@ -438,13 +434,7 @@ WITH_S = PAST | Known.sample("s")
 MOMENTS = {
     "bounded": (Bounded("a", "J", C), jacobian(p), jacobian(p), None, False),
     "second moment": (SecondMoment("a", "J", C, WITH_S), jacobian(p), jacobian(p), WITH_S, False),
-    "variance": (
-        Variance("a", "J", C, WITH_S),
-        jacobian(p),
-        jacobian(p) - jacobian(p, None),
-        WITH_S,
-        True,
-    ),
+    "variance": (Variance("a", "J", C, WITH_S), jacobian(p), jacobian(p) - jacobian(p, None), WITH_S, True),
     "spectral variance": (
         Variance("a", "J", C, PAST, spectral=True),
         jacobian(p),
@@ -452,13 +442,7 @@ MOMENTS = {
         PAST,
         False,
     ),
-    "conditional variance": (
-        Variance("a", "two", C, WITH_S, True),
-        two(p),
-        two(p) - two(p, 0, None),
-        WITH_S,
-        True,
-    ),
+    "conditional variance": (Variance("a", "two", C, WITH_S, True), two(p), two(p) - two(p, 0, None), WITH_S, True),
     "heterogeneity": (
         Heterogeneity("a", "J", C, "k"),
         jacobian(p, None),
@@ -529,10 +513,7 @@ REFUSED = {
         ConvexClients("a", "mean", "two", "k", C, "b"),
         (two(Var("v"), None, None), p, r),
     ),
-    r"the point q depends on \['k'\]": (
-        ConvexClients("a", "mean", "two", "k", C, "b"),
-        (two(q, None, None), q, r),
-    ),
+    r"the point q depends on \['k'\]": (ConvexClients("a", "mean", "two", "k", C, "b"), (two(q, None, None), q, r)),
     "is no value of f": (Bounded("a", "f", C), (w,)),
     "f: the samples differ": (Lipschitz("a", "f", C), (f(p), f(r, None))),
     "is Lipschitz in the mean only": (LipschitzOperator("a", "J", C, True), (jacobian(Var("x", 1)), jacobian(p), f(r))),
@@ -991,11 +972,7 @@ def drift(where, growth=GROWTH, quantity_="drift", **changed):
         "both": Quantity("both", sq(u) + sq(r)),
     }  # fmt: skip
     state.facts["growth"] = put(state, sq(p) - growth)
-    told = {
-        "move": (Var("u", 1) - u - p, LOCAL),
-        "reset": (Var("u", 1), COMMUNICATION),
-        "start": (u, FIRST),
-    } | changed
+    told = {"move": (Var("u", 1) - u - p, LOCAL), "reset": (Var("u", 1), COMMUNICATION), "start": (u, FIRST)} | changed
     for name, (term, phases) in told.items():
         state.facts[name] = Equation(state.algebra.normal(term), phases, frozenset({name}))
     return Drift(quantity_, "move", "reset", "start", "growth", where).apply(state)

@@ -318,10 +318,7 @@ def test_vectors_of_one_space():
     setting = make(
         Variable("x", "x"),
         Variable("y", "y"),
-        functions=(
-            Function("f", "x", "y", ("z",), CLIENT, CLIENT),
-            Function("M", "x", ("x", "y")),
-        ),
+        functions=(Function("f", "x", "y", ("z",), CLIENT, CLIENT), Function("M", "x", ("x", "y"))),
         sources=(Source("z", ("k",), "independent"),),
     )
     algebra = Algebra(setting)

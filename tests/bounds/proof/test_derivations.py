@@ -12,13 +12,7 @@ from fedco.bounds.language import bounding
 from fedco.bounds.language.change import with_statement
 from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Term
-from fedco.bounds.proof.check_on_instances import (
-    STYLES,
-    derivation_names,
-    established,
-    examine,
-    instance,
-)
+from fedco.bounds.proof.check_on_instances import STYLES, derivation_names, established, examine, instance
 from fedco.bounds.proof.derivations import checked_steps, derivation, derived_ids, prove
 from fedco.bounds.proof.kernel import (
     LOCAL,
@@ -120,10 +114,7 @@ GIVEN_MORE = {
         )
     ),
 }
-_CLIENTS_DRAWN = (
-    ".steps[45].rule.term.known.entries[0][1]",
-    ".steps[53].rule.term.parts[0][1].known.entries[0][1]",
-)
+_CLIENTS_DRAWN = (".steps[45].rule.term.known.entries[0][1]", ".steps[53].rule.term.parts[0][1].known.entries[0][1]")
 SLACK = GIVEN_MORE | {f"comfedl.theorem_{i}": _CLIENTS_DRAWN for i in (1, 2)}
 _ANOTHER_STEP = (".steps[23].rule.terms[0].vector.parts[2][1].samples[0]",)
 SLACK |= {f"meta_fl.theorem_8{method}": _ANOTHER_STEP for method in ("", "_FO", "_HF")}

@@ -88,10 +88,7 @@ def make_setting(**changes):
                 "x",
                 "x",
                 CLIENT,
-                (
-                    (LOCAL, x - ETA * Mean("i", DIRECTION)),
-                    (COMMUNICATION, Mean("k", x - ETA * Mean("i", DIRECTION))),
-                ),
+                ((LOCAL, x - ETA * Mean("i", DIRECTION)), (COMMUNICATION, Mean("k", x - ETA * Mean("i", DIRECTION)))),
             ),
             Variable("p", "x"),
             Variable("r", "x"),
@@ -117,11 +114,7 @@ AXIOMS = {
 
 def make_state(setting=None):
     spread = sq(x - Mean("k", x))
-    quantities = {
-        "X": Quantity("X", spread),
-        "U": Quantity("U", sq(x)),
-        "F": Quantity("F", value("F", Mean("k", x))),
-    }
+    quantities = {"X": Quantity("X", spread), "U": Quantity("U", sq(x)), "F": Quantity("F", value("F", Mean("k", x)))}
     return State(setting or make_setting(), quantities, AXIOMS, Region({"step": 1 - ETA * L}), T, I)
 
 
