@@ -367,6 +367,7 @@ STEP = 3 * u
 BOUNDED = 4 * f(p) - 2 * f(r)
 """A vector of length at most 6 D, surely."""
 FORMS = {
+    "bounded": (Bounded("a", "f", C), (f(p),), sq(f(p)) - C**2),
     "every sample": (Lipschitz("a", "f", C), (f(p), f(r)), sq(f(p) - f(r)) - C**2 * sq(p - r)),
     "mean square": (Lipschitz("a", "f", C, True), (f(p), f(r)), sq(f(p) - f(r)) - C**2 * sq(p - r)),
     "mean function": (
@@ -460,12 +461,6 @@ def test_what_an_assumption_about_operators_says(name):
     found = axiom.instance(state, (term,))
     assert isinstance(found, Moment) and found.term == state.algebra.normal(expected)
     assert (found.given, found.bound, found.trace, found.uses) == (given, C**2, trace, {"a"})
-
-
-def test_a_vector_is_bounded():
-    state = make_state()
-    found = Bounded("a", "f", C).instance(state, (f(p),))
-    assert found.table == state.form(sq(f(p)) - C**2) and found.uses == {"a"}
 
 
 REFUSED = {
@@ -562,24 +557,25 @@ def test_sure_bounds_of_products_and_means():
 NOISE = two(p) - two(p, 0, None)
 
 
-@pytest.mark.parametrize(("first", "size", "phases"), [(False, B, LATER), (True, D, FIRST)])
-def test_the_mean_of_a_batch_that_has_another_size_at_first(first, size, phases):
-    state = make_state(setting=make_setting(indices=(Index("k", K), Index("i", B, True, D))))
+@pytest.mark.parametrize(
+    ("at_first", "first", "size", "phases"),
+    [(None, False, B, EVERY), (None, True, B, EVERY), (D, False, B, LATER), (D, True, D, FIRST)],
+)
+def test_the_mean_of_a_batch(at_first, first, size, phases):
+    """Which may have another size at step 0."""
+    state = make_state(setting=make_setting(indices=(Index("k", K), Index("i", B, True, at_first))))
     found = IndependentMean(NOISE, "i", WITH_S, first).apply(state)
     assert found.table == state.form(sq(Mean("i", NOISE)) - sq(NOISE) / size) and found.equal
     assert found.phases == phases and found.uses == {"independent z"}
+
+
+def test_a_batch_of_another_size_at_first_is_of_one_step():
+    state = make_state(setting=make_setting(indices=(Index("k", K), Index("i", B, True, D))))
     after = two(p, 0, 1) - two(p, 0, None)
     refused("wanted the samples of step t", IndependentMean(after, "i", WITH_S), state)
     moment = Moment(state.algebra.normal(jacobian(p) - jacobian(p, None)), WITH_S, C**2, True)
     state.facts["moment"] = moment
     refused("another size at step 0", IndependentMoment("moment", "i"), state)
-
-
-@pytest.mark.parametrize("first", [False, True])
-def test_the_mean_of_a_batch(first):
-    state = make_state()
-    found = IndependentMean(NOISE, "i", WITH_S, first).apply(state)
-    assert found.table == state.form(sq(Mean("i", NOISE)) - sq(NOISE) / B) and found.phases == EVERY
 
 
 def test_the_mean_of_operators():
@@ -1248,10 +1244,6 @@ def test_one_table_has_one_form():
         rng.shuffle(atoms)
         forms.add(facts.fact_form({atom: ONE for atom in atoms} | {Named("S", 0): ONE - ONE}))
     assert len(forms) == 1 and len(next(iter(forms))) == 4
-
-
-def test_which_norm_a_bound_is_in():
-    assert Moment(ZERO, None, ONE).trace is False, "not in the Hilbert-Schmidt norm unless it is said"
 
 
 def test_a_size_that_holds_in_the_mean_only_is_no_sure_one():

@@ -7,6 +7,7 @@ from fractions import Fraction
 from random import Random
 
 import pytest
+from altered import refused
 from fedco.bounds import get_theorem
 from fedco.bounds.language import bounding
 from fedco.bounds.language.change import with_statement
@@ -18,7 +19,6 @@ from fedco.bounds.proof.kernel import (
     LOCAL,
     Assume,
     Combine,
-    Derivation,
     ProofError,
     Step,
     Var,
@@ -296,38 +296,27 @@ def test_what_a_survey_says():
 # --- what a derivation may not do -------------------------------------------------------------------------------------
 
 
-def refused(message, **changes):
-    theorem = get_theorem(PLAIN)
-    verdict = check(replace(derivation(theorem), **changes), theorem)
-    assert not verdict.checked and message in verdict.failure, verdict.failure
-
-
-def plan() -> Derivation:
-    return derivation(get_theorem(PLAIN))
-
-
 class Wish(Rule):
     def apply(self, state):
         return Combine(sq(Var("x")), sq(Var("x"))).apply(state)
 
 
-def test_no_rule_of_ones_own():
-    refused("is no rule", steps=(Step("wish", Wish()), *plan().steps))
+PLAN = derivation(get_theorem(PLAIN))
+REFUSED = {
+    "is no rule": {"steps": (Step("wish", Wish()), *PLAN.steps)},
+    "not in the theorem's list": {"time": "wished for"},
+    "is not the value of the objective at": {"model": "u"},
+    "not allowed": {"inside": {**PLAN.inside, "q": Fraction(1, 2)}},
+    "no such step before": {"steps": PLAN.steps[::-1]},
+    "of this name already": {"steps": (*PLAN.steps, PLAN.steps[0])},
+    "a quantity is declared twice": {"quantities": (*PLAN.quantities, PLAN.quantities[0])},
+}
+"""What its axioms, its metric and what it knows of the samples may not be: test_readings.py."""
 
 
-def test_what_it_names_is_what_the_theorem_has():
-    """Its axioms, its metric and what it knows of the samples: test_readings.py."""
-    refused("not in the theorem's list", time="wished for")
-    refused("is not the value of the objective at", model="u")
-    refused("not allowed", inside={**plan().inside, "q": Fraction(1, 2)})
-
-
-def test_a_step_does_not_refer_to_a_later_one():
-    refused("no such step before", steps=plan().steps[::-1])
-
-
-def test_a_name_is_used_once():
-    refused("of this name already", steps=(*plan().steps, plan().steps[0]))
+@pytest.mark.parametrize("why", REFUSED)
+def test_what_a_derivation_may_not_do(why):
+    refused(get_theorem(PLAIN), replace(PLAN, **REFUSED[why]), why)
 
 
 # --- a statement under one of several assumptions -----------------------------------------------------------------------
