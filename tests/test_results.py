@@ -267,7 +267,6 @@ def test_the_assumptions_are_in_every_export_of_a_theorem():
         printed = run("show", ID, "--statement", "corrected", medium).out
         assert "whole space: no algorithm of the paper projects" in printed
     assert "no algorithm of the paper projects" in html(fedco.theorem(ID))
-    assert run("show", ID, "--latex", "--json").status == 2
 
 
 def test_an_empty_interval_says_which_conditions_conflict():
@@ -281,11 +280,6 @@ def test_the_command_prints_the_same_latex_and_markdown(name: str):
     found = answer(name)
     for medium, text in (("--latex", found.to_latex()), ("--markdown", found.to_markdown())):
         assert run(*ANSWERS[name][1], medium).out.strip() == text.strip()
-
-
-def test_two_media_at_once_are_refused():
-    done = run("bound", ID, *AT, "--latex", "--markdown")
-    assert done.status == 2 and "--markdown: wanted one way to print" in done.err
 
 
 def test_show_prints_one_statement():
