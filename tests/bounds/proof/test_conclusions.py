@@ -1246,6 +1246,10 @@ def test_one_table_has_one_form():
     assert len(forms) == 1 and len(next(iter(forms))) == 4
 
 
+def test_which_norm_a_bound_is_in():
+    assert Moment(ZERO, None, ONE).trace is False, "not in the Hilbert-Schmidt norm unless it is said"
+
+
 def test_a_size_that_holds_in_the_mean_only_is_no_sure_one():
     axiom = LipschitzOperator("a", "J", C)
     terms = (jacobian(p), jacobian(r), w)
