@@ -135,6 +135,16 @@ class OfOnesOwn(Start):
     """A kind of assumption that the kernel does not know."""
 
 
+def in_both(sequence):
+    """A change of a loop: it and the loop before have one sequence more, which is read in reverse as a power."""
+
+    def change(loop):
+        before = replace(loop.before, sequences=(*loop.before.sequences, sequence))
+        return added(Step("wrong", ReversedPower(sequence.name)), sequences=(sequence,))(replace(loop, before=before))
+
+    return change
+
+
 OTHER, NO_SUPPOSED = Step("another", Suppose(sq(U - W), H2.now / 2)), "rests on what is supposed"
 NONE = Step("none", Suppose(sq(U - W), ZERO))
 SIZE = "r size, supposed"
@@ -202,6 +212,8 @@ REFUSED = {
     "another power, read in reverse": (
         4, first_sequence(after=lambda power: 2 * power.now), "another sequence in the loop before"
     ),
+    "a sum, read in reverse as a power": (4, in_both(Sequence("Z", ONE, NOTHING.now + 1)), "is no power in both loops"),
+    "a power that starts with 2": (4, in_both(Sequence("Z", 2 * ONE, 3 * NOTHING.now)), "is no power in both loops"),
     "a first loop that goes back": (5, added(Step("back", Along("path", sq(U - W), H2.now))), "there is no loop before"),
     "a power of no loop before": (5, added(Step("power", ReversedPower("h2"))), "h2: no such sequence"),
     "the length of a gradient": (
