@@ -237,6 +237,9 @@ REFUSED = {
     # --- a path in reverse ---
     "two variables with one reverse": (4, loop_with(reversed={"u": "p", "w": "p"}), "two variables have one reverse"),
     "the reverse of a variable without one": (7, loop_with(reversed={"u": "q", "v": "q"}), ""),
+    "a variable that has no reverse": (
+        4, loop_with(reversed=lambda loop: {"u": loop.reversed["u"]}), "w at step t +0 is not read in reverse"
+    ),
     "a reverse that is not free": (7, loop_with(reversed={"u": "a", "v": "q"}), "is not free"),
     "a loop before without a reverse": (7, loop_with(reversed={}), "together"),
     "a reverse without a loop before": (5, loop_with(reversed={"u": "w"}), "together with its variables"),
