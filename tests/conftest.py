@@ -50,27 +50,20 @@ def seeded():
 
 
 @pytest.fixture
-def command(capsys, monkeypatch):
+def command(monkeypatch):
     """The `fedco` command in this process: `command("bound", ..., cwd=folder)` gives what `subprocess.run` would give.
 
     A process of its own costs a second, most of it for imports; what only a process can show (no heavy import, a pipe, a
     terminal, an installed wheel) is tested with one.
     """
-    from fedco.cli import main
+    from in_process import run
 
-    def run(*arguments, cwd=None):
-        monkeypatch.setattr(sys, "argv", ["fedco", *arguments])
+    def completed(*arguments, cwd=None):
         if cwd is not None:
             monkeypatch.chdir(cwd)
-        status = 0
-        try:
-            main()
-        except SystemExit as stop:
-            status = stop.code or 0
-        captured = capsys.readouterr()
-        return subprocess.CompletedProcess(["fedco", *arguments], status, captured.out, captured.err)
+        return subprocess.CompletedProcess(["fedco", *arguments], *run(*arguments))
 
-    return run
+    return completed
 
 
 @pytest.fixture

@@ -56,17 +56,7 @@ FORMER = {
     "twist",
 }
 """Words that the field does not use, and that code used once."""
-ONE_THING = (
-    "Enclosure",
-    "Rates",
-    "LemmaChain",
-    "compare",
-    "Admissible",
-    "Bound",
-    "Statement",
-    "Theorem",
-    "Verdict",
-)
+ONE_THING = ("Enclosure", "Rates", "LemmaChain", "compare", "Admissible", "Bound", "Statement", "Theorem", "Verdict")
 
 
 def defined_names(tree):

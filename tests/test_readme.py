@@ -196,11 +196,7 @@ RUN_BY = {
     "docs/howto/your-own-theorem.md": "test_examples.py",
 }
 """The test that takes the Python and the diffs of a page as they stand and runs or applies them."""
-WRITTEN = [
-    README,
-    ROOT / "CONTRIBUTING.md",
-    *sorted((ROOT / "docs").rglob("*.md")),
-]
+WRITTEN = [README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 INSTALLING = {"README.md", "docs/dependencies.md"}
 """Pages with a block of no kind: how fedco is installed, which `make test` itself and tests/test_wheel.py do."""
 

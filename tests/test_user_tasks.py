@@ -28,13 +28,14 @@ import subprocess
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import fedco
+import in_process
 import nbformat
 import numpy as np
 import pytest
 from in_a_notebook import html, latex
+from in_process import Done
 from installed import run
 from quick import slowly
 
@@ -78,29 +79,16 @@ RULES = ("zero_noise", "equal_clients", "exact_start", "no_extra_term")
 ASSUMED = [part for rule in RULES for part in ("--assume", rule)]
 
 
-class Done(NamedTuple):
-    """What a command came to."""
-
-    status: int
-    out: str
-    err: str
-
-
 Command = Callable[..., Done]
 
 
 @pytest.fixture
-def command(command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
+def command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
     """`fedco ...` in this process, in a folder with `mine.toml` and `shared.toml`."""
     (tmp_path / "mine.toml").write_text(MINE)
     (tmp_path / "shared.toml").write_text(SHARED)
     monkeypatch.chdir(tmp_path)
-
-    def called(*arguments: str) -> Done:
-        done = command(*arguments)
-        return Done(done.returncode, done.stdout, done.stderr)
-
-    return called
+    return in_process.run
 
 
 def sets(**values: object) -> list[str]:

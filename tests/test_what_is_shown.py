@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -9,11 +10,13 @@ from functools import cache
 from inspect import signature
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import fedco
 import numpy as np
 import pytest
 import torch
+from fedco.bounds.language.result import AbstractResult
 from fedco.figures import Plot
 from fedco.ipython_names import names_for
 from fedco.validation.runs.refutations import bundle_file
@@ -57,6 +60,7 @@ VERBS: dict[str, Callable[[], Any]] = {
     "practice": lambda: fedco.practice(ID, PROBLEM, T=10, seeds=2, above=1),
     "validate": lambda: fedco.validate(ID, problems=[PROBLEM], seeds=16),
     "falsify": lambda: fedco.falsify(ID, seconds=0.5),
+    "falsify what is false": lambda: fedco.falsify("acc_fcsg_m.lemma_d_2", statement="printed", seconds=60),
     "replay": lambda: fedco.replay(bundle()),
     "estimate": estimates,
     "drive": lambda: fedco.drive(
@@ -74,8 +78,9 @@ NAMES: dict[str, Callable[[], Any]] = {
     "problem": lambda: fedco.problem(PROBLEM),
     "symbols": lambda: theorem().symbols(),
     "finding": lambda: fedco.audit("feddro.theorem_5_1")[0],
+    "verdict": lambda: made("validate").verdicts[0],
 }
-"""What is looked up; it has no figure."""
+"""What is looked up, or a part of an answer; it has no figure."""
 SHOWS_TEXT = {
     "problems": "a tuple of names",
     "define": "a theorem",
@@ -93,10 +98,8 @@ def made(name: str) -> Any:
 def test_every_verb_is_here():
     verbs = {name for name in fedco.__all__ if name[0].islower() and callable(getattr(fedco, name))}
     of_a_theorem = {"bound", "admissible", "tune", "complexity", "rates", "elasticities", "prove"}
-    assert (
-        verbs | of_a_theorem
-        == (VERBS.keys() - {"bound on arrays"}) | (NAMES.keys() - {"symbols", "finding"}) | SHOWS_TEXT.keys()
-    )
+    asked = VERBS.keys() - {"bound on arrays", "falsify what is false"}
+    assert verbs | of_a_theorem == asked | (NAMES.keys() - {"symbols", "finding", "verdict"}) | SHOWS_TEXT.keys()
 
 
 @pytest.mark.parametrize("name", [*VERBS, *NAMES])
@@ -105,12 +108,25 @@ def test_a_repr_is_a_screen_and_html_and_a_frame_are_there(name: str):
     lines = repr(answer).splitlines()
     assert 1 <= len(lines) <= LINES and len(repr(answer)) <= SIZE, repr(answer)
     assert "tensor(" not in repr(answer) and "object at 0x" not in repr(answer)
-    shown = html(answer)
-    assert "<table" in shown and shown.count("<div") == shown.count("</div")
+    page = ElementTree.fromstring(f"<div>{html(answer)}</div>")
+    assert page.find(".//table") is not None and not page.findall(".//script")
     pytest.importorskip("pandas")
-    assert len(answer.to_frame().columns) >= 2 and (
-        name == "falsify" or len(answer.to_frame())
-    )  # one that survived has no instance
+    frame = answer.to_frame()
+    assert len(frame.columns) >= 2 and (len(frame) or name == "falsify")  # one that survived has no instance
+    if isinstance(answer, AbstractResult):
+        table = answer.sheet().tables[0]
+        alike = list(frame.columns) == list(table.columns) and len(frame) == len(table.rows)
+        assert alike != (name == "run"), "the frame of runs has a row for each seed"
+        assert answer.to_markdown().startswith("**") and r"\begin{tabular}" in answer.to_latex()
+        assert json.loads(answer.to_json())
+
+
+def test_what_was_measured_is_short_and_a_validation_has_a_row_for_each_verdict():
+    found = made("validate")
+    assert [row[0] for row in found.sheet().tables[0].rows] == [str(verdict.outcome) for verdict in found.verdicts]
+    assert found.to_dict()["status"] == "proved"
+    for name in ("validate", "verdict", "falsify", "falsify what is false"):
+        assert isinstance(made(name), AbstractResult) and len(repr(made(name)).splitlines()) <= 6, name
 
 
 @pytest.mark.parametrize("name", VERBS)

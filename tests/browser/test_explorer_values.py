@@ -267,11 +267,7 @@ def starts(page: Any, step: int = 1) -> Iterator[tuple[Theorem, str, dict[str, s
         theorem = get_theorem(reference)
         for label in theorem.labels:
             statement = theorem.statement(label)
-            yield (
-                theorem,
-                label,
-                {n: values[n] for n in statement.symbols if n not in statement.schedule},
-            )
+            yield (theorem, label, {n: values[n] for n in statement.symbols if n not in statement.schedule})
 
 
 @pytest.mark.parametrize("step", [3, slowly(1)])

@@ -22,6 +22,11 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture
+def page(open_page: Callable[..., Any], page_file: Path) -> Any:
+    return open_page(page_file)
+
+
 def shown(page: Any, selector: str = ".card") -> list[str]:
     """The ids of the elements that are not hidden by search and filters."""
     found: list[str] = page.eval_on_selector_all(
@@ -48,8 +53,7 @@ def test_the_first_screen_says_what_holds_and_what_does_not(open_page: Callable[
     page.wait_for_load_state("networkidle")
 
 
-def test_every_claim_has_an_address_and_its_status_in_words(open_page: Callable[..., Any], page_file: Path) -> None:
-    page = open_page(page_file)
+def test_every_claim_has_an_address_and_its_status_in_words(page: Any) -> None:
     assert shown(page) == CARDS
     for card in CONTENTS["cards"]:
         text = page.eval_on_selector(f"[id='{card['id']}']", "card => card.textContent")
@@ -59,8 +63,7 @@ def test_every_claim_has_an_address_and_its_status_in_words(open_page: Callable[
     assert "fedco replay refutations/first.theorem_5_1.json" in refuted and "45063" in refuted
 
 
-def test_markup_of_a_stranger_stays_text(open_page: Callable[..., Any], page_file: Path) -> None:
-    page = open_page(page_file)
+def test_markup_of_a_stranger_stays_text(page: Any) -> None:
     assert page.evaluate("window.stolen === undefined")
     assert page.locator("main img").count() == 0
     assert page.locator("script").count() == 2 + page.locator("script[type='application/json']").count() - 1
@@ -68,8 +71,7 @@ def test_markup_of_a_stranger_stays_text(open_page: Callable[..., Any], page_fil
     assert title.startswith("<script>window.stolen = 1</script>")
 
 
-def test_search_leaves_what_fits(open_page: Callable[..., Any], page_file: Path) -> None:
-    page = open_page(page_file)
+def test_search_leaves_what_fits(page: Any) -> None:
     page.fill("#search", "corollary schedule")
     assert shown(page) == ["first.corollary_1"]
     assert page.input_value("#search") and "1 statements" in page.inner_text("#count")
@@ -95,18 +97,14 @@ def test_search_leaves_what_fits(open_page: Callable[..., Any], page_file: Path)
         ("kind", "claim", ["first.remark_3_7"]),
     ],
 )
-def test_a_filter_leaves_what_fits(
-    open_page: Callable[..., Any], page_file: Path, name: str, value: str, wanted: list[str]
-) -> None:
-    page = open_page(page_file)
+def test_a_filter_leaves_what_fits(page: Any, name: str, value: str, wanted: list[str]) -> None:
     page.select_option(f"#filter-{name}", value)
     assert shown(page) == wanted
     page.select_option(f"#filter-{name}", "")
     assert shown(page) == CARDS
 
 
-def test_tables_sort_numbers_as_numbers(open_page: Callable[..., Any], page_file: Path) -> None:
-    page = open_page(page_file)
+def test_tables_sort_numbers_as_numbers(page: Any) -> None:
     table = "#refutations-table"
     head = page.locator(f"{table} th", has_text="over claimed")
     head.locator("button").click()
@@ -180,8 +178,7 @@ def test_everything_can_be_reached_with_the_keyboard(open_page: Callable[..., An
     assert page.evaluate("document.activeElement.id") == CARDS[0]
 
 
-def test_a_statement_is_a_tab(open_page: Callable[..., Any], page_file: Path) -> None:
-    page = open_page(page_file)
+def test_a_statement_is_a_tab(page: Any) -> None:
     card = "[id='first.theorem_5_1']"
     assert page.locator(f"{card} [role=tab][aria-selected=true]").inner_text().startswith("corrected")
     assert page.is_visible(f"{card} [data-label=corrected] math") and not page.is_visible(
@@ -193,9 +190,8 @@ def test_a_statement_is_a_tab(open_page: Callable[..., Any], page_file: Path) ->
     assert page.is_visible(f"{card} [data-label=corrected]")
 
 
-def test_a_proved_statement_has_a_box_with_every_step(open_page: Callable[..., Any], page_file: Path) -> None:
+def test_a_proved_statement_has_a_box_with_every_step(page: Any) -> None:
     """Whatever its label is; the box says on what the proof rests and how it is checked again."""
-    page = open_page(page_file)
     proved = [(c["id"], s) for c in CONTENTS["cards"] for s in c["statements"] if s["status"]["outcome"] == "proved"]
     assert {s["label"] for _, s in proved} == {"printed", "corrected"}
     assert page.locator(".proof").count() == len(proved)
@@ -210,8 +206,7 @@ def test_a_proved_statement_has_a_box_with_every_step(open_page: Callable[..., A
         assert box.locator(".steps li").last.is_visible()
 
 
-def test_a_search_that_tested_hardly_anything_says_so(open_page: Callable[..., Any], page_file: Path) -> None:
-    page = open_page(page_file)
+def test_a_search_that_tested_hardly_anything_says_so(page: Any) -> None:
     assert "tested hardly anything" in page.inner_text("[id='first.corollary_1']")
 
 
@@ -223,8 +218,7 @@ def test_an_address_opens_what_holds_it(open_page: Callable[..., Any], page_file
     assert not other.is_visible(f"[id='{place}']")
 
 
-def test_the_counterexample_moves(open_page: Callable[..., Any], page_file: Path) -> None:
-    page = open_page(page_file)
+def test_the_counterexample_moves(page: Any) -> None:
     last = page.locator(".ball").first.get_attribute("transform")
     page.evaluate("document.querySelector('.player input').value = 0")
     page.dispatch_event(".player input", "input")
@@ -251,8 +245,7 @@ def test_copy_and_downloads(open_page: Callable[..., Any], page_file: Path, tmp_
     assert len(lines) == 4 and lines[0].startswith('"instance 1: bound: T","instance 1: bound"')
 
 
-def test_print_opens_everything_and_closes_it_again(open_page: Callable[..., Any], page_file: Path) -> None:
-    page = open_page(page_file)
+def test_print_opens_everything_and_closes_it_again(page: Any) -> None:
     closed = page.locator("details:not([open])").count()
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.locator("details:not([open])").count() == 0 < closed

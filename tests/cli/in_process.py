@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from importlib import import_module
-from typing import Any
+from io import StringIO
+from typing import Any, NamedTuple
+from unittest.mock import patch
 
 from fedco.cli import app, main
 from fedco.errors import InputError
@@ -23,16 +25,23 @@ def sets(values, **changes):
     return [part for name, value in {**values, **changes}.items() for part in ("--set", f"{name}={value}")]
 
 
-def run(capsys, monkeypatch, *arguments):
-    """Exit status, stdout, stderr of the command, in this process."""
-    monkeypatch.setattr(sys, "argv", ["fedco", *arguments])
-    status = 0
-    try:
-        main()
-    except SystemExit as stop:
-        status = stop.code or 0
-    captured = capsys.readouterr()
-    return status, captured.out, captured.err
+class Done(NamedTuple):
+    """What a command came to."""
+
+    status: int
+    out: str
+    err: str
+
+
+def run(*arguments: str) -> Done:
+    """The command in this process."""
+    status, out, err = 0, StringIO(), StringIO()
+    with patch.object(sys, "argv", ["fedco", *arguments]), redirect_stdout(out), redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as stop:
+            status = int(stop.code or 0)
+    return Done(status, out.getvalue(), err.getvalue())
 
 
 def invoke(*arguments):

@@ -9,6 +9,7 @@ from fedco.bounds.language.reading import InputError
 from fedco.cli import app
 from fedco.validation.runs import bundle
 from fedco.validation.runs.refutations import kept
+from in_process import invoke as run
 from typer.testing import CliRunner
 
 CONSTANTS = {
@@ -16,10 +17,6 @@ CONSTANTS = {
     "Phi_gap": 1, "y_err": 0, "K": 4, "b": 1, "I": 2,
 }  # fmt: skip
 SETS = [part for name, value in CONSTANTS.items() for part in ("--set", f"{name}={value}")]
-
-
-def run(*arguments: str):
-    return CliRunner().invoke(app, list(arguments))
 
 
 def test_problems_and_algorithms_are_listed() -> None:
@@ -45,22 +42,8 @@ def test_a_counterexample_is_certified_in_words_and_drawn(tmp_path) -> None:
 
 def test_a_plot_is_written_with_its_data(tmp_path) -> None:
     out = tmp_path / "bound.svg"
-    done = run(
-        "plot",
-        "feddro.theorem_5_1",
-        "--statement",
-        "printed",
-        "--over",
-        "T",
-        "--from",
-        "20000",
-        "--to",
-        "2000000",
-        "--out",
-        str(out),
-        *SETS,
-        "--json",
-    )
+    asked = "plot feddro.theorem_5_1 --statement printed --over T --from 20000 --to 2000000 --json --out"
+    done = run(*asked.split(), str(out), *SETS)
     assert out.read_text(encoding="utf-8").lstrip().startswith("<?xml")
     told = json.loads(done.stdout)
     assert told["data"] and (told["statement"], told["status"]) == ("printed", "refuted")
@@ -68,20 +51,8 @@ def test_a_plot_is_written_with_its_data(tmp_path) -> None:
 
 def test_a_sweep_is_measured_drawn_and_resumed(tmp_path) -> None:
     out, cache = tmp_path / "figure.svg", tmp_path / "cache"
-    command = (
-        "plot",
-        "feddro.theorem_4_2",
-        "--sweep",
-        "I",
-        "--seeds",
-        "16",
-        "--jobs",
-        "1",
-        "--cache",
-        str(cache),
-        "--out",
-        str(out),
-    )
+    asked = "plot feddro.theorem_4_2 --sweep I --seeds 16 --jobs 1"
+    command = (*asked.split(), "--cache", str(cache), "--out", str(out))
     done = run(*command, "--json")
     data = json.loads(done.stdout)
     assert done.exit_code == 0 and out.read_text(encoding="utf-8").startswith("<?xml")
@@ -141,17 +112,8 @@ def test_bad_input_is_named(arguments: tuple[str, ...], named: str) -> None:
 
 
 def test_the_lemmas_of_a_proof_are_measured(tmp_path) -> None:
-    arguments = (
-        "validate",
-        "comfedl.theorem_2",
-        "--lemmas",
-        "--problem",
-        "local_homogeneous",
-        "--seeds",
-        "4",
-        "--out",
-        str(tmp_path),
-    )
+    asked = "validate comfedl.theorem_2 --lemmas --problem local_homogeneous --seeds 4 --out"
+    arguments = (*asked.split(), str(tmp_path))
     done = json.loads(run(*arguments, "--json").stdout)
     (found,) = done["runs"]
     assert done["kind"] == "measurement" and found["seeds"] == 4

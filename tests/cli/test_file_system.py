@@ -28,7 +28,7 @@ def place(request, tmp_path):
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
-def test_a_folder_that_cannot_be_written_is_named_at_once(command, place, capsys, monkeypatch):
+def test_a_folder_that_cannot_be_written_is_named_at_once(command, place, monkeypatch):
     for heavy in (
         "runs.campaign.measure",
         "runs.sweeps.evaluate_sweep",
@@ -36,52 +36,43 @@ def test_a_folder_that_cannot_be_written_is_named_at_once(command, place, capsys
         "papers.feddro.counterexample.certify",
     ):
         monkeypatch.setattr(f"fedco.validation.{heavy}", None)  # whatever is computed before the error is an error
-    status, out, err = run(capsys, monkeypatch, *(part.format(place=place) for part in command))
+    status, out, err = run(*(part.format(place=place) for part in command))
     assert status == 2 and out == ""
     (line,) = err.strip().splitlines()
     assert line.startswith("fedco: ") and place in line
 
 
-def test_a_figure_goes_into_a_folder_that_is_made_for_it(tmp_path, capsys, monkeypatch):
+def test_a_figure_goes_into_a_folder_that_is_made_for_it(tmp_path):
     path = tmp_path / "new" / "figure.svg"
     drawn = ("--statement", "printed", "--over", "T", *sets(VALUES))
-    status, _, _ = run(capsys, monkeypatch, "plot", MAIN, *drawn, "--out", str(path))
+    status, _, _ = run("plot", MAIN, *drawn, "--out", str(path))
     assert status == 0 and sorted(os.listdir(path.parent)) == ["figure.data.csv", "figure.svg"]
 
 
-def test_a_damaged_file_is_one_line(tmp_path, capsys, monkeypatch):
-    arguments = [
-        "validate",
-        MAIN,
-        "--problem",
-        "feddro_homogeneous",
-        "--lemmas",
-        "--seeds",
-        "4",
-        "--out",
-        str(tmp_path),
-    ]
-    run(capsys, monkeypatch, *arguments)
+def test_a_damaged_file_is_one_line(tmp_path):
+    asked = f"validate {MAIN} --problem feddro_homogeneous --lemmas --seeds 4 --out"
+    arguments = [*asked.split(), str(tmp_path)]
+    run(*arguments)
     (path,) = (tmp_path / "lemmas").iterdir()
     path.write_text("{")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("warnings.filters", [])
-        status, out, err = run(capsys, monkeypatch, *arguments)
+        status, out, err = run(*arguments)
     assert status == 0 and out
     (line,) = err.strip().splitlines()
     assert line.startswith("fedco: ") and str(path) in line and "was damaged" in line
 
 
-def test_a_bundle_that_is_a_folder_is_named(tmp_path, capsys, monkeypatch):
-    status, out, err = run(capsys, monkeypatch, "replay", str(tmp_path))
+def test_a_bundle_that_is_a_folder_is_named(tmp_path):
+    status, out, err = run("replay", str(tmp_path))
     assert status == 2 and out == "" and len(err.strip().splitlines()) == 1 and tmp_path.name in err
 
 
-def test_verify_measures_again_and_says_what_differs(tmp_path, capsys, monkeypatch):
+def test_verify_measures_again_and_says_what_differs(tmp_path):
     (tmp_path / "results.json").write_text("{}")
-    status, out, _ = run(capsys, monkeypatch, "verify", str(tmp_path), "--json")
+    status, out, _ = run("verify", str(tmp_path), "--json")
     assert status == 1 and json.loads(out)["verified"] is False
-    status, out, err = run(capsys, monkeypatch, "verify", str(tmp_path / "nowhere"))
+    status, out, err = run("verify", str(tmp_path / "nowhere"))
     assert status == 2 and out == "" and "nowhere" in err
 
 
@@ -97,8 +88,8 @@ HUGE = {
 
 
 @pytest.mark.parametrize("command", HUGE.values(), ids=HUGE)
-def test_what_cannot_fit_or_end_is_refused_at_once(command, tmp_path, capsys, monkeypatch):
-    status, out, err = run(capsys, monkeypatch, *(part.format(folder=tmp_path) for part in command))
+def test_what_cannot_fit_or_end_is_refused_at_once(command, tmp_path):
+    status, out, err = run(*(part.format(folder=tmp_path) for part in command))
     (line,) = err.strip().splitlines()
     assert status == 2 and out == "" and line.startswith(("fedco: seeds", "fedco: jobs"))
     assert "wanted" in line and any(unit in line for unit in ("years", "days", "TiB"))

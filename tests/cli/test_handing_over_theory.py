@@ -100,20 +100,8 @@ def test_findings_and_when_they_were_checked(replaced):
 
 def test_tune_hands_over_budgets_ranges_and_prices(replaced, found):
     calls = replaced("fedco.bounds.optimum.tuning.tune", found())
-    asked = [
-        "--budget",
-        "T=5",
-        "--eps",
-        "1/3",
-        "--range",
-        "b= 1 : ",
-        "--range",
-        "q=:4",
-        "--range",
-        "m=2:5",
-        "--weight",
-        "rounds=2",
-    ]
+    ranges = [part for each in ("b= 1 : ", "q=:4", "m=2:5") for part in ("--range", each)]
+    asked = ["--budget", "T=5", "--eps", "1/3", "--weight", "rounds=2", *ranges]
     assert run("tune", "fcsg.theorem_4_1", "--set", "L_f=1", *asked).stdout.startswith("found in words")
     ((_, values), named) = calls.pop()
     assert values == {"L_f": "1"} and named == {

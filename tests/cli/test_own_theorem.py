@@ -23,13 +23,13 @@ FILES = {
 
 
 @pytest.fixture(params=slow_but({"pr_sgd.toml", "half_sgd.toml", "parallel_sgd.py:corollary_1"}, FILES))
-def command(request, capsys, monkeypatch):
+def command(request):
     """A function that runs a command on one example and returns its JSON; `given` and `constants` are its --set options."""
     names, file = FILES[request.param], f"{EXAMPLES}/{request.param}"
 
     def ask(verb, *options):
         trust = ["--trust"] if "half_sgd" in file else []
-        status, out, err = run(capsys, monkeypatch, verb, file, *options, *trust, "--json")
+        status, out, err = run(verb, file, *options, *trust, "--json")
         assert status == 0, err
         return json.loads(out)
 
@@ -91,18 +91,16 @@ def test_audit(command):
     assert command("audit")["findings"] == []
 
 
-def test_compare_and_theorems(capsys, monkeypatch):
+def test_compare_and_theorems():
     files = [f"{EXAMPLES}/{name}" for name in ("pr_sgd.toml", "half_sgd.toml", "parallel_sgd.py")]
-    status, out, err = run(
-        capsys, monkeypatch, "compare", *files, "fcsg.theorem_4_1", "--eps", "1/10", "--trust", "--json"
-    )
+    status, out, err = run("compare", *files, "fcsg.theorem_4_1", "--eps", "1/10", "--trust", "--json")
     assert status == 0, err
     rows = {row["theorem"]: row for row in json.loads(out)["rows"]}
     assert len(rows) == 6 and all(row["cost"]["samples"] > 0 for row in rows.values())
     assert rows["parallel_sgd.theorem_1"]["cost"]["samples"] < rows["pr_sgd.theorem_1"]["cost"]["samples"]
-    status, out, _ = run(capsys, monkeypatch, "compare", *files, "--orders", "--kind", "federated", "--trust", "--json")
+    status, out, _ = run("compare", *files, "--orders", "--kind", "federated", "--trust", "--json")
     assert status == 0 and all(row["costs"]["samples"]["eps"] == "-2" for row in json.loads(out)["rows"])
-    status, out, _ = run(capsys, monkeypatch, "theorems", files[2], "--json")
+    status, out, _ = run("theorems", files[2], "--json")
     assert [row["kind"] for row in json.loads(out)["theorems"]] == ["theorem", "theorem", "corollary"]
 
 
@@ -114,15 +112,15 @@ corollary = fedco.define(id='x.z', symbols={{'T': 'iterations', 'F_gap': 'object
 """
 
 
-def test_a_corollary_that_is_too_small_is_found_and_rechecked(capsys, monkeypatch, tmp_path):
+def test_a_corollary_that_is_too_small_is_found_and_rechecked(monkeypatch, tmp_path):
     (tmp_path / "slip.py").write_text(SLIP)
     monkeypatch.chdir(tmp_path)
-    status, out, err = run(capsys, monkeypatch, "audit", "slip.py", "--json")
+    status, out, err = run("audit", "slip.py", "--json")
     assert status == 0, err
     (finding,) = json.loads(out)["findings"]
     assert (finding["id"], finding["where"]) == ("x.z:corollary", "term b")
     assert finding["recheck"] == "fedco audit slip.py --recheck x.z:corollary"
-    status, out, _ = run(capsys, monkeypatch, *finding["recheck"].split()[1:], "--json")
+    status, out, _ = run(*finding["recheck"].split()[1:], "--json")
     assert status == 0 and json.loads(out)["confirmed"]
 
 
@@ -152,14 +150,14 @@ BAD = [
 
 
 @pytest.mark.parametrize(("arguments", "named"), BAD, ids=[" ".join(arguments)[:40] for arguments, _ in BAD])
-def test_a_bad_file_is_one_line_and_status_2(arguments, named, capsys, monkeypatch, tmp_path):
+def test_a_bad_file_is_one_line_and_status_2(arguments, named, monkeypatch, tmp_path):
     (tmp_path / "folder.toml").mkdir()
     (tmp_path / "broken.toml").write_text("id = ")
     (tmp_path / "wrong.toml").write_text((EXAMPLES / "pr_sgd.toml").read_text().replace("L**2*M**2", "LL**2*M**2"))
     (tmp_path / "raises.py").write_text("1/0")
     (tmp_path / "slip.py").write_text(SLIP)
     monkeypatch.chdir(tmp_path)
-    status, out, err = run(capsys, monkeypatch, *arguments)
+    status, out, err = run(*arguments)
     assert (status, out) == (2, "")
     assert len(err.splitlines()) == 1 and err.startswith("fedco: ")
     assert all(word in err for word in named), err

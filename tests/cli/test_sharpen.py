@@ -13,9 +13,9 @@ VALUES = {"L_bar": "1", "sigma": "1", "F_gap": "1", "eta": "1/10", "b": "1", "N"
 
 
 @pytest.fixture
-def command(capsys, monkeypatch, tmp_path):
+def command(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    return lambda *arguments: run(capsys, monkeypatch, *arguments)
+    return lambda *arguments: run(*arguments)
 
 
 def test_a_smaller_bound_and_its_certificate(command, tmp_path):

@@ -40,10 +40,7 @@ COMMANDS: dict[str, tuple[list[str], Callable[[], Any]]] = {
         lambda: fedco.theorem(ID).admissible("alpha", "printed", **KNOWN, q=4),
     ),
     "complexity": (["complexity", ID], lambda: fedco.theorem(ID).rates()),
-    "compare": (
-        ["compare", *TWO, "--eps", "1"],
-        lambda: compare(1, theorems=[fedco.theorem(name) for name in TWO]),
-    ),
+    "compare": (["compare", *TWO, "--eps", "1"], lambda: compare(1, theorems=[fedco.theorem(name) for name in TWO])),
     "orders": (["compare", *TWO, "--orders"], lambda: orders(theorems=[fedco.theorem(name) for name in TWO])),
     "audit": (["audit", ID, "--no-check"], lambda: fedco.audit(ID)),
     "replay": (["replay", "local_scgdm.corollary_3_5"], lambda: "confirmed\nREFUTED"),
@@ -193,6 +190,3 @@ def test_bars_are_shares_and_sizes():
     assert relative([1, None, -4, float("inf")]) == (0.25, None, -1.0, None) and relative([0.0]) == (None,)
     with pytest.raises(ValueError, match="a bar for each of 1 rows"):
         Table("t", ("a",), ((1,),), (0.5, 0.5))
-    sheet = Sheet("x", None, (Table("terms", ("term", "value"), (("a", 1.0), ("b", 3.0)), (0.25, 0.75)),))
-    lines = drawn([sheet], 100).splitlines()
-    assert re.fullmatch(r"a\s+1\s+█{5}\s*", lines[-2]) and re.fullmatch(r"b\s+3\s+█{15}\s*", lines[-1])

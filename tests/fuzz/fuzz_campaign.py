@@ -69,45 +69,10 @@ numbers = st.one_of(
     st.floats().map(str),
     st.fractions().map(str),
     st.sampled_from(
-        [
-            "0",
-            "-0",
-            "1e400",
-            "1e-400",
-            "1e99",
-            "1e-99",
-            "1e999999999",
-            "1/0",
-            "0/1",
-            "1/" + "9" * 400,
-            "9" * 5000,
-            "1_0",
-            "0x1",
-        ]
+        ["0", "-0", "1e400", "1e-400", "1e99", "1e-99", "1e999999999", "1/0", "0/1", "1/" + "9" * 400, "9" * 5000, "1_0", "0x1",
+         "1e1e1", "１２", "٣", "½", "∞", "nan", "inf", "-inf", "True", "None", "1j", "1//3", "1/3/5", " 1", "1 ", "+1", ".5", "5."]
     ),
-    st.sampled_from(
-        [
-            "1e1e1",
-            "１２",
-            "٣",
-            "½",
-            "∞",
-            "nan",
-            "inf",
-            "-inf",
-            "True",
-            "None",
-            "1j",
-            "1//3",
-            "1/3/5",
-            " 1",
-            "1 ",
-            "+1",
-            ".5",
-            "5.",
-        ]
-    ),
-)
+)  # fmt: skip
 good_numbers = st.sampled_from(["1", "2", "1/3", "0.1", "1e-3", "100", "1000000", "1e8", "7/9", "1e-30", "1e30"])
 ids = st.sampled_from(sorted(all_theorems()))
 problems = st.sampled_from(["federated_noisy", "feddro_noisy", "invariant", "maml"])
@@ -121,27 +86,10 @@ small_runs = st.sampled_from(["baselines.minibatch_sgd", "baselines.local_sgd"])
 names = st.sampled_from(sorted({s for item in all_theorems().values() for s in item.symbols()}))
 pieces = st.sampled_from(
     [
-        *FIELDS["symbols"],
-        *"+-*/(),.^&|=<>!'\"\\;:[]{}@#$%~`?_ \t\n",
-        "**",
-        "//",
-        "sqrt",
-        "min",
-        "max",
-        "exp",
-        "log",
-        "__import__",
-        "lambda",
-        "0",
-        "1",
-        "2",
-        "1/3",
-        "1e9",
-        "999999999",
-        "**999999",
-        "x" * 300,
+        *FIELDS["symbols"], *"+-*/(),.^&|=<>!'\"\\;:[]{}@#$%~`?_ \t\n", "**", "//", "sqrt", "min", "max", "exp", "log",
+        "__import__", "lambda", "0", "1", "2", "1/3", "1e9", "999999999", "**999999", "x" * 300,
     ]
-)
+)  # fmt: skip
 formulas = st.lists(pieces, max_size=14).map("".join) | st.lists(pieces | texts, max_size=6).map("".join)
 atoms = st.sampled_from(sorted(FIELDS["symbols"])) | st.sampled_from(["2", "1/3", "0.5", "1000000"])
 regular = st.recursive(
@@ -230,25 +178,8 @@ def settings_of(draw: Callable[..., Any]) -> list[str]:
 @st.composite
 def commands(draw: Callable[..., Any]) -> list[str]:
     """A command line: one of the quick commands with an id, settings and an option that may be no option."""
-    name = draw(
-        st.sampled_from(
-            [
-                "show",
-                "bound",
-                "bound",
-                "bound",
-                "admissible",
-                "complexity",
-                "audit",
-                "theorems",
-                "compare",
-                "symbols",
-                "constants",
-                "replay",
-                "prove",
-            ]
-        )
-    )
+    quick = "show bound bound bound admissible complexity audit theorems compare symbols constants replay prove"
+    name = draw(st.sampled_from(quick.split()))
     line = [name]
     if name in ("bound", "admissible", "complexity"):
         line += draw(settings_of())
@@ -257,28 +188,8 @@ def commands(draw: Callable[..., Any]) -> list[str]:
     if name == "admissible" and draw(st.integers(0, 3)):
         line += ["--solve", draw(names | texts)]
     if not draw(st.integers(0, 2)):
-        extra = st.sampled_from(
-            [
-                "--json",
-                "--statement",
-                "printed",
-                "corrected",
-                "--eps",
-                "-1",
-                "--orders",
-                "--help",
-                "-h",
-                "--version",
-                "--strict",
-                "--latex",
-                "--markdown",
-                "--",
-                "--constants",
-                "/dev/null",
-                "/",
-                "--recheck",
-            ]
-        )
+        options = "--json --statement printed corrected --eps -1 --orders --help -h --version --strict --latex --markdown -- --constants"
+        extra = st.sampled_from([*options.split(), "/dev/null", "/", "--recheck"])
         line += draw(st.lists(extra | texts | numbers, max_size=3))
     return [part.replace("\0", "\N{REPLACEMENT CHARACTER}") for part in line]
 
@@ -311,26 +222,18 @@ def in_order(draw: Callable[..., Any]) -> list[str]:
     budget = draw(st.sampled_from(["samples=100000", "rounds=100", "samples=1e9", f"{paid}=1000"]))
     lines = {
         "show": lambda: [name, *statement],
-        "bound": lambda: [
-            name,
-            *statement,
-            *given_but(),
-            *draw(st.sampled_from([[], ["--sensitivity"], ["--strict"]])),
-        ],
+        "bound": lambda: [name, *statement, *given_but(), *draw(st.sampled_from([[], ["--sensitivity"], ["--strict"]]))],
         "admissible": lambda: [name, *statement, *given_but(solved), "--solve", solved],
         "complexity": lambda: [name, *statement, *given_but(*free), *eps, *cost],
         "tune": lambda: [
-            name,
-            *statement,
-            *given_but(*free),
-            *draw(st.sampled_from([[*eps, *priced], ["--budget", budget]])),
+            name, *statement, *given_but(*free), *draw(st.sampled_from([[*eps, *priced], ["--budget", budget]]))
         ],
         "compare": lambda: [name, draw(ids), *draw(st.sampled_from([[*eps, *cost], ["--orders", *cost]]))],
         "audit": lambda: [name],
         "symbols": lambda: [name],
         "constants": lambda: [name, *statement],
         "prove": lambda: [name],
-    }
+    }  # fmt: skip
     command = draw(st.sampled_from(["bound", "bound", "bound", "admissible", "admissible", "tune", *sorted(lines)]))
     return [command, *lines[command](), *draw(st.sampled_from([[], ["--json"]]))]
 

@@ -30,12 +30,7 @@ def test_commands_in_order_are_answered(tmp_path, lines, tried, attempt, least):
     """So that it is tried how commands answer, and not only how they refuse; some statements bound nothing, and say so."""
     answered = []
 
-    @settings(
-        max_examples=tried,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-        phases=[Phase.generate],
-    )
+    @settings(max_examples=tried, database=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
     @seed(1)
     @given(lines)
     def check(line):

@@ -34,6 +34,12 @@ def with_declared(plan: Any, kind: str, name: str, other: Any = None, /, **field
     return with_setting(plan, **{kind: among(getattr(plan.setting, kind), name, other, **fields)})
 
 
+def with_axiom(plan: Any, name: str, axiom: Any = None) -> Any:
+    """A derivation with another assumption of this name, or without it."""
+    others = {key: each for key, each in plan.axioms.items() if key != name}
+    return replace(plan, axioms=others if axiom is None else {**others, name: axiom})
+
+
 def with_quantity(plan: Any, name: str, meaning: Any) -> Any:
     return replace(plan, quantities=among(plan.quantities, name, meaning=meaning))
 

@@ -386,11 +386,7 @@ def sequence_named_like_a_reverse() -> Attack:
         equal = ((ONE, "d", after + moved),)
         setting = replace(
             loop.setting,
-            variables=(
-                Variable("a", "x"),
-                Variable("b", "x"),
-                Variable("d", "x", equations=((EVERY, moved),)),
-            ),
+            variables=(Variable("a", "x"), Variable("b", "x"), Variable("d", "x", equations=((EVERY, moved),))),
         )
         steps = (
             Step("gap", Along("path", sq(U - W), first.now)),

@@ -1,4 +1,4 @@
-"""Claims with reasons: the multipliers that are found, and what is said of a claim that does not follow."""
+"""Claims with reasons: the multipliers that are found, the certificates, and what is said of a claim that does not follow."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from fedco.bounds.proof.derivations import derivation
 from fedco.bounds.proof.kernel import Combine, ProofError, Reader, check, parameter, run_through, signomial
 from fedco.bounds.proof.kernel.region import Region
 from fedco.bounds.proof.linear import NotSolved, Point, profile, solution
+from fedco.bounds.proof.search import certificate_for, negative_at, points_near
 from fedco.bounds.proof.solve import solved
 from fedco.bounds.registry import get_paper
 from quick import slowly
@@ -89,6 +90,43 @@ def test_constants_have_the_values_of_their_formulas():
     assert at(reader.S_F) == at(formula) and at(reader.S_F**2) == at(formula**2) != at(formula)
 
 
+# --- the search for certificates --------------------------------------------------------------------------------------
+
+A, B, N = a, b, parameter("n", count=True)
+
+
+def test_points_near_one_inside():
+    """That point first; every other one with one or two coordinates three times as large or small, where all conditions hold."""
+    a, b, n, c = (next(iter(x.params)) for x in (A, B, N, parameter("c")))
+    region = Region({"small": 4 - A}, {c: A * B}, {})
+    found = points_near({a: Fraction(2), b: Fraction(5), n: Fraction(3)}, region)
+    assert found[0] == {a: 2, b: 5, n: 3, c: 10}
+    assert all(point[a] <= 4 and point[c] == point[a] * point[b] and point[n].denominator == 1 for point in found)
+    moved = [{p.name: point[p] / found[0][p] for p in (a, b, n) if point[p] != found[0][p]} for point in found]
+    single = [change for change in moved if len(change) == 1]
+    wanted = ({"a": Fraction(1, 3)}, {"b": Fraction(3)}, {"b": Fraction(1, 3)}, {"n": Fraction(3)})
+    assert sorted(map(str, single)) == sorted(map(str, wanted)), "a whole number is only enlarged, and a is at most 4"
+    assert {len(change) for change in moved} == {0, 1, 2}
+
+
+def test_a_point_at_which_a_number_is_negative():
+    (a,), (b,) = A.params, B.params
+    points = ({a: Fraction(1), b: Fraction(1)}, {a: Fraction(4), b: Fraction(1)})
+    assert negative_at(3 - A, points) == points[1] and negative_at(5 - A, points) is None
+    assert negative_at(A - 1, points) is None and negative_at(A - B - 1, points) == points[0]
+    assert negative_at(1 - A ** Fraction(1, 2) - B, points) is None, "roots may not be rational"
+    assert negative_at(1 - N, points) is None, "no value"
+
+
+def test_certificates_that_are_found_show_it():
+    region = Region({"small": 1 - A, "order": B - A})
+    for number in (1 - A**2, B - A**3 / 1, 2 * B - A * B - A, (1 - A) * (B - A) + B, (N - 1) * (2 * N - 3) + 0 * A):
+        found = certificate_for(number, region)
+        assert found is not None and region.certified(number, found), number
+    for number in (A - 1, A - B, 2 - A - B, N - 2):
+        assert certificate_for(number, region) is None, number
+
+
 # --- claims -------------------------------------------------------------------------------------------------------------
 
 
@@ -127,14 +165,16 @@ def test_what_does_not_follow_is_said():
     theorem, plan = written()
     bias = next(step.rule for step in plan.steps if step.name == "bias")
     assert "step bias: " in refusal(with_rule(plan, "bias", by=()), theorem)
-    half = with_rule(plan, "bias", right=bias.right * Fraction(1, 2))
-    assert "step bias: " in refusal(half, theorem)
+    half = refusal(with_rule(plan, "bias", right=bias.right * Fraction(1, 2)), theorem)
+    assert "step bias: " in half and "it follows with" not in half, "nothing is proposed for a claim that says too much"
     other = with_rule(plan, "bias", by=("smooth",))
     assert "left over: " in refusal(other, theorem)
     missing = with_rule(plan, "bias", by=("wished for",))
     assert "wished for: no such step before this one" in refusal(missing, theorem)
     loose = with_rule(plan, "growth", right=quantity("X"))
     assert "step growth: " in refusal(loose, theorem)
+    apart = with_rule(plan, "apart", term=Var("x", 1) - Var("x"))
+    assert "step apart: does not follow; left over: " in refusal(apart, theorem)
 
 
 REASONS = [
@@ -161,18 +201,6 @@ def test_all_reasons_that_were_forgotten_are_proposed_and_no_more():
     claim = next(step.rule for step in plan.steps if step.name == "descent")
     found = refusal(with_rule(plan, "descent", by=claim.by[:-2]), theorem)
     assert f"it follows with {claim.by[-2]!r} and {claim.by[-1]!r} among its reasons" in found
-
-
-def test_nothing_is_proposed_for_a_claim_that_says_too_much():
-    theorem, plan = written()
-    bias = next(step.rule for step in plan.steps if step.name == "bias")
-    assert "it follows with" not in refusal(with_rule(plan, "bias", right=bias.right * Fraction(1, 2)), theorem)
-
-
-def test_an_equation_that_does_not_follow():
-    theorem, plan = written()
-    apart = with_rule(plan, "apart", term=Var("x", 1) - Var("x"))
-    assert "step apart: does not follow; left over: " in refusal(apart, theorem)
 
 
 def test_a_step_that_does_not_follow_is_no_proof():

@@ -367,6 +367,7 @@ STEP = 3 * u
 BOUNDED = 4 * f(p) - 2 * f(r)
 """A vector of length at most 6 D, surely."""
 FORMS = {
+    "bounded": (Bounded("a", "f", C), (f(p),), sq(f(p)) - C**2),
     "every sample": (Lipschitz("a", "f", C), (f(p), f(r)), sq(f(p) - f(r)) - C**2 * sq(p - r)),
     "mean square": (Lipschitz("a", "f", C, True), (f(p), f(r)), sq(f(p) - f(r)) - C**2 * sq(p - r)),
     "mean function": (
@@ -375,11 +376,7 @@ FORMS = {
         sq(f(p, None) - f(r, None)) - C**2 * sq(p - r),
     ),
     "variance": (Variance("a", "two", C), (two(p, None),), sq(two(p, None) - two(p, None, None)) - C**2),
-    "heterogeneity": (
-        Heterogeneity("a", "f", C, "k"),
-        (f(p, None),),
-        sq(f(p, None) - Mean("k", f(p, None))) - C**2,
-    ),
+    "heterogeneity": (Heterogeneity("a", "f", C, "k"), (f(p, None),), sq(f(p, None) - Mean("k", f(p, None))) - C**2),
     "heterogeneity in the mean": (
         Heterogeneity("a", "J", C, "k", True),
         (jacobian(p, None), 5 * w),
@@ -438,13 +435,7 @@ WITH_S = PAST | Known.sample("s")
 MOMENTS = {
     "bounded": (Bounded("a", "J", C), jacobian(p), jacobian(p), None, False),
     "second moment": (SecondMoment("a", "J", C, WITH_S), jacobian(p), jacobian(p), WITH_S, False),
-    "variance": (
-        Variance("a", "J", C, WITH_S),
-        jacobian(p),
-        jacobian(p) - jacobian(p, None),
-        WITH_S,
-        True,
-    ),
+    "variance": (Variance("a", "J", C, WITH_S), jacobian(p), jacobian(p) - jacobian(p, None), WITH_S, True),
     "spectral variance": (
         Variance("a", "J", C, PAST, spectral=True),
         jacobian(p),
@@ -452,13 +443,7 @@ MOMENTS = {
         PAST,
         False,
     ),
-    "conditional variance": (
-        Variance("a", "two", C, WITH_S, True),
-        two(p),
-        two(p) - two(p, 0, None),
-        WITH_S,
-        True,
-    ),
+    "conditional variance": (Variance("a", "two", C, WITH_S, True), two(p), two(p) - two(p, 0, None), WITH_S, True),
     "heterogeneity": (
         Heterogeneity("a", "J", C, "k"),
         jacobian(p, None),
@@ -476,12 +461,6 @@ def test_what_an_assumption_about_operators_says(name):
     found = axiom.instance(state, (term,))
     assert isinstance(found, Moment) and found.term == state.algebra.normal(expected)
     assert (found.given, found.bound, found.trace, found.uses) == (given, C**2, trace, {"a"})
-
-
-def test_a_vector_is_bounded():
-    state = make_state()
-    found = Bounded("a", "f", C).instance(state, (f(p),))
-    assert found.table == state.form(sq(f(p)) - C**2) and found.uses == {"a"}
 
 
 REFUSED = {
@@ -529,10 +508,7 @@ REFUSED = {
         ConvexClients("a", "mean", "two", "k", C, "b"),
         (two(Var("v"), None, None), p, r),
     ),
-    r"the point q depends on \['k'\]": (
-        ConvexClients("a", "mean", "two", "k", C, "b"),
-        (two(q, None, None), q, r),
-    ),
+    r"the point q depends on \['k'\]": (ConvexClients("a", "mean", "two", "k", C, "b"), (two(q, None, None), q, r)),
     "is no value of f": (Bounded("a", "f", C), (w,)),
     "f: the samples differ": (Lipschitz("a", "f", C), (f(p), f(r, None))),
     "is Lipschitz in the mean only": (LipschitzOperator("a", "J", C, True), (jacobian(Var("x", 1)), jacobian(p), f(r))),
@@ -581,24 +557,25 @@ def test_sure_bounds_of_products_and_means():
 NOISE = two(p) - two(p, 0, None)
 
 
-@pytest.mark.parametrize(("first", "size", "phases"), [(False, B, LATER), (True, D, FIRST)])
-def test_the_mean_of_a_batch_that_has_another_size_at_first(first, size, phases):
-    state = make_state(setting=make_setting(indices=(Index("k", K), Index("i", B, True, D))))
+@pytest.mark.parametrize(
+    ("at_first", "first", "size", "phases"),
+    [(None, False, B, EVERY), (None, True, B, EVERY), (D, False, B, LATER), (D, True, D, FIRST)],
+)
+def test_the_mean_of_a_batch(at_first, first, size, phases):
+    """Which may have another size at step 0."""
+    state = make_state(setting=make_setting(indices=(Index("k", K), Index("i", B, True, at_first))))
     found = IndependentMean(NOISE, "i", WITH_S, first).apply(state)
     assert found.table == state.form(sq(Mean("i", NOISE)) - sq(NOISE) / size) and found.equal
     assert found.phases == phases and found.uses == {"independent z"}
+
+
+def test_a_batch_of_another_size_at_first_is_of_one_step():
+    state = make_state(setting=make_setting(indices=(Index("k", K), Index("i", B, True, D))))
     after = two(p, 0, 1) - two(p, 0, None)
     refused("wanted the samples of step t", IndependentMean(after, "i", WITH_S), state)
     moment = Moment(state.algebra.normal(jacobian(p) - jacobian(p, None)), WITH_S, C**2, True)
     state.facts["moment"] = moment
     refused("another size at step 0", IndependentMoment("moment", "i"), state)
-
-
-@pytest.mark.parametrize("first", [False, True])
-def test_the_mean_of_a_batch(first):
-    state = make_state()
-    found = IndependentMean(NOISE, "i", WITH_S, first).apply(state)
-    assert found.table == state.form(sq(Mean("i", NOISE)) - sq(NOISE) / B) and found.phases == EVERY
 
 
 def test_the_mean_of_operators():
@@ -991,11 +968,7 @@ def drift(where, growth=GROWTH, quantity_="drift", **changed):
         "both": Quantity("both", sq(u) + sq(r)),
     }  # fmt: skip
     state.facts["growth"] = put(state, sq(p) - growth)
-    told = {
-        "move": (Var("u", 1) - u - p, LOCAL),
-        "reset": (Var("u", 1), COMMUNICATION),
-        "start": (u, FIRST),
-    } | changed
+    told = {"move": (Var("u", 1) - u - p, LOCAL), "reset": (Var("u", 1), COMMUNICATION), "start": (u, FIRST)} | changed
     for name, (term, phases) in told.items():
         state.facts[name] = Equation(state.algebra.normal(term), phases, frozenset({name}))
     return Drift(quantity_, "move", "reset", "start", "growth", where).apply(state)

@@ -1,4 +1,4 @@
-"""The rule for corollaries accepts what follows, and refuses a wrong instance in each way in which it can be wrong."""
+"""The rule for corollaries accepts what follows and refuses a wrong instance in each way in which it can be wrong; lemmas taken as true."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from altered import refused as refused_by_kernel
+from altered import with_stated
 from fedco.bounds import get_theorem
 from fedco.bounds.language.change import with_statement
 from fedco.bounds.language.theorem import Assumption, Condition, Metric, Term
@@ -60,13 +62,11 @@ def test_a_theorem_without_a_derivation_is_no_premise():
     parent = derivations.premise_of(PLAN.theorem, "printed")
     assert not parent.accepted and "no derivation that the kernel checks" in parent.failure
     assert derivations.premise_of(PLAN.theorem, "corrected").accepted
-    theorem = get_theorem("meta_fl.theorem_8")
-    plan = derivation(theorem)
-    doubtful = tuple(replace(lemma, label="printed") for lemma in plan.lemmas)
-    accepted = check(plan, theorem)
-    assert len(accepted.given) == 3 and not derivations.with_lemmas(plan, theorem, accepted).given
+    doubtful = tuple(replace(lemma, label="printed") for lemma in RESTING.lemmas)
+    accepted = check(RESTING, MAIN)
+    assert len(accepted.given) == 3 and not derivations.with_lemmas(RESTING, MAIN, accepted).given
     given = tuple(f"{lemma.theorem.id} printed" for lemma in doubtful)
-    left = derivations.with_lemmas(replace(plan, lemmas=doubtful), theorem, replace(accepted, given=given))
+    left = derivations.with_lemmas(replace(RESTING, lemmas=doubtful), MAIN, replace(accepted, given=given))
     assert left.given == tuple(g for g in given if "lemma_4" not in g) and not left.checked, (
         "Lemma 4 is checked as printed"
     )
@@ -177,3 +177,50 @@ def test_a_certificate_is_re_checked():
     refused("condition direction", plan=replace(PLAN, certificates={"condition direction": too_much}))
     negative = ((signomial(-1), ("horizon^1/2",)),)
     refused("condition direction", plan=replace(PLAN, certificates={"condition direction": negative}))
+
+
+# --- lemmas that a theorem takes as true ------------------------------------------------------------------------------
+
+MAIN = get_theorem("meta_fl.theorem_8")
+RESTING = derivation(MAIN)
+
+
+def resting_is_refused(message, **changes):
+    found = check(replace(RESTING, **changes), MAIN)
+    assert not found.accepted and not found.checked and message in found.failure, found.failure
+
+
+def test_a_lemma_must_be_about_the_same_constants():
+    smooth, estimate, similar = RESTING.lemmas
+    for i, lemma in enumerate(RESTING.lemmas):
+        said = lemma.theorem.statement(lemma.label)
+        doubled = tuple(replace(d, expr=2 * d.expr) for d in said.derived)
+        other = replace(lemma, theorem=with_statement(lemma.theorem, replace(said, derived=doubled)))
+        lemmas = (*RESTING.lemmas[:i], other, *RESTING.lemmas[i + 1 :])
+        resting_is_refused(f"the constant {lemma.constants[0]} is not that", lemmas=lemmas)
+    resting_is_refused("does not rest on itself", lemmas=(*RESTING.lemmas, replace(smooth, theorem=MAIN)))
+    resting_is_refused("needs steps", lemmas=(smooth, replace(estimate, label="printed"), similar))
+    resting_is_refused("gamma_F: no symbol of the theorem", lemmas=(smooth, estimate))
+    more = (*similar.theorem.assumptions, Assumption("wished for", "something else"))
+    wishing = replace(similar, theorem=replace(similar.theorem, assumptions=more))
+    resting_is_refused("assumes 'wished for', which the theorem does not list", lemmas=(smooth, estimate, wishing))
+    stronger = replace(smooth.theorem, assume=(*smooth.theorem.assume, "no_extra_term"))
+    resting_is_refused("assumes more of a problem", lemmas=(replace(smooth, theorem=stronger), estimate, similar))
+    other = replace(similar.theorem, problem="federated")
+    resting_is_refused("other problems", lemmas=(smooth, estimate, replace(similar, theorem=other)))
+
+
+def test_what_is_given_is_said():
+    found = check(RESTING, MAIN)
+    assert found.accepted and not found.checked
+    assert found.given == ("meta_fl.lemma_4 printed", "meta_fl.lemma_6 corrected", "meta_fl.lemma_7 corrected")
+    data = found.to_dict()
+    assert data["checked"] is False and data["accepted"] is True and data["given"] == list(found.given)
+    assert "checked given meta_fl.lemma_4 printed" in str(found)
+    assert any(row.startswith("gamma_F: any nonnegative number") for row in found.reading)
+    assert {"3", "5"} <= set(prove(MAIN).assumptions), "what the lemmas assume"
+
+
+def test_a_name_of_an_assumption_and_of_a_condition_is_refused():
+    other = with_stated(MAIN, "conditions", "step_size", name="batches")
+    refused_by_kernel(other, RESTING, "'batches' is the name of two of the assumptions")

@@ -200,11 +200,6 @@ def refused(message, **changes):
     assert not found.accepted and not found.lines and message in found.failure, found.failure
 
 
-def test_a_quantity_is_declared_once():
-    plan = derivation(get_theorem(NAME))
-    refused("a quantity is declared twice", quantities=(*plan.quantities, plan.quantities[0]))
-
-
 def test_the_point_inside_may_lie_on_the_border():
     """A condition holds there with equality; a little outside it does not."""
     theorem = get_theorem(NAME)
@@ -318,10 +313,7 @@ def test_vectors_of_one_space():
     setting = make(
         Variable("x", "x"),
         Variable("y", "y"),
-        functions=(
-            Function("f", "x", "y", ("z",), CLIENT, CLIENT),
-            Function("M", "x", ("x", "y")),
-        ),
+        functions=(Function("f", "x", "y", ("z",), CLIENT, CLIENT), Function("M", "x", ("x", "y"))),
         sources=(Source("z", ("k",), "independent"),),
     )
     algebra = Algebra(setting)

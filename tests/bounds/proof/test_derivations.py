@@ -1,36 +1,45 @@
-"""Every derivation checks, says what its statement says, and a change anywhere in it is noticed."""
+"""Every derivation checks, says what its statement says, and a change anywhere in it is noticed; which changes are planted."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from random import Random
 
 import pytest
+from altered import refused
 from fedco.bounds import get_theorem
 from fedco.bounds.language import bounding
 from fedco.bounds.language.change import with_statement
+from fedco.bounds.language.reading import InputError
 from fedco.bounds.language.theorem import Term
-from fedco.bounds.proof.check_on_instances import (
-    STYLES,
-    derivation_names,
-    established,
-    examine,
-    instance,
-)
+from fedco.bounds.proof.check_on_instances import STYLES, derivation_names, established, examine, instance
 from fedco.bounds.proof.derivations import checked_steps, derivation, derived_ids, prove
 from fedco.bounds.proof.kernel import (
-    Assumed,
+    LOCAL,
+    Assume,
     Combine,
-    Derivation,
     ProofError,
     Step,
     Var,
     check,
     check_each,
+    parameter,
+    scalar,
+    signomial,
     sq,
 )
 from fedco.bounds.proof.kernel.rules import Rule
-from fedco.bounds.proof.mutation import mutants, outcome, survey
+from fedco.bounds.proof.mutation import (
+    Resumed,
+    Survey,
+    constant_mutants,
+    mutants,
+    outcome,
+    statement_mutants,
+    survey,
+    what_is_established,
+)
 from fedco.bounds.registry import get_paper
 from quick import slow_but
 from representatives import SHORT
@@ -105,10 +114,7 @@ GIVEN_MORE = {
         )
     ),
 }
-_CLIENTS_DRAWN = (
-    ".steps[45].rule.term.known.entries[0][1]",
-    ".steps[53].rule.term.parts[0][1].known.entries[0][1]",
-)
+_CLIENTS_DRAWN = (".steps[45].rule.term.known.entries[0][1]", ".steps[53].rule.term.parts[0][1].known.entries[0][1]")
 SLACK = GIVEN_MORE | {f"comfedl.theorem_{i}": _CLIENTS_DRAWN for i in (1, 2)}
 _ANOTHER_STEP = (".steps[23].rule.terms[0].vector.parts[2][1].samples[0]",)
 SLACK |= {f"meta_fl.theorem_8{method}": _ANOTHER_STEP for method in ("", "_FO", "_HF")}
@@ -183,17 +189,111 @@ def test_outcomes():
     assert outcome(plan, theorem, "corrected", before) == "same"
 
 
-# --- what a derivation may not do -------------------------------------------------------------------------------------
+# --- the changes that are planted, and the shortcut of a survey ---------------------------------------------------------
+
+A, B = parameter("a"), parameter("b")
 
 
-def refused(message, **changes):
+def listed(value):
+    return [(m.where, m.value) for m in mutants(value)]
+
+
+def test_changes_of_numbers():
+    number = 3 * A**2 * B - 5
+    everything = [v for _, v in listed(number)]
+    one, other = 3 * A**2 * B, signomial(5)
+    assert set(everything) == {
+        *(factor * one - other for factor in (2, Fraction(1, 2), -1)),
+        *(one - factor * other for factor in (2, Fraction(1, 2), -1)),
+        one * A - other,
+        one * B - other,
+    }
+    assert len(everything) == 8 and [w for w, _ in listed(one)][-2:] == [": exponent of a", ": exponent of b"]
+    assert signomial(1) in [v for _, v in listed(1 / A)]
+    smaller = (A**2).least(B)
+    changed = [v for _, v in listed(smaller)]
+    assert (2 * A**2).least(B) in changed and (A**2).least(B / 2) in changed and (A**3).least(B) in changed
+    assert not [v for v in changed if v == smaller]
+
+
+def test_changes_of_everything_else():
+    assert listed(True) == [("", False)] and listed(7) == [("", 8), ("", 6)]
+    assert listed((1, False)) == [("[0]", (2, False)), ("[0]", (0, False)), ("[1]", (1, True))]
+    assert listed({"x": 1}) == [("[x]", {"x": 2}), ("[x]", {"x": 0})]
+    assert listed("text") == [] and listed(None) == [] and listed(LOCAL) == []
+    step = Step("s", Combine(scalar(0), 2 * sq(Var("x"))), "why")
+    found = dict(listed(step))
+    assert Step("s", Combine(scalar(0), 4 * sq(Var("x"))), "why") in found.values()
+    assert Step("s", Combine(scalar(0), 2 * sq(Var("x")), equal=True), "why") in found.values()
+    assert all(each.name == "s" and each.why == "why" for each in found.values())
+    assert listed(Assume("a", (Var("x", 3),))) == [], "a shift that only renames the step is left alone"
+
+
+def test_changes_of_a_statement():
+    """Of each term and condition, once: doubled, halved, negated, with one symbol more or less; a condition is also left out."""
+    statement = get_theorem(PLAIN).statement("corrected")
+    found = {m.where: m.value for m in statement_mutants(statement)}
+    symbols = {term.name: len(term.expr.free_symbols) for term in statement.terms}
+    sizes = {c.name: len(c.right.free_symbols) for c in statement.conditions}
+    assert len(found) == sum(3 + 2 * n for n in symbols.values()) + sum(4 + 2 * n for n in sizes.values())
+    for changed in found.values():
+        parts = [set(getattr(changed, name)) ^ set(getattr(statement, name)) for name in ("terms", "conditions")]
+        assert len({each.name for part in parts for each in part}) == 1 and sum(map(len, parts)) <= 2
+    first, *_ = statement.terms
+    assert found[f"term {first.name}: halved"].term(first.name).expr == first.expr / 2
+    steps = next(symbol for symbol in first.expr.free_symbols if str(symbol) == "T")
+    assert found[f"term {first.name}: divided by T"].term(first.name).expr == first.expr / steps
+
+
+def test_changes_of_a_constant():
+    """Also of what stands inside its formula: every exponent, and every term and factor that may be left out."""
+    statement = get_theorem("meta_fl.lemma_5").statement()
+    found = [m.value for m in constant_mutants(statement)]
+    assert len(found) > 10
+    for changed in found:
+        both = zip(changed.derived, statement.derived, strict=True)
+        assert sum(one.expr != other.expr for one, other in both) == 1
+
+
+def test_a_change_is_checked_from_where_it_was_made_as_it_is_from_the_start():
     theorem = get_theorem(PLAIN)
-    verdict = check(replace(derivation(theorem), **changes), theorem)
-    assert not verdict.checked and message in verdict.failure, verdict.failure
+    plan = derivation(theorem)
+    known, rng = Resumed(plan, theorem, "corrected"), Random(1)
+    assert known.accepted == check(plan, theorem)
+    steps = rng.sample([m.value for m in mutants(plan) if m.where.startswith(".steps")], 4)
+    declared = rng.sample([m.value for m in mutants(plan) if m.where.startswith(".axioms")], 1)
+    for changed in (*steps, *declared, replace(plan, steps=plan.steps[:-1]), plan):
+        assert known.verdict(changed, theorem) == check(changed, theorem)
+    for mutant in rng.sample([*statement_mutants(theorem.statement("corrected"))], 3):
+        about = with_statement(theorem, mutant.value)
+        assert known.verdict(plan, about) == check(plan, about)
 
 
-def plan() -> Derivation:
-    return derivation(get_theorem(PLAIN))
+def test_a_step_that_says_the_same_needs_no_other_check():
+    """What later steps see of the step that was just checked decides."""
+    theorem = get_theorem(PLAIN)
+    plan = derivation(theorem)
+    known = Resumed(plan, theorem, "corrected")
+    for at, step in enumerate(plan.steps):
+        progress = known.before[at + 1]
+        fact, name, *_, used, dropped, exact = what_is_established(progress)
+        assert (fact, name) == (progress.state.facts[step.name], step.name)
+        assert (used, dropped, exact) == (progress.state.used, progress.state.dropped, progress.state.exact)
+    for at in Random(2).sample(range(len(plan.steps)), 2):
+        copied = replace(plan, steps=(*plan.steps[:at], replace(plan.steps[at]), *plan.steps[at + 1 :]))
+        assert known.verdict(copied, theorem) is known.accepted
+
+
+def test_what_a_survey_says():
+    found = Survey("t", 10, {"refused": 3, "same": 0, "survived": 1}, ("here",))
+    assert (found.tried, found.share) == (4, Fraction(3, 4))
+    assert str(found) == "t: 4 of 10 changes tried: 3 refused, 0 same, 1 survived; noticed 75.00%\n  survived: here"
+    assert Survey("t", 0, {}, ()).share == 1
+    with pytest.raises(InputError, match="no derivation of the corrected statement"):
+        survey(get_theorem("fcsg.lemma_b_1"))
+
+
+# --- what a derivation may not do -------------------------------------------------------------------------------------
 
 
 class Wish(Rule):
@@ -201,33 +301,22 @@ class Wish(Rule):
         return Combine(sq(Var("x")), sq(Var("x"))).apply(state)
 
 
-def test_no_rule_of_ones_own():
-    refused("is no rule", steps=(Step("wish", Wish()), *plan().steps))
+PLAN = derivation(get_theorem(PLAIN))
+REFUSED = {
+    "is no rule": {"steps": (Step("wish", Wish()), *PLAN.steps)},
+    "not in the theorem's list": {"time": "wished for"},
+    "is not the value of the objective at": {"model": "u"},
+    "not allowed": {"inside": {**PLAN.inside, "q": Fraction(1, 2)}},
+    "no such step before": {"steps": PLAN.steps[::-1]},
+    "of this name already": {"steps": (*PLAN.steps, PLAN.steps[0])},
+    "a quantity is declared twice": {"quantities": (*PLAN.quantities, PLAN.quantities[0])},
+}
+"""What its axioms, its metric and what it knows of the samples may not be: test_readings.py."""
 
 
-def test_no_assumption_that_the_theorem_does_not_list():
-    refused("no symbol of the theorem", axioms={**plan().axioms, "wish": Assumed("wished", "df")})
-    refused("bounds nothing", axioms={**plan().axioms, "wish": Assumed("alpha", "df")})
-    refused("nothing that a symbol could bound", axioms={**plan().axioms, "wish": Assumed("S_f", "wished")})
-    refused("not in the theorem's list", time="wished for")
-
-
-def test_the_metric_is_the_gradient_of_the_objective():
-    refused("is not the squared gradient", metric="X")
-    refused("is not the value of the objective at", model="u")
-
-
-def test_the_region_is_not_empty():
-    refused("violates descent_step", inside={**plan().inside, "alpha": Fraction(9)})
-    refused("not allowed", inside={**plan().inside, "q": Fraction(1, 2)})
-
-
-def test_a_step_does_not_refer_to_a_later_one():
-    refused("no such step before", steps=plan().steps[::-1])
-
-
-def test_a_name_is_used_once():
-    refused("of this name already", steps=(*plan().steps, plan().steps[0]))
+@pytest.mark.parametrize("why", REFUSED)
+def test_what_a_derivation_may_not_do(why):
+    refused(get_theorem(PLAIN), replace(PLAN, **REFUSED[why]), why)
 
 
 # --- a statement under one of several assumptions -----------------------------------------------------------------------

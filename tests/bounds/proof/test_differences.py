@@ -13,7 +13,7 @@ from altered import with_declared, with_entry, with_rule
 from fedco.bounds import get_theorem
 from fedco.bounds.language.recursion import least
 from fedco.bounds.proof.check_on_instances import STYLES, both_sides, established, instance
-from fedco.bounds.proof.derivations import derivation, prove
+from fedco.bounds.proof.derivations import derivation
 from fedco.bounds.proof.finite import Run
 from fedco.bounds.proof.instances import Functions
 from fedco.bounds.proof.kernel import (
@@ -90,13 +90,6 @@ def hessian(point):
 
 
 # --- the lemma --------------------------------------------------------------------------------------------------------
-
-
-def test_the_lemma_and_the_theorem_that_rests_on_it_are_checked():
-    assert prove(LEMMA).checked
-    found = prove(get_theorem("meta_fl.theorem_8_HF"))
-    assert found.checked and not found.given
-    assert "not stated: sample losses" in prove(LEMMA).assumptions
 
 
 @pytest.mark.parametrize(("axiom", "constant"), [(CENTRAL, "rho"), (SECOND, "rho"), ("sigma_H of dg", "sigma_H")])

@@ -80,11 +80,7 @@ def points(statement, count=20):
 
 @pytest.mark.parametrize(
     ("term", "others", "factor"),
-    [
-        ("second", ("variance",), Q(3, 2)),
-        ("drift", ("period",), Q(2)),
-        ("both", ("period",), Q(2)),
-    ],
+    [("second", ("variance",), Q(3, 2)), ("drift", ("period",), Q(2)), ("both", ("period",), Q(2))],
 )
 def test_the_factor_of_a_term_that_is_held(term, others, factor):
     held = dominated(MINE, term, others)

@@ -1,14 +1,15 @@
-"""Rules about rounds and labels refuse what does not follow: positions, what is kept within a round, who holds a place."""
+"""Rules about rounds and labels: positions, what is kept within a round, who holds a place, growth by Gronwall's inequality."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction as Q
 
 import pytest
 from altered import refused as refused_by_check
 from altered import with_declared, with_quantity
 from fedco.bounds import get_theorem
-from fedco.bounds.proof.derivations import derivation
+from fedco.bounds.proof.derivations import checked_steps, derivation
 from fedco.bounds.proof.kernel import (
     COMMUNICATION,
     EVERY,
@@ -23,15 +24,18 @@ from fedco.bounds.proof.kernel import (
     Definition,
     Drift,
     Function,
+    Gronwall,
     Held,
     Index,
     Instance,
     Invariant,
     Later,
     Lipschitz,
+    NoisyDrift,
     Pair,
     ProofError,
     Quantity,
+    Reader,
     Setting,
     Source,
     Start,
@@ -52,7 +56,7 @@ from fedco.bounds.proof.kernel import (
 )
 from fedco.bounds.proof.kernel.facts import State
 from fedco.bounds.proof.kernel.region import Region
-from fedco.bounds.proof.kernel.scalars import One, Total
+from fedco.bounds.proof.kernel.scalars import At, One, Total
 
 N, T = parameter("n", count=True), parameter("T", count=True)
 L = parameter("L")
@@ -93,6 +97,7 @@ def make_state():
     quantities = {
         "Q": Quantity("Q", sq(X)),
         "R": Quantity("R", sq(A)),
+        "S": Quantity("S", sq(Var("p"))),
         "D": Quantity("D", sq(X - A)),
         "F": Quantity("F", value("F", A)),
     }
@@ -309,3 +314,136 @@ def test_clients_that_are_not_drawn_as_assumed_are_refused():
     ):
         found = sampled(equations)
         assert not found.checked and f"step {step}:" in found.failure, found.failure
+
+
+def test_what_a_round_would_end_with_is_the_norm_after_another_step():
+    theorem = get_theorem("meta_fl.theorem_8")
+    progress = checked_steps(derivation(theorem), theorem, "corrected")
+    (step,) = (s for s in progress.derivation.steps if s.name == "drift, end")
+    state = progress.state.copy()
+    for end, message in (("Lambda", "not the squared norm after another step"), ("wished", "no such quantity")):
+        with pytest.raises(ProofError, match=message):
+            replace(step.rule, end=end).apply(state)
+    half = Quantity("half", Q(1, 2) * state.quantities["Lambda_end"].meaning)
+    state.quantities = {**state.quantities, "half": half}
+    with pytest.raises(ProofError, match="not the squared norm after another step"):
+        replace(step.rule, end="half").apply(state)
+    assert isinstance(step.rule, NoisyDrift) and step.rule.apply(progress.state.copy())
+    steps = theorem.notation.namespace().K
+    assert progress.state.horizon == progress.state.period * Reader(theorem, theorem.statement()).read(steps)
+
+
+# --- Gronwall's inequality within a round ------------------------------------------------------------------------------
+
+ADDED, RESET = parameter("c", positive=False), parameter("e", positive=False)
+RATE, GROWTH = signomial(Q(1)), signomial(Q(11, 4))  # exp(1) = 2.718...
+
+
+def gronwall(rate=RATE, growth=GROWTH, name="Q", **changed):
+    """Q_{t+1} <= (1 + 1/n) Q_t + R_t + c at local steps, Q_{t+1} <= S_t + e at communications."""
+    state = make_state()
+    claims = {
+        "local": (quantity("Q", 1) - (1 + 1 / N) * quantity("Q") - quantity("R") - ADDED, LOCAL),
+        "reset": (quantity("Q", 1) - quantity("S") - RESET - ADDED, COMMUNICATION),
+    } | changed
+    for step, (claim, phases) in claims.items():
+        put(state, step, claim, phases)
+    return Gronwall(name, "local", "reset", rate, growth).apply(state)
+
+
+LOCAL_CLAIM = quantity("Q", 1) - quantity("Q")
+WRONG = {
+    "does not hold at every such step": {"local": (LOCAL_CLAIM, LOCAL & LATER)},
+    "local does not hold": {"local": (LOCAL_CLAIM, COMMUNICATION)},
+    "reset does not hold": {"reset": (LOCAL_CLAIM, LOCAL)},
+    "reset does not hold at every such": {"reset": (LOCAL_CLAIM, COMMUNICATION & LATER)},
+    "minus the factor": {"local": (quantity("Q", 1) - (1 + 2 / N) * quantity("Q"), EVERY)},
+    "no nonnegative multiple": {"local": (LOCAL_CLAIM + quantity("R"), EVERY)},
+    "at step t": {"local": (LOCAL_CLAIM - quantity("R", 1), EVERY)},
+    "no nonnegative multiple of": {"reset": (quantity("Q", 1) + quantity("S"), EVERY)},
+    "the constant .* may be negative": {"local": (LOCAL_CLAIM + ADDED + 1, EVERY)},
+    "reset: the constant": {"reset": (quantity("Q", 1) + 1, EVERY)},
+    "local: ": {"local": (2 * quantity("Q", 1) - quantity("Q"), EVERY)},
+    "the constant: ": {"reset": (quantity("Q", 1), EVERY), "local": (LOCAL_CLAIM - 1, EVERY)},
+}
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_a_wrong_premise_is_refused(message):
+    with pytest.raises(ProofError, match=message):
+        gronwall(**WRONG[message])
+
+
+def test_a_wrong_number_is_refused():
+    for rate, growth in ((RATE, Q(271, 100)), (RATE, Q(1)), (-RATE, Q(3)), (signomial(30), Q(10) ** 14), (1 / N, 3)):
+        with pytest.raises(ProofError, match=r"exp|rate|wanted a number"):
+            gronwall(rate, signomial(growth))
+    with pytest.raises(ProofError, match="minus the factor"):
+        gronwall(RATE / 2)
+    for name in ("P", "F"):  # values of an objective may be negative
+        with pytest.raises(ProofError, match="no nonnegative quantity"):
+            gronwall(name=name)
+
+
+def left_minus_right(found, n, horizon, r, s, c, e, start):
+    """The conclusion on the largest sequence for given R, S; r, s: functions of t."""
+    q, totals, communications = start, dict.fromkeys("QRS", Q(0)), dict.fromkeys("QRS", Q(0))
+    for t in range(horizon):
+        at = {"Q": q, "R": r(t), "S": s(t)}
+        communicates = (t + 1) % n == 0
+        for name, number in at.items():
+            totals[name] += number
+            communications[name] += communicates * number
+        q = at["S"] + e + c if communicates else (1 + Q(1, n)) * q + at["R"] + c
+    values = {N.terms[0][0][0][0]: Q(n), T.terms[0][0][0][0]: Q(horizon)}
+    values |= {p.terms[0][0][0][0]: v for p, v in ((ADDED, c), (RESET, e))}
+    sums = {Total(name): v for name, v in totals.items()} | {Total(name, True): v for name, v in communications.items()}
+    numbers = sums | {At("Q"): start, One(): Q(1)}
+    return sum(coefficient.at(values) * numbers[atom] for atom, coefficient in found.form)
+
+
+CASES = [(n, horizon) for n in (1, 2, 3, 5, 40) for horizon in (1, n, n + 1, 2 * n - 1, 3 * n, 4 * n - 1)]
+
+
+@pytest.mark.parametrize(("n", "horizon"), CASES)
+def test_the_conclusion_holds_for_the_largest_sequences(n, horizon):
+    found = gronwall()
+    for r, s, c, e, start in (
+        (lambda t: Q(1), lambda t: Q(0), Q(0), Q(0), Q(0)),
+        (lambda t: Q(t % n == 0), lambda t: Q(0), Q(0), Q(0), Q(0)),
+        (lambda t: Q(0), lambda t: Q(1), Q(0), Q(0), Q(0)),
+        (lambda t: Q(0), lambda t: Q(0), Q(1), Q(0), Q(0)),
+        (lambda t: Q(0), lambda t: Q(0), Q(0), Q(1), Q(0)),
+        (lambda t: Q(0), lambda t: Q(0), Q(0), Q(0), Q(1)),
+        (lambda t: Q(t % 3), lambda t: Q(2 * t + 1), Q(1, 2), Q(3), Q(7)),
+    ):
+        assert left_minus_right(found, n, horizon, r, s, c, e, start) <= 0
+
+
+def test_a_smaller_conclusion_would_be_false():
+    """Without growth the counts are attained: what is subtracted cannot be one less."""
+    plain = {
+        "local": (quantity("Q", 1) - quantity("Q") - quantity("R") - ADDED, LOCAL),
+        "reset": (quantity("Q", 1) - quantity("S") - RESET - ADDED / 2, COMMUNICATION),
+    }
+    found = gronwall(0 * RATE, signomial(1), **plain)
+
+    def ratio(n, horizon, start=0, e=0, c=0, s=0):
+        """Exact sum over local steps, and the bound."""
+        q, left = Q(start), Q(0)
+        for t in range(horizon):
+            left += q if (t + 1) % n else 0
+            q = Q(s + e) if (t + 1) % n == 0 else q + c
+        table = found.table
+        values = {p.terms[0][0][0][0]: Q(v) for p, v in ((N, n), (T, horizon), (ADDED, c), (RESET, e))}
+        right = -(
+            table[At("Q")].at(values) * start
+            + table[One()].at(values)
+            + table[Total("S", True)].at(values) * s * (horizon // n)
+        )
+        return left / right
+
+    assert ratio(5, 5, start=1) == 1
+    assert ratio(5, 9, s=1) == 1
+    assert ratio(5, 10**4, e=1) > Q(79, 100)  # 4 local steps of 5
+    assert ratio(50, 49, c=1) == Q(48, 49)  # the constant is (n-1)/2 c here, where the round alone has (n-2)/2 c

@@ -239,34 +239,13 @@ def test_what_has_no_proof_is_not_sharpened():
 
 FIVE = {
     "fcsg.theorem_4_1": {
-        "L_f": 1,
-        "L_g": 1,
-        "S_f": 1,
-        "S_g": 1,
-        "sigma_g": 1,
-        "F_gap": 1,
-        "alpha": "1/40",
-        "q": 3,
-        "m": 3,
-        "b": 3,
-        "B": 3,
-        "N": 3,
-        "T": 20,
+        **dict.fromkeys(("L_f", "L_g", "S_f", "S_g", "sigma_g", "F_gap"), 1), **dict.fromkeys(("q", "m", "b", "B", "N"), 3),
+        "alpha": "1/40", "T": 20,
     },
     "baselines.scgd": {
-        "C_f": 1,
-        "C_g": 1,
-        "L_f": 1,
-        "L_g": 1,
-        "delta_g": 1,
-        "F_gap": 1,
-        "eta": "1/10",
-        "gamma": "1/4",
-        "b": 3,
-        "N": 3,
-        "T": 20,
+        **dict.fromkeys(("C_f", "C_g", "L_f", "L_g", "delta_g", "F_gap"), 1), "eta": "1/10", "gamma": "1/4", "b": 3, "N": 3, "T": 20,
     },
-}
+}  # fmt: skip
 
 
 @pytest.mark.slow
