@@ -369,7 +369,9 @@ def stated(theorem: Theorem) -> tuple[Condition, ...]:
 def _substitution(theorem: Theorem) -> tuple[Statement, dict[sp.Symbol, sp.Expr]]:
     """The printed statement that a corollary follows from, and what it puts in."""
     general, substitution = theorem.follows_from  # type: ignore[misc]
-    return general.statement("printed"), {theorem.notation[key].symbol: value for key, value in substitution.items()}
+    own = theorem.statement("printed")
+    put_in = {theorem.notation[key].symbol: own.expand(sp.sympify(value)) for key, value in substitution.items()}
+    return general.statement("printed"), put_in
 
 
 def _counts(table: dict[sp.Symbol, sp.Expr]) -> tuple[Condition, ...]:

@@ -1,6 +1,6 @@
 """Exact rates: the exponents of every hyperparameter and cost as the target goes to 0, from a linear program.
 
-Where a difference was counted without what it subtracts they are upper bounds, and the answer says so.
+Where a difference was replaced by what bounds it they are upper bounds, and the answer says so.
 
 With `h = eps^(-a_h)` for every hyperparameter a monomial has an exponent that is linear in the a's. The bound is at
 most eps (up to a constant) where every monomial has exponent at least 1, a condition holds where each of its
@@ -13,6 +13,7 @@ is small enough once z is a multiple of log(1/eps).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -32,8 +33,8 @@ from ..language.result import AbstractResult, Math, Sheet, Table, relative
 from ..language.theorem import Statement
 from ..optimum.linear import Coefficients, UnboundedError, minimise
 from ..optimum.model import Model, model
-from ..optimum.posynomial import Converter, NotPosynomialError, Posynomial
-from ..region.conditions import symbols_of
+from ..optimum.posynomial import Converter, NotPosynomialError, Posynomial, direction
+from ..region.conditions import ordered, symbols_of
 from .resources import instead, refuse_free
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class Rates(OfStatement, AbstractResult):
         costs: every resource -> its order.
         schedule: hyperparameters -> their orders at the optimum.
         at_one: whole hyperparameters that are exactly 1 there, so that terms with their excess over 1 vanish.
-        dropped: differences such as `1 - q` that were counted without what they subtract; the orders are then upper bounds.
+        dropped: differences such as `1 - q`, and minima, that were replaced by what bounds them; the orders are then upper bounds.
     """
 
     minimised: tuple[str, ...]
@@ -161,8 +162,8 @@ class Rates(OfStatement, AbstractResult):
 
 
 def _counted(dropped: Sequence[str]) -> str:
-    """What was made of differences, in words."""
-    return f"{' and '.join(dropped)} {'was' if len(dropped) == 1 else 'were'} counted without what is subtracted"
+    """What was made of differences and minima, in words."""
+    return f"{' and '.join(dropped)} {'was replaced by what bounds it' if len(dropped) == 1 else 'were replaced by what bounds them'}"
 
 
 def rates(statement: Statement, minimise_first: Sequence[str] = ("samples", "rounds")) -> Rates:
@@ -209,17 +210,16 @@ def _without_schedule(made: Model, dropped: Sequence[str]) -> str:
 def _dropped(made: Model) -> tuple[str, ...]:
     """Differences of the terms and costs that the linear program bounds by what they subtract from, of another order than their own
     where they vanish. The excess of a whole number over 1 is none of these: it vanishes at 1, which is tried."""
-    found: dict[str, None] = {}
+    converter, sums = Converter({}), dict[str, sp.Expr]()
     for each in _with_parts_chosen(made):
-        converter = Converter({})
-        formulas = [*each.terms.values(), *each.costs.values()]
+        formulas = [*map(sp.sympify, (*each.terms.values(), *each.costs.values()))]
         for formula in formulas:
             converter.convert(formula)
-        sums = {str(add): add for formula in formulas for add in sp.sympify(formula).atoms(sp.Add)}
-        found |= dict.fromkeys(
-            text for text in converter.replacements if not _vanishes_at_one_only(sums.get(text), each.whole)
-        )
-    return tuple(found)
+        with suppress(NotPosynomialError):
+            each.limits(converter)
+        formulas += [side for condition in each.conditions for side in ordered(condition)]
+        sums |= {str(add): add for formula in formulas for add in formula.atoms(sp.Add)}
+    return tuple(text for text in converter.replacements if not _vanishes_at_one_only(sums.get(text), made.whole))
 
 
 def _vanishes_at_one_only(difference: sp.Expr | None, whole: Sequence[str]) -> bool:
@@ -228,9 +228,8 @@ def _vanishes_at_one_only(difference: sp.Expr | None, whole: Sequence[str]) -> b
     symbols = list(difference.free_symbols) if difference is not None else []
     if difference is None or len(symbols) != 1 or str(symbols[0]) not in whole:
         return False
-    slope = sp.Add.make_args(sp.expand(sp.diff(difference, symbols[0])))
-    rises = not any(part.could_extract_minus_sign() for part in slope)
-    return rises and bool(difference.xreplace({symbols[0]: sp.Integer(1)}) >= 0)
+    at_one = difference.xreplace({symbols[0]: sp.Integer(1)})
+    return direction(difference, symbols[0]) == 1 and bool(at_one >= 0)
 
 
 @dataclass(frozen=True)
@@ -453,6 +452,7 @@ def _branches(made: Model) -> list[tuple[str, ...]]:
     except NotPosynomialError as reason:
         raise InputError(f"{made.statement.name}: no exponents, {reason}{_go_on(reason)}") from None
     excess = {name for names in converter.replacements.values() for name in names if name in made.whole}
+    excess -= {_clients_of(made) or ""}  # orders are those for every number of clients
     return sorted(_subsets(sorted(excess)), key=len)
 
 
@@ -513,6 +513,8 @@ def _exponents(
         limits = made.limits(converter)
     except NotPosynomialError as reason:
         raise InputError(f"{made.statement.name}: no exponents: {reason}{_go_on(reason)}") from None
+    if ones and any(not part.names and part.at({}) > 1 for _, part in limits):
+        return None  # a condition excludes the value 1
     for _, part in limits:
         rows += [(row, Fraction(0)) for row in _rows(part)]
     formulas = {**made.costs, **made.determined}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import log, nan
+from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,22 +89,26 @@ def elasticities(statement: Statement, values: Mapping[str, Any]) -> Elasticitie
     refuse_undefined(statement, point)
     given = {bindings[name].symbol: exact(v) for name, v in read_values(bindings, values, statement.theorem.id).items()}
 
-    def total(at: Mapping[sp.Symbol, sp.Expr]) -> float:
+    def total(at: Mapping[sp.Symbol, sp.Expr]) -> sp.Expr:
         full = dict(at)
         fill_schedule(statement, full)
-        found = sp.N(sp.Add(*(statement.at(term.expr, full) for term in statement.terms)), 30)
-        return float(found) if found.is_real else nan  # a power of a negative number
+        return sp.N(sp.Add(*(statement.at(term.expr, full) for term in statement.terms)), 30)
+
+    def times(left: sp.Expr, right: sp.Expr) -> float:
+        """log(left/right), which may be beyond the doubles."""
+        return float(sp.log(left / right))
 
     here = total(given)
 
     def change(symbol: sp.Symbol, value: sp.Expr) -> float:
         up, down = (total({**given, symbol: value * (1 + side * exact(RELATIVE_STEP))}) for side in (1, -1))
-        if not (up > 0 and down > 0):
+        if not all(each.is_real and each > 0 for each in (up, here, down)):  # or a power of a negative number
             return 0.0
-        slopes = log(up / here) / log(1 + RELATIVE_STEP), log(down / here) / log(1 - RELATIVE_STEP)
-        if abs(slopes[0] - slopes[1]) <= _SMOOTH * (1 + abs(slopes[0])):
-            return log(up / down) / log((1 + RELATIVE_STEP) / (1 - RELATIVE_STEP))
-        return 100 * (total({**given, symbol: value * (1 + _PERCENT)}) / here - 1)
+        slopes = times(up, here) / log(1 + RELATIVE_STEP), times(down, here) / log(1 - RELATIVE_STEP)
+        more = total({**given, symbol: value * (1 + _PERCENT)})
+        if abs(slopes[0] - slopes[1]) <= _SMOOTH * (1 + abs(slopes[0])) or not more.is_real:
+            return times(up, down) / log((1 + RELATIVE_STEP) / (1 - RELATIVE_STEP))
+        return 100 * float(more / here - 1)
 
     found = {
         str(symbol): change(symbol, value)

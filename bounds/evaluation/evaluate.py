@@ -152,14 +152,14 @@ class Bound(OfStatement, AbstractResult):
         general, substitution = theorem.follows_from
         parent = general.statement("printed")
         at = {self.about.symbols[name].symbol: sp.sympify(value) for name, value in self.values.items()}
-        point = at | {theorem.notation[key].symbol: sp.sympify(expr).xreplace(at) for key, expr in substitution.items()}
+        point = at | {
+            theorem.notation[key].symbol: self.about.expand(sp.sympify(expr)).xreplace(at)
+            for key, expr in substitution.items()
+        }
         for constant in parent.derived:
             point[constant.symbol] = parent.at(constant.expr, point)
-        decided = ((c, c.each_side(lambda side: parent.at(side, point))) for c in parent.conditions)
         return tuple(
-            _failure(parent, condition, point)
-            for condition, here in decided
-            if not here.left.free_symbols | here.right.free_symbols and not holds(here)
+            _failure(parent, condition, point) for condition in parent.conditions if _fails(parent, condition, point)
         )
 
     def _general_notes(self) -> tuple[str, ...]:
@@ -371,6 +371,15 @@ def _refuse_weights(statement: Statement, point: Mapping[sp.Symbol, sp.Expr]) ->
 def _check(statement: Statement, condition: Condition, point: Mapping[sp.Symbol, sp.Expr]) -> ConditionCheck:
     at_point = condition.each_side(lambda side: statement.at(side, point))
     return ConditionCheck(condition.name, str(condition), holds(at_point), _number(at_point.slack, condition.name))
+
+
+def _fails(statement: Statement, condition: Condition, point: Mapping[sp.Symbol, sp.Expr]) -> bool:
+    """Whether a condition is decided at a point and fails there."""
+    here = condition.each_side(lambda side: statement.at(side, point))
+    try:
+        return not (here.left.free_symbols | here.right.free_symbols) and not holds(here)
+    except InputError:  # it has no value there
+        return False
 
 
 def _failure(statement: Statement, condition: Condition, point: Mapping[sp.Symbol, sp.Expr]) -> Failure:

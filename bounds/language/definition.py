@@ -69,8 +69,6 @@ QUANTITY_ROLES = ("constant", "hyperparameter")
 PER_CLIENT = ("Counts", "tuple")
 """Beginnings of the annotation of a hyperparameter that may have one number for each client."""
 _ID = re.compile(r"[a-z][a-z0-9_]{0,40}\.[A-Za-z][A-Za-z0-9_]{0,60}", re.ASCII)
-_FIRST_STEPS = 16
-"""At so many steps the sign of weights is looked at that depend on nothing else."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,30}", re.ASCII)
 _FUNCTION = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,60}", re.ASCII)
 
@@ -741,9 +739,8 @@ class Definition:
         if (-found).is_nonnegative:
             self.refuse("weights", f"wanted weights that are positive, got {_shown(text)}")
         first = int(self.keys.get("average") == "after")
-        for t in range(first, first + _FIRST_STEPS) if found.free_symbols <= {STEP} else ():
-            if found.xreplace({STEP: sp.Integer(t)}).is_negative:
-                self.refuse("weights", f"wanted weights of at least 0, got {_shown(text)}, which is below 0 at t = {t}")
+        if found.xreplace({STEP: sp.Integer(first)}).is_negative:  # later steps may be beyond the end of a run
+            self.refuse("weights", f"wanted weights of at least 0, got {_shown(text)}, which is below 0 at t = {first}")
         letters = Letters({binding.symbol: binding.latex for binding in self.notation}, {})
         return with_weights(metric, found, typeset(found, letters))
 

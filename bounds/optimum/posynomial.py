@@ -161,10 +161,7 @@ class Converter:
         if expr.is_number:
             return self._number(expr)
         if expr.is_Mul:
-            result = Posynomial.number(1.0)
-            for factor in expr.args:
-                result = result * self.convert(factor)
-            return result
+            return self._product(expr)
         if expr.is_Pow:
             return self._power(expr)
         if expr.is_Add:
@@ -174,6 +171,29 @@ class Converter:
         if isinstance(expr, sp.Min):
             return self._smallest(expr)
         raise NotPosynomialError(f"{str(expr)[:60]} is no product of powers")
+
+    def _product(self, expr: sp.Mul) -> Posynomial:
+        """Two factors that may both be negative make a positive product: from above their sizes stand for them, from below 0."""
+        signed = [factor for factor in expr.args if self._may_be_negative(factor)]
+        result = Posynomial.number(1.0)
+        for factor in expr.args:
+            result = result * (self._size(factor) if len(signed) > 1 and factor in signed else self.convert(factor))
+        return result
+
+    def _may_be_negative(self, factor: sp.Expr) -> bool:
+        base, exponent = factor.as_base_exp()
+        return bool(base.is_Add and exponent.is_Integer and exponent % 2 == 1 and not self._is_nonnegative(base))
+
+    def _size(self, factor: sp.Expr) -> Posynomial:
+        """A bound of the absolute value of an odd power of a difference."""
+        base, exponent = factor.as_base_exp()
+        if exponent < 0 or (self.signed and not self.upper):
+            raise NotPosynomialError(f"{str(base)[:60]}, which may be negative")
+        self.replacements[_text(base)] = frozenset(_names(base))
+        if not self.upper:
+            return Posynomial({})
+        added, minus = (self.convert(sp.Add(*each)) for each in _signed(base))
+        return (added + minus).power(int(exponent))
 
     def _symbol(self, name: str) -> Posynomial:
         low, high = self.box.get(name, (0.0, inf))
@@ -190,6 +210,8 @@ class Converter:
         if not exponent.is_Rational:
             raise NotPosynomialError(f"exponent {exponent}")
         power = Fraction(int(exponent.p), int(exponent.q))
+        if power < 0 and base.is_Add and (self.signed or power % 2 == 0) and not self._is_nonnegative(base):
+            raise NotPosynomialError(f"the difference {str(base)[:60]} in a denominator")
         if power < 0 and not base.is_Symbol:
             turned = Converter(self.box, not self.upper, self.signed, replacements=self.replacements)
             inner = turned.convert(base)
@@ -205,18 +227,17 @@ class Converter:
             return self._largest([inner]).power(power)
 
     def _is_nonnegative(self, expr: sp.Expr) -> bool:
-        """Whether a sum is seen to be nonnegative on the box: it subtracts nothing, or is a difference in one variable that is
+        """Whether a sum is seen to be nonnegative on the box: it subtracts nothing, or rises or falls in its one variable and is
         nonnegative at the end where it is least."""
-        added, minus = _signed(expr)
-        names = _names(expr)
-        if not minus or len(names) != 1:
-            return not minus
-        (symbol,) = expr.free_symbols
-        rises = all(part.is_number for part in minus)
-        if not rises and not all(part.is_number for part in added):
+        if not _signed(expr)[1]:
+            return True
+        if len(expr.free_symbols) != 1:
             return False
-        edge = self.box.get(names[0], (0.0, inf))[0 if rises else 1]
-        return edge < inf and bool(expr.xreplace({symbol: exact_float(edge)}) >= 0)
+        (symbol,) = expr.free_symbols
+        low, high = self.box.get(symbol.name, (0.0, inf))
+        edge = {1: low, -1: high}.get(direction(expr, symbol), inf)
+        least = expr.xreplace({symbol: exact_float(edge)}) if 0 < edge < inf else sp.nan
+        return bool(least.is_extended_real and least >= 0)
 
     def _even_power(self, base: sp.Expr, power: Fraction) -> Posynomial:
         """Of a difference of either sign: from above (a - b)^n <= a^n + b^n, from below 0."""
@@ -235,10 +256,14 @@ class Converter:
             fixed = {s: exact_float(self.box[s.name][0]) for s in expr.free_symbols if _is_fixed(self.box, s.name)}
             if fixed:
                 return self.convert(expr.xreplace(fixed))
-        total = Posynomial({})
+        total, of_parts = Posynomial({}), self._of_parts()
         for part in added:
-            total = total + self.convert(part)
+            total = total + of_parts.convert(part)
         return self._difference(expr, total, minus) if minus else total
+
+    def _of_parts(self) -> Converter:
+        """The converter of the summands: of a sum that is nonnegative a summand may be negative, which matters from below."""
+        return self if self.upper or self.signed else replace(self, signed=True, known={})
 
     def _difference(self, expr: sp.Expr, plus: Posynomial, minus: tuple[sp.Expr, ...]) -> Posynomial:
         """`a v^p - c` or `c - a v^p` in one variable v on its box, bounded by a monomial; else the minus is dropped."""
@@ -312,6 +337,13 @@ def _signed(expr: sp.Expr) -> tuple[tuple[sp.Expr, ...], tuple[sp.Expr, ...]]:
 
 def _is_fixed(box: Box, name: str) -> bool:
     return name in box and box[name][0] == box[name][1]
+
+
+def direction(expr: sp.Expr, symbol: sp.Symbol) -> int:
+    """1 where an expression is seen to rise with a symbol, -1 where it is seen to fall, else 0."""
+    slope = sp.Add.make_args(sp.expand(sp.diff(expr, symbol)))
+    falls = [part.could_extract_minus_sign() for part in slope]
+    return -1 if all(falls) else 0 if any(falls) else 1
 
 
 def exact_float(value: float) -> sp.Rational:

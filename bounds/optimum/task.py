@@ -58,7 +58,8 @@ class Task:
         """
         constraints = self.model.limits(converter)
         try:
-            total = sum((converter.convert(term) for term in self.model.terms.values()), Posynomial({}))
+            signed = replace(converter, signed=True, known={})
+            total = sum((signed.convert(term) for term in self.model.terms.values()), Posynomial({}))
         except NotPosynomialError:
             if failed := [name for name, part in constraints if not part.names and part.at({}) > 1 + _ROUNDING]:
                 raise EmptyBoxError(failed[0]) from None

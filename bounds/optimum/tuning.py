@@ -17,17 +17,17 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from ..cost.resources import MEANING, how_to_count, in_whole_rounds, missing_costs
-from ..evaluation.evaluate import Bound, bound, complete, exact, holds, sign
+from ..evaluation.evaluate import Bound, bound, complete, exact, holds
 from ..evaluation.without_running import NOTHING, Beside
 from ..language.reading import InputError
 from ..language.rendering import OfStatement, lines_about, status_of, symbol_table
 from ..language.result import CONSTANTS, AbstractResult, Sheet, Table, relative, rounded_up
-from ..language.theorem import Statement
+from ..language.theorem import Condition, Statement
 from .model import LEAST_DISTANCE, VanishingError, model
 from .polish import polish
 from .posynomial import Converter, NotPosynomialError
 from .program import Solution, solve
-from .search import GAP, Found, minimise, program, relaxed
+from .search import GAP, Box, Found, minimise, program, relaxed
 from .task import Task, make_task
 from .whole_numbers import objective_at, rounded
 
@@ -306,7 +306,7 @@ def _search(task: Task) -> tuple[Found, Task, str]:
         raise InputError(
             f"{statement.name}: has no resource that is minimised unasked{named}; {how_to_count(['samples'], statement)}"
         )
-    box, whole = task.box(), task.model.whole
+    box, whole = _box(task), task.model.whole
     root = relaxed(task.make, box)
     if root is None:
         raise InputError(_infeasible(task))
@@ -328,6 +328,17 @@ def _search(task: Task) -> tuple[Found, Task, str]:
     if found.gap > _FAR:
         found, note = _searched(task, found)
     return (polish(task, found) if found.gap > GAP else found), task, note
+
+
+def _box(task: Task) -> Box:
+    """Where the hyperparameters may be; with all ends that single ones have, where a difference is nonnegative only there."""
+    signed = Converter(task.box(), upper=False, signed=True)
+    try:
+        for term in task.model.terms.values():
+            signed.convert(term)
+    except NotPosynomialError:
+        return task.limited()
+    return task.box()
 
 
 def _searched_again(task: Task, found: Found) -> Found:
@@ -425,20 +436,31 @@ _PROBED = ("1/1000", "1/10", "1/2", "1", "10")
 
 
 def _refuse_signs(task: Task) -> None:
-    made, box = task.model, task.model.box()
+    made, box = task.model, task.box()
     points = [
         {b.symbol: exact(min(max(Fraction(v), Fraction(box[b.name][0])), _end(box[b.name][1]))) for b in made.free}
         for v in _PROBED
     ]
-    admissible = [point for point in points if all(holds(c.at(point)) for c in made.conditions)]
+    admissible = [point for point in points if all(_is_true(c.at(point)) for c in made.conditions)]
     for name, term in made.terms.items():
         parts = sp.Add.make_args(sp.expand(term))
         is_minus = all(part.as_coeff_Mul()[0].is_negative for part in parts)
-        if is_minus or any(sign(term.xreplace(point)) < 0 for point in admissible):
-            raise InputError(
-                f"{task.model.statement.theorem.id}: the term {name} may be negative, as in a step of a proof; wanted a sum of terms "
-                "that are not"
-            )
+        if is_minus or any(_is_true(Condition("", term.xreplace(point), "<", sp.Integer(0))) for point in admissible):
+            raise _may_be_negative(task, name)
+
+
+def _may_be_negative(task: Task, name: str) -> InputError:
+    return InputError(
+        f"{task.model.statement.theorem.id}: the term {name} may be negative, as in a step of a proof; wanted a sum of terms that are not"
+    )
+
+
+def _is_true(condition: Condition) -> bool:
+    """Whether a condition between numbers holds; not where it has no value."""
+    try:
+        return holds(condition)
+    except InputError:
+        return False
 
 
 def _end(highest: float) -> Fraction:
@@ -471,6 +493,8 @@ def _report(task: Task, point: Mapping[str, float], found: Found | None, note: s
     numbers = {binding.symbol: exact(chosen[binding.name]) for binding in made.free}
     cost = {name: float(expr.xreplace(numbers)) for name, expr in made.costs.items()}
     objective = objective_at(task, chosen)
+    if negative := next((name for name, value in result.terms.items() if value < 0), None):
+        raise _may_be_negative(task, negative)
     prices, replaced = ({}, ()) if found is None else _prices(task, chosen)
     lower = None if found is None else min(found.lower, objective)
     gap = None if lower is None else (objective - lower) / objective

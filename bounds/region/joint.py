@@ -27,6 +27,7 @@ from ..optimum.posynomial import (
     Posynomial,
     condition_limits,
     condition_parts,
+    direction,
 )
 from ..optimum.program import solve
 from ..optimum.search import Box, Maker, minimise, program
@@ -154,7 +155,9 @@ def projection(
         eliminated = _eliminated(rest, symbol)
         if eliminated is None:
             holes = any(other.is_integer for other in joint.symbols if other != on)
-            return (_numerical(joint, on),), (NUMERICAL, GAPS) if holes else (NUMERICAL,)
+            found, unproved = _numerical(joint, on)
+            notes = (NUMERICAL, GAPS) if holes else (NUMERICAL,)
+            return (found,), (*notes, unproved) if unproved else notes
         rest = eliminated
     pieces = intersect(rest, on)
     for point in map(float, _without_limit(rest, on)):
@@ -205,7 +208,7 @@ def _eliminated(conditions: list[Condition], symbol: sp.Symbol) -> list[Conditio
     touched = {c: condition_parts(*ordered(c), converter) for c in conditions if symbol in symbols_of(c)}
     others = [c for c in conditions if c not in touched]
     powers = {c: part.exponent(str(symbol)) for c, part in touched.items()}
-    if not all(_grows(each, symbol) for each in _differences(touched, converter) if symbol in each.free_symbols):
+    if not all(map(_rises_from_0, _differences(touched, converter))):
         return None
     if converter.sides or any(min(found) < 0 < max(found) for found in powers.values()):
         return None
@@ -225,10 +228,18 @@ def _differences(conditions: Iterable[Condition], converter: Converter) -> list[
     return [known[text] for text in converter.replacements if text in known]
 
 
-def _grows(difference: sp.Expr, symbol: sp.Symbol) -> bool:
-    """Whether a difference is seen to grow with a symbol, as `q - 1` does and `1 - q` does not."""
-    slope = sp.Add.make_args(sp.expand(sp.diff(difference, symbol))) if difference.is_Add else (sp.Integer(-1),)
-    return not any(part.could_extract_minus_sign() for part in slope)
+def _rises_from_0(difference: sp.Expr) -> bool:
+    """Whether a difference rises with one whole number and is nonnegative at 1, as `q - 1` is: only then may it be read as what it
+    subtracts from when the best value of a symbol is sought."""
+    symbols = list(difference.free_symbols)
+    if (
+        not difference.is_Add
+        or len(symbols) != 1
+        or not symbols[0].is_integer
+        or direction(difference, symbols[0]) != 1
+    ):
+        return False
+    return bool(difference.xreplace({symbols[0]: sp.Integer(1)}) >= 0)
 
 
 def _combined(
@@ -267,25 +278,33 @@ def _in_the_limit(c: Condition, symbol: sp.Symbol) -> Condition | None:
     return Condition(c.name, sp.Add(*kept), "<", sp.Integer(1)) if kept else None
 
 
-def _numerical(joint: Joint, on: sp.Symbol) -> Interval:
-    """Smallest and largest value of a symbol over the joint set, by two geometric programs."""
-    name = str(on)
+def _numerical(joint: Joint, on: sp.Symbol) -> tuple[Interval, str]:
+    """Smallest and largest value of a symbol over the joint set, by two geometric programs, and which of them is not proved."""
+    name, unproved = str(on), list[str]()
     ends: dict[str, float | None] = {}
     binding: dict[str, str | None] = {}
     for side, power in (("lower", 1), ("upper", -1)):
         found = minimise(joint.make(on**power), joint.box(), joint.whole)
-        if found.value == inf or (found.gap > _LARGEST_GAP and name not in found.escapes):
+        if found.value == inf and (name in found.escapes or not found.escapes):
             raise NotPosynomialError(f"the {side} end of {name} was not found")
-        free_end = name in found.escapes
+        free_end = found.value == inf or name in found.escapes
+        if found.value == inf or (found.gap > _LARGEST_GAP and not free_end):
+            unproved.append(side)
         ends[side] = None if free_end else found.point[name]
         binding[side] = None if free_end else _binding_at(joint, on**power)
     if on.is_integer:
         lower = 1.0 if ends["lower"] is None else float(round(ends["lower"]))
         upper = None if ends["upper"] is None else float(round(ends["upper"]))
-        return Interval(lower, upper, True, upper is not None, binding)
+        return Interval(lower, upper, True, upper is not None, binding), _unproved(name, unproved)
     lower = 0.0 if ends["lower"] is None else ends["lower"] * (1 + _MARGIN)
     upper = None if ends["upper"] is None else ends["upper"] * (1 - _MARGIN)
-    return Interval(lower, upper, ends["lower"] is not None, upper is not None, binding)
+    return Interval(lower, upper, ends["lower"] is not None, upper is not None, binding), _unproved(name, unproved)
+
+
+def _unproved(name: str, sides: list[str]) -> str:
+    return (
+        f"the {' and the '.join(sides)} end of {name} {'is' if len(sides) == 1 else 'are'} not proved" if sides else ""
+    )
 
 
 def reaching(interval: Interval, inside: float) -> Interval:

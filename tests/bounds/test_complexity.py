@@ -135,7 +135,7 @@ def test_a_bound_is_said_to_have_a_floor_only_where_every_order_is_exact():
         _own({"a": "F*L/T", "v": "s**2"}).rates()
     with is_refused("no powers of the target make this bound small; a logarithm"):
         _own({"a": "F*L/log(T)"}, {"long": "T >= 2"}).rates()
-    with is_refused("no powers of the target make this bound small; 1 - q was counted without"):
+    with is_refused("no powers of the target make this bound small; 1 - q was replaced"):
         _own({"a": "F*L/T", "v": "s**2*(1 - q)"}, q="server_momentum").rates()
 
 
@@ -143,7 +143,7 @@ def test_orders_from_a_difference_of_real_numbers_are_upper_bounds_and_say_so():
     found = _own({"a": "F*L/T", "v": "s**2*(1 - q)/b"}, q="server_momentum", b="batch_size").rates()
     assert str(found.costs["samples"]) == "eps^-2", "with q near 1 it is eps^-1"
     assert found.dropped == ("1 - q",) == tuple(found.to_dict()["dropped"])
-    assert "the orders are upper bounds, as 1 - q was counted without what is subtracted" in str(found)
+    assert "the orders are upper bounds, as 1 - q was replaced by what bounds it" in str(found)
 
 
 def test_one_percent_more_at_a_kink_or_a_jump_is_what_it_says():

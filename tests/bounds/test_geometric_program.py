@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction as F
 from fractions import Fraction as Q
+from itertools import product
 from math import exp, inf, log, sqrt
 from random import Random
 from types import SimpleNamespace
@@ -234,7 +235,14 @@ I, beta, eta = (sp.Symbol(n, positive=True, integer=n == "I") for n in ("I", "be
 @pytest.mark.parametrize(
     "text", ["(I-1)**2*eta", "I*(I-1)+1", "(2*I-1)*(I-1)", "Max(eta, I**2)", "sqrt(eta+I)", "(1-beta)**2*I"]
 )
-@pytest.mark.parametrize("box", [{}, {"I": (2.0, 5.0), "beta": (0.1, 0.4)}, {"I": (3.0, 3.0), "beta": (0.2, 0.2)}])
+@pytest.mark.parametrize(
+    "box",
+    [
+        {"I": (1.0, 60.0), "beta": (0.01, 0.99)},
+        {"I": (2.0, 5.0), "beta": (0.1, 0.4)},
+        {"I": (3.0, 3.0), "beta": (0.2, 0.2)},
+    ],
+)
 def test_replacements_bound_from_both_sides(text, box):
     expr = sp.sympify(text, {"I": I, "beta": beta, "eta": eta})
     exact, rng = sp.lambdify((I, eta, beta), expr), Random(text)
@@ -249,6 +257,38 @@ def test_replacements_bound_from_both_sides(text, box):
             assert found >= value * (1 - 1e-9) if upper else found <= value * (1 + 1e-9)
             if box and box["I"][0] == box["I"][1]:
                 assert found == pytest.approx(value)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_differences_of_either_sign_are_bounded_from_both_sides(seed):
+    """Products, powers and sums of differences: what is not seen to be nonnegative has no lower bound, or none that is too large."""
+    rng = Random(seed)
+    letters = {"x": beta, "y": eta, "n": I}
+
+    def difference() -> sp.Expr:
+        v, w = rng.choice([*letters.values()]), rng.choice([*letters.values()])
+        c, power = sp.Rational(rng.randint(1, 6), rng.randint(1, 3)), rng.choice([1, 1, 2, sp.Rational(1, 2), -1])
+        return rng.choice([v**power - c, c - v**power, v**2 - w, 2 * v - 1])
+
+    for _ in range(12):
+        expr = sp.Mul(*(difference() ** rng.choice([1, 1, 2, 3, -2, -1]) for _ in range(rng.randint(1, 3))))
+        expr += rng.choice([0, beta, 1 / I, eta**2])
+        box = {"beta": rng.choice([(0.0, inf), (0.5, inf), (0.0, 1.0), (1.0, 4.0)]), "I": (1.0, inf)}
+        for upper, signed in product((True, False), repeat=2):
+            try:
+                bound = Converter(box, upper, signed).convert(expr)
+            except NotPosynomialError:
+                continue
+            for _ in range(12):
+                low, high = box["beta"]
+                point = {"beta": min(max(low, 10 ** rng.uniform(-2, 1.5)), high), "eta": 10 ** rng.uniform(-2, 1.5)}
+                point["I"] = float(rng.randint(1, 30))
+                value = expr.xreplace({letter: sp.Float(point[str(letter)]) for letter in letters.values()})
+                if value.is_real and (
+                    upper or signed or value >= 0
+                ):  # without `signed` the whole is taken to be nonnegative
+                    found, room = bound.at(point), 1e-9 * (1 + abs(float(value)))
+                    assert found >= value - room if upper else found <= value + room, (expr, box, upper, signed, point)
 
 
 def evaluate_with_auxiliaries(bound: Posynomial, converter: Converter, point: dict[str, float]) -> float:

@@ -545,8 +545,8 @@ def test_prices_are_not_told_where_they_are_those_of_another_program():
     found = own.tune(budget={"samples": 1000}, L=1, sigma=1, F=1)
     assert (found.values["eta"], found.value, found.advice) == (1, 0.002, ())
     strict = own.tune(eps="1/10", L=1, sigma=1, F=1)
-    assert (strict.values["eta"], strict.values["T"]) == (1, 20), (
-        "the point itself, though the program with 1 allows none"
+    assert strict.bound.admissible and strict.value <= 21, (
+        "the point itself, though the program with 1 allows none near it"
     )
 
 
