@@ -374,14 +374,14 @@ def _with_parts_chosen(made: Model) -> list[Model]:
     at most each of its parts and equals one, and the inverse of a sum of positive parts is of the order of the least inverse, so that the
     best of these models has the exact orders."""
     found = [each for smallest in _with_smallest(made) for each in _with_largest(smallest)]
-    return found if len(found) <= _MOST_PARTS else [made]
+    return found if len(found) <= _MOST_PARTS else _with_largest(made)
 
 
 def _with_smallest(made: Model) -> list[Model]:
     """The model with one argument in the place of every minimum with which a term or a cost grows."""
     formulas = [sp.sympify(f) for f in (*made.terms.values(), *made.costs.values())]
     minima = {least for f in formulas for least in f.atoms(sp.Min) if all(_grows_with(g, least) for g in formulas)}
-    if not minima:
+    if not minima or prod(len(each.args) for each in minima) > _MOST_PARTS:
         return [made]
     least = min(minima, key=lambda each: (sp.count_ops(each), sp.default_sort_key(each)))
     return [each for part in least.args for each in _with_smallest(_replaced(made, {least: part}))]
@@ -451,6 +451,8 @@ def _branches(made: Model) -> list[tuple[str, ...]]:
             converter.convert(term)
     except NotPosynomialError as reason:
         raise InputError(f"{made.statement.name}: no exponents, {reason}{_go_on(reason)}") from None
+    with suppress(NotPosynomialError):
+        made.limits(converter)  # a condition too may vanish there
     excess = {name for names in converter.replacements.values() for name in names if name in made.whole}
     excess -= {_clients_of(made) or ""}  # orders are those for every number of clients
     return sorted(_subsets(sorted(excess)), key=len)

@@ -25,6 +25,8 @@ Exponents = tuple[tuple[str, Exponent], ...]
 Box = Mapping[str, tuple[float, float]]
 MAX_MONOMIALS = 4000
 MAX_POWER = 24
+_ROUNDING = 1e-9
+"""How far below 0 a difference may be, relatively, at the end of a box: ends are rounded."""
 AUXILIARY = "aux "
 """Prefix of variables that no user can set: they stand for a maximum or for a sum under a root."""
 
@@ -192,7 +194,7 @@ class Converter:
         self.replacements[_text(base)] = frozenset(_names(base))
         if not self.upper:
             return Posynomial({})
-        added, minus = (self.convert(sp.Add(*each)) for each in _signed(base))
+        added, minus = (self.convert(sp.Add(*each)) for each in signed_parts(base))
         return (added + minus).power(int(exponent))
 
     def _symbol(self, name: str) -> Posynomial:
@@ -229,7 +231,7 @@ class Converter:
     def _is_nonnegative(self, expr: sp.Expr) -> bool:
         """Whether a sum is seen to be nonnegative on the box: it subtracts nothing, or rises or falls in its one variable and is
         nonnegative at the end where it is least."""
-        if not _signed(expr)[1]:
+        if not signed_parts(expr)[1]:
             return True
         if len(expr.free_symbols) != 1:
             return False
@@ -237,21 +239,22 @@ class Converter:
         low, high = self.box.get(symbol.name, (0.0, inf))
         edge = {1: low, -1: high}.get(direction(expr, symbol), inf)
         least = expr.xreplace({symbol: exact_float(edge)}) if 0 < edge < inf else sp.nan
-        return bool(least.is_extended_real and least >= 0)
+        size = sum(abs(part.xreplace({symbol: exact_float(edge)})) for part in expr.args) if 0 < edge < inf else 1
+        return bool(least.is_extended_real and least >= -_ROUNDING * size)
 
     def _even_power(self, base: sp.Expr, power: Fraction) -> Posynomial:
         """Of a difference of either sign: from above (a - b)^n <= a^n + b^n, from below 0."""
         self.replacements[_text(base)] = frozenset(_names(base))
         if not self.upper:
             return Posynomial({})
-        parts = (self.convert(sp.Add(*each)) for each in _signed(base))
+        parts = (self.convert(sp.Add(*each)) for each in signed_parts(base))
         total = Posynomial({})
         for part in parts:
             total = total + part.power(power)
         return total
 
     def _sum(self, expr: sp.Expr) -> Posynomial:
-        added, minus = _signed(expr)
+        added, minus = signed_parts(expr)
         if minus:
             fixed = {s: exact_float(self.box[s.name][0]) for s in expr.free_symbols if _is_fixed(self.box, s.name)}
             if fixed:
@@ -274,14 +277,14 @@ class Converter:
         if len(names) == 1 and len(minus) == 1 and plus.is_monomial:
             if lost.is_number and min(plus.exponent(names[0])) > 0:
                 edge = high if self.upper else low
-                self._refuse_negative(shown, edge < inf and plus.at({names[0]: edge}) >= float(lost))
+                self._refuse_negative(shown, edge < inf and plus.at({names[0]: edge}) >= float(lost) * (1 - _ROUNDING))
                 share = 1.0 if edge == inf else 0.0 if edge == 0 else 1 - float(lost) / plus.at({names[0]: edge})
                 return plus * Posynomial.number(max(share, 0.0))
             grows = Converter({}).convert(lost)
             if not plus.names and min(grows.exponent(names[0])) > 0:
                 edge = low if self.upper else high
                 rest = -inf if edge == inf else plus.at({}) - grows.at({names[0]: edge})
-                self._refuse_negative(shown, rest >= 0)
+                self._refuse_negative(shown, rest >= -_ROUNDING * plus.at({}))
                 return Posynomial.number(max(rest, 0.0))
         if self.upper:
             return plus
@@ -329,7 +332,7 @@ def _names(expr: sp.Expr) -> list[str]:
 
 
 @lru_cache(maxsize=4096)
-def _signed(expr: sp.Expr) -> tuple[tuple[sp.Expr, ...], tuple[sp.Expr, ...]]:
+def signed_parts(expr: sp.Expr) -> tuple[tuple[sp.Expr, ...], tuple[sp.Expr, ...]]:
     """What a sum adds, and what it takes away."""
     is_minus = {part: part.could_extract_minus_sign() for part in expr.args}
     return tuple(p for p in expr.args if not is_minus[p]), tuple(-p for p in expr.args if is_minus[p])

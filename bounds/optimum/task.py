@@ -45,9 +45,10 @@ class Task:
         box = self.box()
         pairs = [ordered(c) for c in self.model.conditions]
         for small, large in [*pairs, *((expr, exact(limit)) for _, expr, limit in self.limits)]:
-            if small.is_Symbol and large.is_number:
-                low, high = box[small.name]
-                box[small.name] = (low, max(min(high, float(large)), low))
+            for name, (least, most) in _ends_of(small / large).items():
+                low, high = box[name]
+                high = max(min(high, most), low)
+                box[name] = (min(max(low, least), high), high)
         return box
 
     def make(self, converter: Converter) -> tuple[Posynomial, list[tuple[str, Posynomial]]]:
@@ -72,6 +73,19 @@ class Task:
         assert self.target is not None
         constraints.append(("target", total * Posynomial.number(1 / float(self.target))))
         return converter.convert(self.cost), constraints
+
+
+def _ends_of(ratio: sp.Expr) -> dict[str, tuple[float, float]]:
+    """Between which numbers one symbol is where its power times a number is at most 1; nothing of another ratio."""
+    if len(ratio.free_symbols) != 1:
+        return {}
+    (symbol,) = ratio.free_symbols
+    factor, power = ratio.as_independent(symbol, as_Add=False)
+    base, exponent = power.as_base_exp()
+    if base != symbol or not exponent.is_Rational or not factor.is_positive:
+        return {}
+    end = float(factor) ** (-1 / float(exponent))
+    return {symbol.name: (0.0, end) if exponent > 0 else (end, inf)}
 
 
 def make_task(

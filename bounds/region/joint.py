@@ -28,6 +28,7 @@ from ..optimum.posynomial import (
     condition_limits,
     condition_parts,
     direction,
+    signed_parts,
 )
 from ..optimum.program import solve
 from ..optimum.search import Box, Maker, minimise, program
@@ -38,6 +39,8 @@ from .roots import poles
 _MARGIN = 1e-9
 _LARGEST_GAP = 1e-6
 """Largest relative distance between an end and what is proved of it."""
+_VANISHED = 1e-18
+"""What a symbol, or its inverse, is below where it runs to 0."""
 _NODES = 20
 """Boxes that are searched for a point, or excluded."""
 BROKEN = "not whole inside: an equality fixes it, and an equality between counts is read over the real numbers"
@@ -207,7 +210,7 @@ def _eliminated(conditions: list[Condition], symbol: sp.Symbol) -> list[Conditio
     converter = Converter({})
     touched = {c: condition_parts(*ordered(c), converter) for c in conditions if symbol in symbols_of(c)}
     others = [c for c in conditions if c not in touched]
-    powers = {c: part.exponent(str(symbol)) for c, part in touched.items()}
+    powers = {c: part.exponent(str(symbol)) or {0} for c, part in touched.items()}
     if not all(map(_rises_from_0, _differences(touched, converter))):
         return None
     if converter.sides or any(min(found) < 0 < max(found) for found in powers.values()):
@@ -229,15 +232,11 @@ def _differences(conditions: Iterable[Condition], converter: Converter) -> list[
 
 
 def _rises_from_0(difference: sp.Expr) -> bool:
-    """Whether a difference rises with one whole number and is nonnegative at 1, as `q - 1` is: only then may it be read as what it
-    subtracts from when the best value of a symbol is sought."""
+    """Whether a difference is a power of a whole number less a number and is nonnegative at 1, as `q - 1` is: only then may it be read as
+    what it subtracts from when the best value of a symbol is sought."""
     symbols = list(difference.free_symbols)
-    if (
-        not difference.is_Add
-        or len(symbols) != 1
-        or not symbols[0].is_integer
-        or direction(difference, symbols[0]) != 1
-    ):
+    is_power = difference.is_Add and not any(each.free_symbols for each in signed_parts(difference)[1])
+    if not is_power or len(symbols) != 1 or not symbols[0].is_integer or direction(difference, symbols[0]) != 1:
         return False
     return bool(difference.xreplace({symbols[0]: sp.Integer(1)}) >= 0)
 
@@ -287,7 +286,7 @@ def _numerical(joint: Joint, on: sp.Symbol) -> tuple[Interval, str]:
         found = minimise(joint.make(on**power), joint.box(), joint.whole)
         if found.value == inf and (name in found.escapes or not found.escapes):
             raise NotPosynomialError(f"the {side} end of {name} was not found")
-        free_end = found.value == inf or name in found.escapes
+        free_end = found.value == inf or (name in found.escapes and found.value < _VANISHED)
         if found.value == inf or (found.gap > _LARGEST_GAP and not free_end):
             unproved.append(side)
         ends[side] = None if free_end else found.point[name]
