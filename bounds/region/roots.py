@@ -167,7 +167,8 @@ def _isolate(powers: Mapping[int, sp.Expr]) -> list[Bracket]:
     if all(c.is_Rational for c in powers.values()):
         variable = slack_symbol("w")
         square_free = sp.Poly.from_dict({(d,): c for d, c in powers.items()}, variable, domain="QQ").sqf_part()
-        powers = {monomial[0]: coefficient for monomial, coefficient in square_free.terms()}
+        _, whole = square_free.clear_denoms()  # whole numbers are balls without a radius
+        powers = {monomial[0]: coefficient for monomial, coefficient in whole.terms()}
         if len(powers) == 2:
             return _isolate(powers)
     return _positive_real(powers)
