@@ -20,7 +20,7 @@ from fedco.bounds.audit.findings import Finding, Findings, RecheckError, confirm
 from fedco.bounds.audit.refuted import refuted_by
 from fedco.bounds.language.change import with_statement
 from fedco.bounds.language.definition import load
-from fedco.bounds.language.theorem import Condition, Statement, Term
+from fedco.bounds.language.theorem import Condition, Derived, Statement, Term
 from fedco.bounds.papers import built_in_keys
 from fedco.bounds.registry import get_paper, get_theorem
 from fedco.storage import write_json
@@ -287,6 +287,15 @@ def test_a_corollary_is_compared_where_its_own_condition_holds():
     conditions = (Condition("short", T, "<=", N), Condition("step", T, ">=", N))
     own = statement("printed", printed, conditions=conditions)
     assert [*automatic(theorem(own, follows_from=(theorem(), {"eta": 1 / L, "p": T / N}), kind="corollary"))] == []
+
+
+def test_a_schedule_may_go_through_a_constant_of_the_corollary():
+    """eta = g with g = 1/L is eta = 1/L."""
+    step = Derived("g", 1 / L, "g")
+    terms = {"initialisation": 2 * gap * L / T, "drift": T**2 / N**2 * G**2}
+    own = replace(statement("printed", terms, schedule={"eta": step.symbol}), derived=(step,))
+    made = theorem(own, follows_from=(theorem(), {"eta": step.symbol, "p": T / N}), kind="corollary")
+    assert [found.kind for found in automatic(made) if found.kind == "corollary"] == []
 
 
 def test_only_a_printed_statement_is_compared():

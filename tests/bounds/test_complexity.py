@@ -110,7 +110,7 @@ def _own(terms: dict[str, str], conditions: dict[str, str] | None = None, **extr
     used = {
         name: quantity
         for name, quantity in symbols.items()
-        if any(re.search(rf"\b{name}\b", text) for text in terms.values())
+        if any(re.search(rf"\b{name}\b", text) for text in (*terms.values(), *(conditions or {}).values()))
     }
     costs = {"samples": "T*b" if "b" in used else "T", "rounds": "T"}
     return fedco.define(id="m.t", symbols=used, terms=terms, conditions=conditions or {}, costs=costs)
@@ -488,3 +488,33 @@ def test_theorems_about_the_objective_and_about_the_clients_are_compared_on_the_
         clients, objective = found.rows
         assert "objective_smoothness = local_smoothness" in objective.assumed
         assert {clients.tuned.bound.values["L"], objective.tuned.bound.values["L_bar"]} == {given}
+
+
+@pytest.mark.parametrize(
+    ("terms", "conditions", "samples"),
+    [
+        ({"a": "F*L/T", "v": "s**2*(b - 1)*(p - 1)/T", "w": "s**2*max(p - 1, b - 1)"}, {"c": "p*b >= 2"}, None),
+        ({"a": "F*L/T", "v": "s**2*(b - 1)"}, {"c": "b >= 2"}, None),
+        ({"a": "F*L/T", "v": "s**2*(1 - 1/N)"}, {}, None),
+        ({"a": "F*L/T", "v": "s**2/p"}, {"c": "p*(b - 1) <= 1"}, "eps^-1"),
+    ],
+)
+def test_a_whole_number_is_1_only_where_conditions_let_it_be(terms, conditions, samples):
+    """Also where only a condition vanishes at 1; the number of clients is none that a schedule chooses."""
+    own = _own(terms, conditions, b="batch_size", p="communication_period", N="clients")
+    if samples is None:
+        with is_refused("it has a floor"):
+            own.rates()
+    else:
+        assert str(own.rates().costs["samples"]) == samples
+
+
+def test_where_a_bound_is_0_or_below_all_doubles_its_sensitivity_has_a_number():
+    symbols = {"F": "objective_gap", "L": "objective_smoothness", "eta": "step_size", "T": "iterations"}
+    square = fedco.define(
+        id="m.t", symbols={n: symbols[n] for n in ("F", "L", "eta")}, terms={"a": "F*L*(eta*L - 1)**2"}
+    )
+    assert set(elasticities(square.statement(), {"L": 1, "F": 1, "eta": 1}).values.values()) == {0.0}
+    shrinking = fedco.define(id="m.t", symbols=symbols, terms={"a": "F*L*(1 - eta*L)**T"})
+    found = elasticities(shrinking.statement(), {"L": 1, "F": 1, "eta": "1/2", "T": 2000}).values
+    assert found["F"] == pytest.approx(1) and found["T"] == pytest.approx(-2000 * log(2))

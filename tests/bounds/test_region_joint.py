@@ -703,3 +703,33 @@ def test_long_formulas_are_shown_with_few_digits():
     assert str(10**30 + 1) in dict(cells(short.sheet().tables[1]))["a"] and str(10**30 + 1) in str(
         short.to_dict()["conditions"]
     )
+
+
+DIFFERENCES = [
+    # condition, values of eta, b and q that satisfy it
+    ("(eta*L - 1)*(eta*L - 2) <= 1/b", {"eta": "1", "b": 3}),
+    ("(eta*L - b)**2 <= 1", {"eta": "1", "b": 1}),
+    ("(b - 2)*(b - 4)*eta*L + 1 <= eta*L*2", {"eta": "1", "b": 3}),
+    ("(eta*L - 2)**4 <= b/10", {"eta": "2", "b": 1}),
+    ("(1 - 1/b)*eta*L <= 1/4", {"eta": "5", "b": 1}),
+    ("(eta*L - 2)**3*(eta*L - 1) <= 1/b", {"eta": "3/2", "b": 5}),
+    ("(b - 1)*eta*L <= 1/4", {"eta": "5", "b": 1}),
+]
+
+
+@pytest.mark.parametrize(("condition", "point"), DIFFERENCES)
+def test_what_satisfies_a_condition_with_differences_is_never_ruled_out(condition, point):
+    """An answer may be that the set cannot be described, or that an end is not proved; else every admissible point lies inside."""
+    symbols = {"L": "local_smoothness", "F": "objective_gap", "T": "iterations", "eta": "step_size", "b": "batch_size"}
+    own = fedco.define(id="m.t", symbols=symbols, terms={"a": "F/(eta*T) + F*L*b/T"}, conditions={"s": condition})
+    assert own.bound(L=1, F=1, T=20, **point).admissible
+    try:
+        found = own.admissible(solve=["eta", "b"], L=1, F=1, T=20)
+    except fedco.InputError as refused:
+        assert "not proved" in str(refused) or "was not found" in str(refused)
+        return
+    assert found.feasible
+    for name, value in point.items():
+        pieces = found.pieces.get(name) or (found.intervals[name],)
+        inside = any(piece.contains(float(Fraction(value))) for piece in pieces)
+        assert inside or f"end of {name} is not proved" in found.note, (name, found)
