@@ -209,8 +209,9 @@ def search_spaces(target: Target, formula: Formula, hidden: float = 1.0) -> list
 
 def _refuse_fixed_participants(target: Target) -> None:
     call = target.theorem.method
-    own = declared().get(call.name) if call is not None else None
-    for name, quantity in own.quantities.items() if own is not None and call is not None else ():
+    if call is None or call.name not in declared():
+        return
+    for name, quantity in declared()[call.name].quantities.items():
         value, limit = call.values.get(name), AT_MOST.get(quantity)
         if limit is not None and limit.over == "clients" and isinstance(value, sp.Integer) and value > 1:
             raise UnbuiltError(
