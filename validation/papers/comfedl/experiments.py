@@ -123,11 +123,11 @@ def _model(setup: Setup, found: Examples) -> nn.Module:
     return network((found.features, 16, found.classes))
 
 
-def personal(setup: Setup, form: str, **options: Any) -> Any:
+def personal(setup: Setup, form: str, rho: float = RHO, **options: Any) -> Any:
     """Worker i has a share rho of class i, in its training and in its held-out images."""
     found = images(setup.data)
-    train = dominant(found.flat.inputs, found.labels, WORKERS, RHO, setup.size(100, 1000 if setup.data else 100))
-    test = dominant(found.flat.test_inputs, found.test_labels, WORKERS, RHO, setup.size(40, 200 if setup.data else 40))
+    train = dominant(found.flat.inputs, found.labels, WORKERS, rho, setup.size(100, 1000 if setup.data else 100))
+    test = dominant(found.flat.test_inputs, found.test_labels, WORKERS, rho, setup.size(40, 200 if setup.data else 40))
     model = _model(setup, found)
     return from_model(model, cross_entropy, train, form, test_loaders=test, name=found.name, **options)
 
