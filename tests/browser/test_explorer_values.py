@@ -248,7 +248,7 @@ def test_enclosures_are_what_bound_answers(headline: Any) -> None:
                 if math.isinf(ours):  # beyond the doubles, such as (1 - kappa eta)^T far outside the conditions
                     assert theirs is None
                 else:
-                    assert theirs is not None and math.isclose(ours, as_double(theirs), rel_tol=1e-14)
+                    assert theirs is not None and math.isclose(ours, as_double(theirs), rel_tol=1e-14, abs_tol=5e-324)
             for at, check in enumerate((*found.conditions, *found.method_range)):
                 left, right = wanted[n + 2 * at : n + 2 * at + 2]
                 assert left is not None and right is not None

@@ -6,7 +6,7 @@ where a number does not do. Here too: how many steps a run has, and a round of i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache, reduce
@@ -77,28 +77,10 @@ def _unchecked(theorem: Theorem, given: Given | None) -> Build:
     options = theorem.method.options if theorem.method else {}
 
     def made(values: Mapping[str, float]) -> Method:
-        formulas = _formulas(theorem, owner, _told(theorem), values, names_all=given is None)
+        formulas = _formulas(theorem, owner, values, names_all=given is None)
         return owner(**_hyperparameters(owner, formulas, _Doubles(theorem, values)), **options)
 
     return made
-
-
-def build_by_name(theorem: Theorem, owner: type[Method], asked: Collection[str], fixed: Mapping[str, Any]) -> Build:
-    """Builds a method that runs a theorem instead of its own, from numbers, tensors over the lanes or exact tensors.
-
-    Args:
-        asked: hyperparameters that always get what the theorem says of them, or the value of the symbol of the same name; the others
-            get one where there is a value.
-        fixed: hyperparameters that are the same in every run.
-    """
-
-    def build(values: Mapping[str, Any]) -> Method:
-        told = {name: _symbol(theorem, name) for name in asked} | _told(theorem)
-        formulas = _formulas(theorem, owner, told, values, names_all=False)
-        free = {name: formula for name, formula in formulas.items() if name not in fixed}
-        return owner(**_hyperparameters(owner, free, _Lanes(owner.name, values)), **fixed)
-
-    return build
 
 
 def build_in_lanes(
@@ -116,7 +98,7 @@ def build_in_lanes(
     """
     call = _called(theorem)
     owner = _owner(call)
-    formulas = _formulas(theorem, owner, call.values, theorem.notation.bindings)
+    formulas = _formulas(theorem, owner, theorem.notation.bindings)
     for formula in formulas.values():
         _read(formula)
     shares = {
@@ -126,7 +108,7 @@ def build_in_lanes(
     }
 
     def build(values: Mapping[str, Any]) -> Method:
-        numbers = _Lanes(call.name, values)
+        numbers = _Lanes(call, values)
         given = _hyperparameters(owner, formulas, numbers)
         if not numbers.is_exact:
             given |= {name: _at_most_one(given[name]) for name in shares & given.keys()}
@@ -151,17 +133,12 @@ def built_in_fractions(theorem: Theorem, values: Mapping[str, Fraction]) -> Meth
     call = _called(theorem)
     owner = _owner(call)
     numbers = _Fractions(theorem, values)
-    return owner(**_hyperparameters(owner, _formulas(theorem, owner, call.values, values), numbers), **call.options)
+    return owner(**_hyperparameters(owner, _formulas(theorem, owner, values), numbers), **call.options)
 
 
 def _called(theorem: Theorem) -> MethodCall:
     assert theorem.method is not None
     return theorem.method
-
-
-def _told(theorem: Theorem) -> dict[str, sp.Expr]:
-    """What a theorem says of the hyperparameters of its method."""
-    return dict(theorem.method.values) if theorem.method else {}
 
 
 def _owner(call: MethodCall) -> type[Method]:
@@ -172,12 +149,12 @@ def _owner(call: MethodCall) -> type[Method]:
 
 
 def _formulas(
-    theorem: Theorem, owner: type[Method], told: Mapping[str, Any], known: Container[str], *, names_all: bool = True
+    theorem: Theorem, owner: type[Method], known: Container[str], *, names_all: bool = True
 ) -> dict[str, sp.Expr]:
     """The hyperparameters that a method gets, as formulas in the theorem's symbols.
 
     Args:
-        told: hyperparameter -> its formula. known: names that have values.
+        known: names that have values.
         names_all: the theorem names all that differs from the defaults, as it does of its own method. Else a symbol with
             the name of a hyperparameter is that one.
 
@@ -185,13 +162,14 @@ def _formulas(
         InputError: the method has none of a name, or wants one that is not given.
     """
     own = {declared.name: declared for declared in fields(owner)}
+    told = {name: sp.sympify(formula) for name, formula in (theorem.method.values if theorem.method else {}).items()}
     if names_all and (unknown := sorted(told.keys() - own.keys())):
         wanted = f"wanted one of {', '.join(own)}"
         raise InputError(f"{theorem.id}: its method {owner.name} has no hyperparameter {unknown[0]}; {wanted}")
     found: dict[str, sp.Expr] = {}
     for name, declared in own.items():
         if name in told:
-            found[name] = sp.sympify(told[name])
+            found[name] = told[name]
         elif name in known and not (names_all and _has_default(declared)):
             found[name] = _symbol(theorem, name)
         elif declared.default is MISSING and name in DEFAULTS:
@@ -309,7 +287,7 @@ class _Doubles:
 class _Lanes:
     """Numbers, tensors over lanes or exact tensors: where the conditions fail, an instance counts for nothing, and disturbs no other."""
 
-    method: str
+    call: MethodCall
     values: Mapping[str, Any]
 
     @cached_property
@@ -328,7 +306,9 @@ class _Lanes:
     def whole(self, name: str, formula: sp.Expr) -> int:
         value = _one_number(value_of(formula, self.values))
         if not (isinstance(value, (int, float, Fraction)) and value == round(value)):
-            raise UnbuiltError(f"{self.method}: wants a whole number for {name}; a search makes {formula} any number")
+            raise UnbuiltError(
+                f"{self.call.name}: wants a whole number for {name}; a search makes {formula} any number"
+            )
         return int(value)
 
     def positive(self, value: Any) -> Any:
@@ -479,7 +459,8 @@ def fixed_by(theorem: Theorem, given: Given | None) -> dict[str, Fraction]:
     """Hyperparameters of the theorem that a method with hyperparameters of its own fixes, by symbol."""
     if not isinstance(given, Method):
         return {}
-    table = {str(expr): field for field, expr in _told(theorem).items() if sp.sympify(expr).is_Symbol}
+    formulas = dict(theorem.method.values) if theorem.method else {}
+    table = {str(expr): field for field, expr in formulas.items() if sp.sympify(expr).is_Symbol}
     hyper = (b.name for b in theorem.notation if b.quantity.role == "hyperparameter")
     found = {name: getattr(given, table.get(name, name), None) for name in hyper}
     return {name: Fraction(str(value)) for name, value in found.items() if isinstance(value, (int, float))}

@@ -23,18 +23,20 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from ...algorithms import Method
 from ...algorithms.declared import DEFAULTS
+from ...algorithms.engine.method import annotation_of
 from ...algorithms.registry import get_method
 from ...bounds.language.reading import InputError, read_number
 from ...bounds.registry import get_theorem
 from .declaration import Runs, Sweep
-from .method_of import build_by_name, steps_of
+from .method_of import build_of, steps_of
 from .recipe import SETS, Build, Instance, Recipe
 from .values import GIVEN_BY_THE_PROBLEM, HORIZONS
 
@@ -99,20 +101,31 @@ class _Table:
         return str(self.rows.get("label", "printed"))
 
     def method(self) -> Build | None:
-        """What the table names: a method that gets its hyperparameters from the symbols of the same name.
+        """What the table names: a method that gets what it needs as the theorem's own does, else from the symbols of the same name.
 
         It asks for what it has no default for, for a batch size of the paper's notation and for what the table's `asks` names; what
         else it may be given is taken where there is a value. A search learns by this for which symbols it has to choose values.
         """
         if "method" not in self.rows:
             return None
-        given = {"name": self.rows["method"]} if isinstance(self.rows["method"], str) else dict(self.rows["method"])
-        owner, theorem = get_method(given.pop("name")), get_theorem(self.id)
+        given = self.rows["method"]
+        options = {} if isinstance(given, str) else {name: value for name, value in given.items() if name != "name"}
+        owner, theorem = get_method(given if isinstance(given, str) else given["name"]), get_theorem(self.id)
+        if theorem.method is not None:
+            built = build_of(theorem, owner)
+            return lambda values: replace(built(values), **options)
+        own = [declared for declared in fields(owner) if declared.name not in options]
         batches = DEFAULTS.keys() & theorem.notation.bindings.keys()
         always = {*batches, *self.rows.get("asks", "").split()}
-        own = [each for each in fields(owner) if each.name not in given]
-        asked = [each.name for each in own if each.default is MISSING or each.name in always]
-        return build_by_name(theorem, owner, asked, given)
+        asked = {each.name for each in own if each.default is MISSING or each.name in always}
+        whole = {each.name for each in own if annotation_of(each).startswith("int")}
+
+        def build(values: Mapping[str, Any]) -> Method:
+            taken = [each.name for each in own if each.name in asked or each.name in values]
+            found = {name: values[name] for name in taken}
+            return owner(**{name: int(found[name]) if name in whole else found[name] for name in taken}, **options)
+
+        return build
 
     def recipe(self, method: Build) -> Recipe:
         options: dict[str, Any] = {n: self.rows[n] for n in _OPTIONS if n in self.rows}
